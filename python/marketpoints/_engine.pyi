@@ -1,0 +1,253 @@
+"""The Rust engine behind marketpoints: arguments in, arrays out. Users go through the package's own names.
+
+Errors are raised as the classes of :mod:`marketpoints.errors`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import disjoint_base
+
+__version__: str
+
+@final
+@disjoint_base
+class Columns:
+    """One decoded series: its identity and its columns, as arrays over the engine's memory."""
+
+    @property
+    def id(self) -> dict[str, str | None]:
+        """Identity fields by their snake_case names (section 2.2); None where the answer has none."""
+    @property
+    def extra_id(self) -> dict[str, str]:
+        """Identity fields that this version does not know: the value's JSON text by wire name."""
+    @property
+    def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
+        """What a row holds."""
+    @property
+    def names(self) -> list[str]:
+        """Column names in wire order, without the timestamp."""
+    @property
+    def timestamps(self) -> npt.NDArray[np.int64]:
+        """Unix nanoseconds of each row, ascending; read-only, no copy."""
+    def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
+        """Kind of a column; KeyError for an unknown name."""
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """A column of kind float (float64), int or time (int64; the smallest int64 is no time); read-only, no copy."""
+    def text(self, name: str) -> list[str | None]:
+        """A column of kind text."""
+    def list(self, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """A column of kind list: offsets int64 (rows + 1, counting values) and values float64; read-only, no copy."""
+    def rows(self, name: str) -> tuple[npt.NDArray[np.int64], Columns]:
+        """A column of kind rows: offsets int64 (rows + 1) and the nested columns; read-only, no copy."""
+    def __len__(self) -> int: ...
+
+@final
+@disjoint_base
+class Query:
+    """A checked query for points: wire names, a window in Unix seconds."""
+
+    def __new__(
+        cls,
+        data_type: str,
+        exchanges: Sequence[str] = ...,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+        period: int | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        gapfill: bool = False,
+        sort: str | None = None,
+        include_forming: bool = False,
+        max_depth: int | None = None,
+        block_size: float | None = None,
+        tenor: str | None = None,
+        token_name: str | None = None,
+        session: str | None = None,
+        block_minutes: int | None = None,
+        extra: Sequence[tuple[str, str]] = ...,
+    ) -> Query: ...
+
+@final
+@disjoint_base
+class PlannedRequest:
+    """One request of a plan."""
+
+    @property
+    def url(self) -> str:
+        """The whole URL; the key is not in it."""
+    @property
+    def weight(self) -> int:
+        """What it costs (section 8.2)."""
+    @property
+    def points(self) -> int:
+        """How many buckets its window holds."""
+
+@final
+@disjoint_base
+class Plan:
+    """What a call would send."""
+
+    @property
+    def requests(self) -> list[PlannedRequest]:
+        """The requests in the order of their windows."""
+    @property
+    def weight(self) -> int:
+        """Summed weight."""
+    @property
+    def points(self) -> int:
+        """Summed buckets."""
+    @property
+    def eta(self) -> float:
+        """Seconds that the budget at hand makes the plan wait; 0 when it fits."""
+
+@final
+@disjoint_base
+class Client:
+    """The client's engine. The blocking calls release the GIL and stop on Ctrl-C; each has an awaitable twin."""
+
+    def __new__(
+        cls,
+        api_key: str,
+        base_url: str,
+        *,
+        tier: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 5,
+        max_wait: float | None = None,
+        proxy: str | None = None,
+        ca_certs: str | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> Client: ...
+    def plan(self, query: Query) -> Plan:
+        """What :meth:`points` would send for this query; sends nothing."""
+    def points(self, query: Query, progress: Callable[[int, int], object] | None = None) -> list[Columns]:
+        """Fetches a query's points; ``progress`` is called with (requests done, requests)."""
+    def points_async(
+        self, query: Query, progress: Callable[[int, int], object] | None = None
+    ) -> Awaitable[list[Columns]]:
+        """:meth:`points`, awaited."""
+    def markets(
+        self,
+        exchanges: Sequence[str] = ...,
+        coins: Sequence[str] = ...,
+        categories: Sequence[str] = ...,
+        types: Sequence[str] = ...,
+        symbol_filter: str | None = None,
+        limit: int | None = None,
+        extra: Sequence[tuple[str, str]] = ...,
+    ) -> list[dict[str, Any]]:
+        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4)."""
+    def markets_async(
+        self,
+        exchanges: Sequence[str] = ...,
+        coins: Sequence[str] = ...,
+        categories: Sequence[str] = ...,
+        types: Sequence[str] = ...,
+        symbol_filter: str | None = None,
+        limit: int | None = None,
+        extra: Sequence[tuple[str, str]] = ...,
+    ) -> Awaitable[list[dict[str, Any]]]:
+        """:meth:`markets`, awaited."""
+    def usage(self) -> dict[str, int]:
+        """The usage record (section 2.4): limit, remaining, used, reset, window_seconds."""
+    def usage_async(self) -> Awaitable[dict[str, int]]:
+        """:meth:`usage`, awaited."""
+    @property
+    def budget(self) -> dict[str, int] | None:
+        """limit, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""
+    def close(self) -> None:
+        """Ends idle connections; later calls raise."""
+
+@final
+@disjoint_base
+class LocalService:
+    """A running local service on a thread of its own."""
+
+    def __new__(
+        cls,
+        data: str | None = None,
+        *,
+        now: float | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        seed: int = 0,
+    ) -> LocalService:
+        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market."""
+    @property
+    def url(self) -> str:
+        """Base address, such as ``http://127.0.0.1:43211``."""
+    @property
+    def keys(self) -> dict[str, str]:
+        """One key per tier by its name, and ``unlimited``."""
+    def now(self) -> float:
+        """The service's clock in Unix seconds."""
+    def advance(self, seconds: float) -> None:
+        """Moves the service's clock forward; budgets refill accordingly."""
+    def stop(self) -> None:
+        """Stops it; open requests get a moment to finish. A second call does nothing."""
+
+@final
+@disjoint_base
+class IngestReport:
+    """What an ingest did."""
+
+    @property
+    def files(self) -> int:
+        """Dump files read."""
+    @property
+    def unchanged(self) -> int:
+        """Dump files skipped because the store holds them already."""
+    @property
+    def rows(self) -> int:
+        """Good rows read."""
+    @property
+    def problems(self) -> list[tuple[str, int, str]]:
+        """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong."""
+
+def ingest(dumps: str, store: str) -> IngestReport:
+    """Turns raw dumps (``KIND/EXCHANGE/SYMBOL/DAY.csv[.gz]``) into a store; stops on Ctrl-C between files."""
+
+def weight(
+    data_type: str,
+    *,
+    interval: str | None = None,
+    interval_seconds: int | None = None,
+    period: int | None = None,
+    points: int | None = None,
+    exchanges: int = 1,
+    max_depth: int | None = None,
+) -> int:
+    """Exact weight of one request (section 8.2)."""
+
+def decode_points(body: bytes) -> list[Columns]:
+    """Decodes a ``/v1/points`` body."""
+
+def to_grid(
+    offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64], step: float | None = None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P)."""
+
+def write_table(path: str, columns: Sequence[tuple[str, Any]]) -> None:
+    """Writes columns to a ``.parquet`` or ``.csv`` file, whole or not at all.
+
+    A column is a float64, int64 or datetime64[ns] array, or a list of strings and None.
+    """
+
+def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
+    """The tier table (section 8.1): name, weight per minute, burst, weight per day, history days, streams."""
+
+def intervals() -> list[tuple[str, str, int]]:
+    """The interval table: wire name, short name, seconds."""
+
+def data_types() -> list[dict[str, Any]]:
+    """The data-type table: name, cost, max_points, included_depth, usd, group_by, gapfill, lowest_tier, shape, columns."""
+
+def shutdown() -> None:
+    """Ends the engine's threads at interpreter exit; calls in flight are dropped."""

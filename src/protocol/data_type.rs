@@ -1,0 +1,359 @@
+//! The one table of data types. Weight, planner, client, decoder, service and docs read it; a new type is a new row here.
+//!
+//! Sources: service.md 2.3 (payloads), 4.1 (selection and capabilities), 5 (tiers), 8.3 (cost, maximum points) and
+//! 8.4 (included depth); supplement 4 (volume profile).
+
+use super::query::GroupBy;
+use super::suggest::closest;
+use super::tier::Tier;
+
+/// A data type of section 2.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the wire names in `DATA_TYPES` say it
+pub enum DataType {
+    TradeSideAgnosticAgg,
+    TradeAgg,
+    LiquidationAgg,
+    FundingRateAgg,
+    OpenInterestAgg,
+    VolumeProfileAgg,
+    TpoAgg,
+    BlockBookSnapshotAgg,
+    VenueLiquidationAgg,
+    SkewOptionSummaryAgg,
+    ImpliedVolatilityOptionSummaryAgg,
+    TokenSupplyAgg,
+}
+
+/// How a query of the type says what it is of (section 4.1, "Selection").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// One exchange with rawSymbol, or exchanges with coin.
+    SymbolOrCoin,
+    /// Coin only; no rawSymbol, exchange optional.
+    CoinOnly,
+    /// Exchange, coin, rawSymbol and tenor, all of them.
+    OptionSummary,
+    /// Coin (with tokenName); not keyed by exchange.
+    Token,
+}
+
+/// What one point holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Single values per point.
+    Table,
+    /// Price levels per snapshot: `bids` and `asks`, or `levels`; flat form `flat_points`.
+    Heatmap,
+    /// Flat triplets of price, buy volume and sell volume.
+    Profile,
+    /// A market profile with nested level objects.
+    Tpo,
+}
+
+/// How a field reads when the service leaves it out (section 2.1 and supplement 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A double; absent means 0.
+    Number,
+    /// A double; absent means unknown (NaN).
+    Optional,
+    /// The point's own timestamp; always there.
+    Time,
+    /// A timestamp that may be absent (not-a-time).
+    OptionalTime,
+    /// A string; absent means none.
+    Text,
+    /// A flat list of doubles; absent means empty.
+    List,
+    /// A list of objects; absent means empty.
+    Rows,
+}
+
+/// One field of a point payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Name on the wire.
+    pub wire: &'static str,
+    /// Name of the column that users see.
+    pub column: &'static str,
+    /// What its absence means.
+    pub kind: FieldKind,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct TypeSpec {
+    /// The type.
+    pub data_type: DataType,
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Weight per started thousand points (section 8.3).
+    pub cost: u32,
+    /// Most points of one request (section 8.3).
+    pub max_points: u64,
+    /// Depth that costs nothing extra, for heatmaps (section 8.4); also the default of `maxDepth`.
+    pub included_depth: Option<u32>,
+    /// How a query selects.
+    pub selection: Selection,
+    /// Whether `blockSize` is required.
+    pub needs_block_size: bool,
+    /// Whether there is one series per side.
+    pub per_side: bool,
+    /// Whether values can be asked in USD.
+    pub usd: bool,
+    /// The aggregation over exchanges that the type allows.
+    pub group_by: Option<GroupBy>,
+    /// Whether missing intervals can be filled.
+    pub gapfill: bool,
+    /// Lowest tier that may ask.
+    pub lowest_tier: Tier,
+    /// What one point holds.
+    pub shape: Shape,
+    /// Fields of the payload, in the order in which the live service writes them.
+    pub fields: &'static [Field],
+}
+
+const fn field(wire: &'static str, column: &'static str, kind: FieldKind) -> Field {
+    Field { wire, column, kind }
+}
+
+const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
+
+const CANDLE: &[Field] = &[
+    field("open", "open", FieldKind::Number),
+    field("high", "high", FieldKind::Number),
+    field("low", "low", FieldKind::Number),
+    field("close", "close", FieldKind::Number),
+    field("volume", "volume", FieldKind::Number),
+    TIMESTAMP,
+    field("firstTimestamp", "first_timestamp", FieldKind::OptionalTime),
+    field("lastTimestamp", "last_timestamp", FieldKind::OptionalTime),
+];
+const LIQUIDATION: &[Field] = &[field("liquidations", "liquidations", FieldKind::Number), TIMESTAMP];
+const FUNDING: &[Field] = &[
+    field("rateOpen", "rate_open", FieldKind::Optional),
+    field("rateHigh", "rate_high", FieldKind::Optional),
+    field("rateLow", "rate_low", FieldKind::Optional),
+    field("rateClose", "rate_close", FieldKind::Optional),
+    field("predictedOpen", "predicted_open", FieldKind::Optional),
+    field("predictedHigh", "predicted_high", FieldKind::Optional),
+    field("predictedLow", "predicted_low", FieldKind::Optional),
+    field("predictedClose", "predicted_close", FieldKind::Optional),
+    TIMESTAMP,
+];
+const OPEN_INTEREST: &[Field] = &[
+    field("open", "open", FieldKind::Optional),
+    field("high", "high", FieldKind::Optional),
+    field("low", "low", FieldKind::Optional),
+    field("close", "close", FieldKind::Optional),
+    TIMESTAMP,
+];
+const PROFILE: &[Field] = &[field("profile", "profile", FieldKind::List), TIMESTAMP];
+const BOOK: &[Field] =
+    &[field("bids", "bids", FieldKind::List), field("asks", "asks", FieldKind::List), TIMESTAMP];
+const LEVELS: &[Field] = &[field("levels", "levels", FieldKind::List), TIMESTAMP];
+const SKEW: &[Field] = &[field("skew", "skew", FieldKind::Number), TIMESTAMP];
+const VOLATILITY: &[Field] = &[field("impliedVolatility", "implied_volatility", FieldKind::Number), TIMESTAMP];
+const TOKEN_SUPPLY: &[Field] = &[
+    field("marketcap", "marketcap", FieldKind::Number),
+    field("firstMarketcap", "first_marketcap", FieldKind::Number),
+    field("marketcapDominancePercent", "marketcap_dominance_percent", FieldKind::Optional),
+    field("circulatingSupply", "circulating_supply", FieldKind::Optional),
+    field("totalSupply", "total_supply", FieldKind::Optional),
+    field("maxSupply", "max_supply", FieldKind::Optional),
+    field("totalValueLocked", "total_value_locked", FieldKind::Optional),
+    field("fullyDilutedValuation", "fully_diluted_valuation", FieldKind::Optional),
+    field("chain", "chain", FieldKind::Text),
+    field("contractAddress", "contract_address", FieldKind::Text),
+    field("srcMarketcapRank", "src_marketcap_rank", FieldKind::Optional),
+    field("totalVolume", "total_volume", FieldKind::Optional),
+    field("usdPrice", "usd_price", FieldKind::Optional),
+    TIMESTAMP,
+];
+const TPO: &[Field] = &[
+    TIMESTAMP,
+    field("period_start", "period_start", FieldKind::OptionalTime),
+    field("period_end", "period_end", FieldKind::OptionalTime),
+    field("levels", "levels", FieldKind::Rows),
+    field("block_size_minutes", "block_size_minutes", FieldKind::Optional),
+    field("poc_price", "poc_price", FieldKind::Optional),
+    field("vah_price", "vah_price", FieldKind::Optional),
+    field("val_price", "val_price", FieldKind::Optional),
+    field("profile_high", "profile_high", FieldKind::Optional),
+    field("profile_low", "profile_low", FieldKind::Optional),
+    field("opening_price", "opening_price", FieldKind::Optional),
+    field("closing_price", "closing_price", FieldKind::Optional),
+    field("ibr_high", "ibr_high", FieldKind::Optional),
+    field("ibr_low", "ibr_low", FieldKind::Optional),
+    field("total_tpo_count", "total_tpo_count", FieldKind::Optional),
+    field("value_area_percentage", "value_area_percentage", FieldKind::Optional),
+    field("poor_highs", "poor_highs", FieldKind::List),
+    field("poor_lows", "poor_lows", FieldKind::List),
+    field("total_volume", "total_volume", FieldKind::Optional),
+    field("single_prints", "single_prints", FieldKind::List),
+];
+
+/// A plain 1x type keyed by exchange and symbol or by coin; the rows below change what differs.
+const BASE: TypeSpec = TypeSpec {
+    data_type: DataType::TradeSideAgnosticAgg,
+    name: "TRADE_SIDE_AGNOSTIC_AGG",
+    cost: 1,
+    max_points: 100_000,
+    included_depth: None,
+    selection: Selection::SymbolOrCoin,
+    needs_block_size: false,
+    per_side: false,
+    usd: true,
+    group_by: Some(GroupBy::Sum),
+    gapfill: false,
+    lowest_tier: Tier::Free,
+    shape: Shape::Table,
+    fields: CANDLE,
+};
+
+/// Every data type, in the order of service.md 2.3.
+pub static DATA_TYPES: [TypeSpec; 12] = [
+    TypeSpec { gapfill: true, ..BASE },
+    TypeSpec { data_type: DataType::TradeAgg, name: "TRADE_AGG", gapfill: true, per_side: true, ..BASE },
+    TypeSpec {
+        data_type: DataType::LiquidationAgg,
+        name: "LIQUIDATION_AGG",
+        per_side: true,
+        fields: LIQUIDATION,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::FundingRateAgg,
+        name: "FUNDING_RATE_AGG",
+        usd: false,
+        group_by: Some(GroupBy::OpenInterestWeighted),
+        fields: FUNDING,
+        ..BASE
+    },
+    TypeSpec { data_type: DataType::OpenInterestAgg, name: "OPEN_INTEREST_AGG", fields: OPEN_INTEREST, ..BASE },
+    TypeSpec {
+        data_type: DataType::VolumeProfileAgg,
+        name: "VOLUME_PROFILE_AGG",
+        cost: 2,
+        max_points: 20_000,
+        shape: Shape::Profile,
+        fields: PROFILE,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::TpoAgg,
+        name: "TPO_AGG",
+        cost: 5,
+        max_points: 20_000,
+        shape: Shape::Tpo,
+        fields: TPO,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::BlockBookSnapshotAgg,
+        name: "BLOCK_BOOK_SNAPSHOT_AGG",
+        cost: 10,
+        max_points: 4_000,
+        included_depth: Some(3_500),
+        needs_block_size: true,
+        shape: Shape::Heatmap,
+        fields: BOOK,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::VenueLiquidationAgg,
+        name: "VENUE_LIQUIDATION_AGG",
+        cost: 5,
+        max_points: 5_000,
+        included_depth: Some(1_500),
+        selection: Selection::CoinOnly,
+        group_by: None,
+        lowest_tier: Tier::Advanced,
+        shape: Shape::Heatmap,
+        fields: LEVELS,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::SkewOptionSummaryAgg,
+        name: "SKEW_OPTION_SUMMARY_AGG",
+        selection: Selection::OptionSummary,
+        usd: false,
+        group_by: None,
+        lowest_tier: Tier::Advanced,
+        fields: SKEW,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::ImpliedVolatilityOptionSummaryAgg,
+        name: "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
+        selection: Selection::OptionSummary,
+        usd: false,
+        group_by: None,
+        lowest_tier: Tier::Advanced,
+        fields: VOLATILITY,
+        ..BASE
+    },
+    TypeSpec {
+        data_type: DataType::TokenSupplyAgg,
+        name: "TOKEN_SUPPLY_AGG",
+        selection: Selection::Token,
+        usd: false,
+        group_by: None,
+        lowest_tier: Tier::Advanced,
+        fields: TOKEN_SUPPLY,
+        ..BASE
+    },
+];
+
+impl DataType {
+    /// The type's row.
+    pub fn spec(self) -> &'static TypeSpec {
+        &DATA_TYPES[self as usize]
+    }
+
+    /// Looks a type up by wire name; `None` for one this table does not know (it passes through as an open string).
+    pub fn find(name: &str) -> Option<Self> {
+        DATA_TYPES.iter().find(|row| row.name == name).map(|row| row.data_type)
+    }
+
+    /// The known type nearest in spelling, for error messages.
+    pub fn suggest(name: &str) -> Option<&'static str> {
+        closest(name, DATA_TYPES.iter().map(|row| row.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_enum_indexes_the_table() {
+        for row in &DATA_TYPES {
+            assert_eq!(row.data_type.spec().name, row.name);
+            assert_eq!(DataType::find(row.name), Some(row.data_type));
+        }
+    }
+
+    #[test]
+    fn every_type_has_exactly_one_time_field() {
+        for row in &DATA_TYPES {
+            let times = row.fields.iter().filter(|field| field.kind == FieldKind::Time).count();
+            assert_eq!(times, 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn costs_and_limits_are_section_8_3_and_8_4() {
+        let of = |name: &str| {
+            let row = DataType::find(name).unwrap().spec();
+            (row.cost, row.max_points, row.included_depth)
+        };
+        assert_eq!(of("VOLUME_PROFILE_AGG"), (2, 20_000, None));
+        assert_eq!(of("TPO_AGG"), (5, 20_000, None));
+        assert_eq!(of("VENUE_LIQUIDATION_AGG"), (5, 5_000, Some(1_500)));
+        assert_eq!(of("BLOCK_BOOK_SNAPSHOT_AGG"), (10, 4_000, Some(3_500)));
+        let plain = DATA_TYPES.iter().filter(|row| (row.cost, row.max_points) == (1, 100_000)).count();
+        assert_eq!(plain, 8);
+    }
+}

@@ -1,0 +1,82 @@
+//! Intervals: wire name, short name, seconds, and the grid of bucket starts (service.md 2.6, supplement 1 and 4).
+
+use super::suggest::closest;
+
+/// One row of the interval table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Wire name, such as `HOUR`.
+    pub name: &'static str,
+    /// Short name that users type, such as `1h`.
+    pub short: &'static str,
+    /// Length of a bucket in seconds.
+    pub seconds: i64,
+    /// Unix second of one bucket start; the grid repeats from there.
+    anchor: i64,
+}
+
+/// First Monday after the epoch: the week's anchor is not published, the local service uses Monday 00:00 UTC.
+const MONDAY: i64 = 4 * 86_400;
+
+/// Every interval the service is known to take. New ones pass through as open strings.
+pub const INTERVALS: [Interval; 8] = [
+    Interval { name: "MINUTE", short: "1m", seconds: 60, anchor: 0 },
+    Interval { name: "FIVE_MINUTES", short: "5m", seconds: 300, anchor: 0 },
+    Interval { name: "FIFTEEN_MINUTES", short: "15m", seconds: 900, anchor: 0 },
+    Interval { name: "THIRTY_MINUTES", short: "30m", seconds: 1_800, anchor: 0 },
+    Interval { name: "HOUR", short: "1h", seconds: 3_600, anchor: 0 },
+    Interval { name: "FOUR_HOURS", short: "4h", seconds: 14_400, anchor: 0 },
+    Interval { name: "DAY", short: "1d", seconds: 86_400, anchor: 0 },
+    Interval { name: "WEEK", short: "1w", seconds: 604_800, anchor: MONDAY },
+];
+
+impl Interval {
+    /// Looks an interval up by wire name or short name; `None` for one this table does not know.
+    pub fn find(text: &str) -> Option<&'static Self> {
+        INTERVALS.iter().find(|row| row.name == text || row.short == text)
+    }
+
+    /// The known interval nearest in spelling to `text`, for error messages.
+    pub fn suggest(text: &str) -> Option<&'static str> {
+        closest(text, INTERVALS.iter().flat_map(|row| [row.name, row.short]))
+    }
+
+    /// Start of the bucket that holds the Unix second `at`.
+    pub fn floor(&self, at: i64) -> i64 {
+        at - (at - self.anchor).rem_euclid(self.seconds)
+    }
+
+    /// The first bucket start at or after the Unix second `at`.
+    pub fn ceil(&self, at: i64) -> i64 {
+        let start = self.floor(at);
+        if start == at { at } else { start.saturating_add(self.seconds) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_name_the_same_row() {
+        assert_eq!(Interval::find("HOUR"), Interval::find("1h"));
+        assert_eq!(Interval::find("1h").map(|row| row.seconds), Some(3_600));
+        assert_eq!(Interval::find("MONTH"), None);
+        assert_eq!(Interval::suggest("HOURS"), Some("HOUR"));
+    }
+
+    #[test]
+    fn weeks_start_on_monday_and_days_at_midnight() {
+        let week = Interval::find("WEEK").unwrap();
+        // 2026-04-22 was a Wednesday; its week began on 2026-04-20 00:00 UTC.
+        assert_eq!(week.floor(1_776_880_800), 1_776_643_200);
+        assert_eq!(Interval::find("DAY").unwrap().floor(-1), -86_400);
+    }
+
+    #[test]
+    fn ceil_keeps_a_start_and_moves_anything_else_up() {
+        let minute = Interval::find("MINUTE").unwrap();
+        assert_eq!(minute.ceil(120), 120);
+        assert_eq!(minute.ceil(121), 180);
+    }
+}

@@ -1,0 +1,20 @@
+//! The wire contract as data: data types, intervals, tiers, series identity, queries and their URL parameters,
+//! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
+
+pub mod data_type;
+pub mod error_body;
+pub mod identity;
+pub mod interval;
+pub mod query;
+pub mod records;
+pub mod suggest;
+pub mod tier;
+pub mod wire;
+
+pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TypeSpec};
+pub use error_body::ErrorBody;
+pub use identity::SeriesId;
+pub use interval::Interval;
+pub use query::{GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
+pub use records::{Market, MarketsPage, Timestamp, Usage};
+pub use tier::{Tier, TierSpec};

@@ -1,0 +1,151 @@
+//! Discovery records (service.md 2.4). Fields whose value is zero or empty are left out when written and read as zero
+//! or empty when absent (section 2.1); fields this version does not know are kept.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+/// A time on the wire: seconds since the epoch and nanoseconds (section 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Timestamp {
+    /// Seconds since the Unix epoch.
+    #[serde(deserialize_with = "integer")]
+    pub s: i64,
+    /// Nanoseconds within the second; left out when 0.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub ns: i64,
+}
+
+/// A market entry of `/v1/markets`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Market {
+    /// Exchange identifier.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub exchange: String,
+    /// Exchange-native symbol, used in data queries.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub raw_symbol: String,
+    /// Cross-exchange symbol such as BASE-QUOTE.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub normalized_symbol: String,
+    /// Base asset.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub coin: String,
+    /// `SPOT` or `PERPETUAL`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub category: String,
+    /// Option summary tenor when present.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tenor: String,
+    /// Full coin name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub coin_name: String,
+    /// Quote asset name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quote_coin_name: String,
+    /// Full market name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub full_name: String,
+    /// Last traded price.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub last_price: f64,
+    /// 24-hour volume.
+    #[serde(rename = "volume24h", skip_serializing_if = "is_nothing")]
+    pub volume_24h: f64,
+    /// 24-hour volume change, percent.
+    #[serde(rename = "volumeChange24h", skip_serializing_if = "is_nothing")]
+    pub volume_change_24h: f64,
+    /// 24-hour price change, percent.
+    #[serde(rename = "priceChange24h", skip_serializing_if = "is_nothing")]
+    pub price_change_24h: f64,
+    /// 24-hour open interest change.
+    #[serde(rename = "oiChange24h", skip_serializing_if = "is_nothing")]
+    pub oi_change_24h: f64,
+    /// Market capitalization.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub marketcap: f64,
+    /// Asset icon URL.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub icon_url: String,
+    /// When the market became available.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_since: Option<Timestamp>,
+    /// Fields this version does not know, as sent.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The answer of `/v1/markets`: one page.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MarketsPage {
+    /// Market entries.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<Market>,
+    /// Offset of the next page.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub next_offset: i64,
+}
+
+/// The answer of `/v1/usage` (section 2.4).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Weight budget per window.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub limit: i64,
+    /// Whole weight left, burst included.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub remaining: i64,
+    /// Weight spent in the last window.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub used: i64,
+    /// Unix second at which the bucket is full again, burst included.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub reset: i64,
+    /// Length of the window in seconds.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
+    pub window_seconds: i64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_nothing(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// An integer field may come with an exponent or a point (supplement 2): any number with a whole value is one.
+fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let number = Option::<serde_json::Number>::deserialize(deserializer)?;
+    let Some(number) = number else { return Ok(0) };
+    let whole = number.as_i64().or_else(|| {
+        let double = number.as_f64()?;
+        (double.fract() == 0.0 && double.abs() < 9.2e18).then_some(double as i64)
+    });
+    whole.ok_or_else(|| serde::de::Error::custom(format_args!("{number} is not a whole number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_in_any_spelling() {
+        let usage: Usage = serde_json::from_str(r#"{"limit":1.5e+02,"remaining":7.0,"used":null,"new":1}"#).unwrap();
+        assert_eq!((usage.limit, usage.remaining, usage.used), (150, 7, 0));
+        assert!(serde_json::from_str::<Usage>(r#"{"limit":1.5}"#).is_err());
+    }
+
+    #[test]
+    fn unknown_market_fields_are_kept_and_zeros_left_out() {
+        let text = r#"{"exchange":"BYBIT","lastPrice":100.5,"availableSince":{"s":5},"pctFromATH":-3}"#;
+        let market: Market = serde_json::from_str(text).unwrap();
+        assert_eq!(market.extra["pctFromATH"], -3);
+        assert_eq!(serde_json::to_string(&market).unwrap(), text);
+    }
+}
