@@ -41,12 +41,7 @@ pub enum LevelsError {
 }
 
 /// Builds a heatmap from the nested form: bids from the closest to the furthest (descending), asks ascending.
-pub fn heatmap_from_sides(
-    id: SeriesId,
-    timestamps: Vec<i64>,
-    bids: &List,
-    asks: &List,
-) -> Result<Series, LevelsError> {
+pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks: &List) -> Result<Series, LevelsError> {
     let mut levels = List::default();
     levels.values.reserve(bids.values.len() + asks.values.len());
     let mut split = Vec::with_capacity(timestamps.len());
@@ -115,7 +110,6 @@ fn finish(id: SeriesId, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i
         pairs.copy_from_slice(sorted.as_flattened());
         split[snapshot] = UNKNOWN_SPLIT;
     }
-    // Offsets count levels, not values, so that `levels[offsets[i]..offsets[i + 1]]` reads rows of pairs.
     Series {
         id,
         shape: Shape::Heatmap,

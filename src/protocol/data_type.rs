@@ -150,8 +150,7 @@ const OPEN_INTEREST: &[Field] = &[
     TIMESTAMP,
 ];
 const PROFILE: &[Field] = &[field("profile", "profile", FieldKind::List), TIMESTAMP];
-const BOOK: &[Field] =
-    &[field("bids", "bids", FieldKind::List), field("asks", "asks", FieldKind::List), TIMESTAMP];
+const BOOK: &[Field] = &[field("bids", "bids", FieldKind::List), field("asks", "asks", FieldKind::List), TIMESTAMP];
 const LEVELS: &[Field] = &[field("levels", "levels", FieldKind::List), TIMESTAMP];
 const SKEW: &[Field] = &[field("skew", "skew", FieldKind::Number), TIMESTAMP];
 const VOLATILITY: &[Field] = &[field("impliedVolatility", "implied_volatility", FieldKind::Number), TIMESTAMP];

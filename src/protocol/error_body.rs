@@ -73,7 +73,10 @@ impl ErrorBody {
             status,
             code: word("error").or_else(|| word("code")),
             message: word("message").unwrap_or_else(|| excerpt(&text)),
-            retry_after: object.get("retry_after").and_then(Value::as_f64).map(|seconds| seconds.max(0.0).ceil() as u64),
+            retry_after: object
+                .get("retry_after")
+                .and_then(Value::as_f64)
+                .map(|seconds| seconds.max(0.0).ceil() as u64),
         }
     }
 
