@@ -83,7 +83,7 @@ impl ErrorBody {
     /// Whether a 403 names a limit of the plan; a bare one may be a passing outage (supplement 6).
     pub fn names_a_plan_limit(&self) -> bool {
         let text = self.message.trim().trim_matches('"').to_ascii_lowercase();
-        !(text.is_empty() || text == "forbidden" || text.starts_with("<") || text == "403 forbidden")
+        !(text.is_empty() || text == "forbidden" || text.starts_with('<') || text == "403 forbidden")
     }
 }
 
