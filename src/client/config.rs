@@ -19,6 +19,8 @@ pub struct Config {
     pub timeout: Duration,
     /// Attempts after the first.
     pub retries: u32,
+    /// First step of the back-off between attempts; each further one doubles it, up to 30 s.
+    pub first_pause: Duration,
     /// Longest that a call may wait for budget; `None` waits as long as it takes.
     pub max_wait: Option<Duration>,
     /// Proxy for every request; without it the usual environment variables hold, except for loopback addresses.
@@ -36,6 +38,7 @@ impl Config {
             tier: None,
             timeout: Duration::from_secs(30),
             retries: 5,
+            first_pause: Duration::from_millis(500),
             max_wait: None,
             proxy: None,
             ca_certs: None,

@@ -67,7 +67,7 @@ impl Inner {
             };
             failed.error = failed.error.of(url);
             let failure = Failure { error: &failed.error, cut: failed.cut, bare_forbidden: failed.bare_forbidden };
-            match verdict(&failure, attempt, self.retries, fastrand::f64()) {
+            match verdict(&failure, attempt, self.policy, fastrand::f64()) {
                 Verdict::GiveUp if attempt > 0 => {
                     failed.error.message = format!("{} (after {} attempts)", failed.error.message, attempt + 1);
                     return Err(failed.error);

@@ -20,6 +20,7 @@ pub use request::{PointsArguments, PointsRequest};
 use std::sync::Arc;
 
 use pace::Pacer;
+use retry::Policy;
 use transport::Transport;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -31,7 +32,7 @@ pub struct Client {
 struct Inner {
     transport: Transport,
     pacer: Arc<Pacer>,
-    retries: u32,
+    policy: Policy,
     max_wait: Option<std::time::Duration>,
 }
 
@@ -45,7 +46,8 @@ impl Client {
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base());
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, retries: config.retries, max_wait: config.max_wait }) })
+        let policy = Policy { retries: config.retries, first_pause: config.first_pause };
+        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, max_wait: config.max_wait }) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

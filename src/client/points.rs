@@ -93,7 +93,7 @@ impl Client {
         let plan = self.plan(request, now)?;
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let total = plan.requests.len();
-        let answers: Vec<_> = stream::iter(&plan.requests)
+        let answers: Vec<_> = stream::iter(plan.requests.clone())
             .map(|planned| {
                 let (done, stop, progress) = (&done, &stop, &progress);
                 async move {

@@ -4,14 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use super::error::{ClientError, ErrorKind};
 
-/// First step of the back-off; each further one doubles it.
-const FIRST_STEP: Duration = Duration::from_millis(500);
 /// Largest step of the back-off.
 const LARGEST_STEP: Duration = Duration::from_secs(30);
 /// Longest `Retry-After` that is believed.
 const LONGEST_RETRY_AFTER: f64 = 600.0;
-/// A 403 that names no limit of the plan may be a passing outage: it is tried once more after this pause.
-const AFTER_FORBIDDEN: Duration = Duration::from_secs(3);
+/// A 403 that names no limit of the plan may be a passing outage: it is tried once more after this many first steps
+/// (3 s by default).
+const AFTER_FORBIDDEN: u32 = 6;
 
 /// How a failed attempt goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +23,13 @@ pub(super) enum Verdict {
     WhenBudgetAllows,
 }
 
+/// How often and how patiently a call is tried again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policy {
+    pub retries: u32,
+    pub first_pause: Duration,
+}
+
 /// A failed attempt, as far as trying again depends on it.
 pub(super) struct Failure<'a> {
     pub error: &'a ClientError,
@@ -34,26 +40,30 @@ pub(super) struct Failure<'a> {
 }
 
 /// Decides on the attempt number `attempt` (0 is the first). `jitter` is a random number in 0 ..= 1.
-pub(super) fn verdict(failure: &Failure<'_>, attempt: u32, retries: u32, jitter: f64) -> Verdict {
-    if attempt >= retries {
+pub(super) fn verdict(failure: &Failure<'_>, attempt: u32, policy: Policy, jitter: f64) -> Verdict {
+    if attempt >= policy.retries {
         return Verdict::GiveUp;
     }
     match failure.error.kind {
         ErrorKind::RateLimit => Verdict::WhenBudgetAllows,
-        ErrorKind::Tier if failure.bare_forbidden && attempt == 0 => Verdict::After(AFTER_FORBIDDEN),
-        ErrorKind::Transport | ErrorKind::Timeout => Verdict::After(pause(attempt, jitter)),
-        ErrorKind::Decode if failure.cut => Verdict::After(pause(attempt, jitter)),
+        ErrorKind::Tier if failure.bare_forbidden && attempt == 0 => {
+            Verdict::After(policy.first_pause * AFTER_FORBIDDEN)
+        }
+        ErrorKind::Transport | ErrorKind::Timeout => Verdict::After(policy.pause(attempt, jitter)),
+        ErrorKind::Decode if failure.cut => Verdict::After(policy.pause(attempt, jitter)),
         ErrorKind::Server if failure.error.status.is_some_and(|status| status >= 500 || status == 408) => {
-            Verdict::After(pause(attempt, jitter))
+            Verdict::After(policy.pause(attempt, jitter))
         }
         _ => Verdict::GiveUp,
     }
 }
 
-/// Full jitter: anything from nothing to the doubled step.
-fn pause(attempt: u32, jitter: f64) -> Duration {
-    let step = FIRST_STEP.saturating_mul(2u32.saturating_pow(attempt)).min(LARGEST_STEP);
-    step.mul_f64(jitter.clamp(0.0, 1.0))
+impl Policy {
+    /// Full jitter: anything from nothing to the doubled step.
+    fn pause(self, attempt: u32, jitter: f64) -> Duration {
+        let step = self.first_pause.saturating_mul(2u32.saturating_pow(attempt)).min(LARGEST_STEP);
+        step.mul_f64(jitter.clamp(0.0, 1.0))
+    }
 }
 
 /// Reads `Retry-After`: seconds or an HTTP date. Nonsense is `None`; the past is now; the far future is capped.
@@ -73,9 +83,11 @@ pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    const POLICY: Policy = Policy { retries: 3, first_pause: Duration::from_millis(500) };
+
     fn judge(kind: ErrorKind, status: Option<u16>, attempt: u32) -> Verdict {
         let error = ClientError { status, ..ClientError::new(kind, "") };
-        verdict(&Failure { error: &error, cut: false, bare_forbidden: false }, attempt, 3, 1.0)
+        verdict(&Failure { error: &error, cut: false, bare_forbidden: false }, attempt, POLICY, 1.0)
     }
 
     #[test]
@@ -95,17 +107,18 @@ mod tests {
     #[test]
     fn a_bare_forbidden_and_a_cut_body_get_their_second_chance() {
         let forbidden = ClientError { status: Some(403), ..ClientError::new(ErrorKind::Tier, "") };
-        let bare = |attempt| verdict(&Failure { error: &forbidden, cut: false, bare_forbidden: true }, attempt, 3, 0.0);
-        assert_eq!((bare(0), bare(1)), (Verdict::After(AFTER_FORBIDDEN), Verdict::GiveUp));
+        let bare =
+            |attempt| verdict(&Failure { error: &forbidden, cut: false, bare_forbidden: true }, attempt, POLICY, 0.0);
+        assert_eq!((bare(0), bare(1)), (Verdict::After(Duration::from_secs(3)), Verdict::GiveUp));
         let cut = ClientError::new(ErrorKind::Decode, "");
         let failure = Failure { error: &cut, cut: true, bare_forbidden: false };
-        assert_eq!(verdict(&failure, 0, 3, 0.5), Verdict::After(Duration::from_millis(250)));
+        assert_eq!(verdict(&failure, 0, POLICY, 0.5), Verdict::After(Duration::from_millis(250)));
     }
 
     #[test]
     fn back_off_is_bounded() {
-        assert_eq!(pause(40, 1.0), LARGEST_STEP);
-        assert_eq!(pause(u32::MAX, 7.0), LARGEST_STEP);
+        assert_eq!(POLICY.pause(40, 1.0), LARGEST_STEP);
+        assert_eq!(POLICY.pause(u32::MAX, 7.0), LARGEST_STEP);
     }
 
     #[test]
