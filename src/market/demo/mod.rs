@@ -9,10 +9,12 @@ mod minute;
 mod noise;
 mod path;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use self::catalog::{BEGIN, Traits};
 use self::path::{BLOCK, Block};
+use super::cache::Cache;
 use super::source::{Bar, Book, Listing, Source, SourceError};
 use crate::clock::SECOND;
 
@@ -23,29 +25,23 @@ const KEPT_BLOCKS: usize = 6_000;
 pub struct Demo {
     listings: Vec<Listing>,
     traits: Vec<Traits>,
-    /// Recent blocks by (market's coin path, block start), the last used at the end.
-    blocks: Mutex<std::collections::HashMap<(u64, i64), Arc<Block>>>,
+    /// Blocks of the coins' paths by (path, start).
+    blocks: Cache<(u64, i64), Block>,
 }
 
 impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
-        Self { listings, traits, blocks: Mutex::default() }
+        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
         let key = (traits.path.seed(), minute & !(BLOCK - 1));
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = blocks.get(&key) {
-            return Arc::clone(block);
+        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
+            Ok(block) => block,
+            Err(never) => match never {},
         }
-        if blocks.len() >= KEPT_BLOCKS {
-            blocks.clear();
-        }
-        let block = Arc::new(traits.path.block(minute));
-        blocks.insert(key, Arc::clone(&block));
-        block
     }
 }
 
