@@ -9,6 +9,7 @@ mod table;
 pub use error::DecodeError;
 
 use crate::columns::Series;
+use crate::protocol::SeriesId;
 
 /// Decodes the body of a `GET /v1/points` answer (service.md 2.2 and 2.3, supplement 2 and 3).
 ///
@@ -21,4 +22,9 @@ use crate::columns::Series;
 /// for one time.
 pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     series::body(body)
+}
+
+/// A series of that identity without points, with the columns of its type.
+pub fn nothing(id: SeriesId) -> Series {
+    series::nothing(id)
 }

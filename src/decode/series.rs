@@ -165,6 +165,12 @@ fn payload(reader: &mut Reader<'_>, id: &SeriesId, flat: bool) -> Result<Series>
     finish(id, table, start)
 }
 
+/// A series without points, with the columns of its type.
+pub(super) fn nothing(id: SeriesId) -> Series {
+    let table = Table::new(fields(&id));
+    finish(&id, table, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
+}
+
 /// Gives a finished table the shape of its type.
 fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
     let mut columns = table.finish();

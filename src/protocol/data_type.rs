@@ -51,6 +51,18 @@ pub enum Shape {
     Tpo,
 }
 
+impl Shape {
+    /// Name of the shape as Python users see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Heatmap => "heatmap",
+            Self::Profile => "profile",
+            Self::Tpo => "tpo",
+        }
+    }
+}
+
 /// Key under `Point` that holds the payload of a [`Shape::Tpo`] (section 2.3).
 pub const TPO_WRAPPER: &str = "TpoAggregation";
 
