@@ -1,6 +1,7 @@
 //! What stands behind the service: anything that answers queries.
 
 use crate::columns::Series;
+use crate::market::{Market, MarketError};
 use crate::protocol::{ErrorBody, MarketsPage, MarketsQuery, PointsQuery};
 
 /// Why a source gives no answer.
@@ -42,4 +43,24 @@ pub trait Answers: Send + Sync + 'static {
 
     /// One page of `/v1/markets`. `now` is in Unix nanoseconds.
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError>;
+}
+
+impl Answers for Market {
+    fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, AnswerError> {
+        Ok(Self::points(self, query, now)?)
+    }
+
+    fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {
+        Ok(Self::markets(self, query, now)?)
+    }
+}
+
+impl From<MarketError> for AnswerError {
+    fn from(error: MarketError) -> Self {
+        match error {
+            MarketError::Invalid(problem) => Self::Invalid(problem.to_string()),
+            MarketError::Unsupported(message) => Self::Unsupported(message),
+            MarketError::Internal(message) => Self::Internal(message),
+        }
+    }
 }

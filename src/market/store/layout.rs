@@ -112,10 +112,8 @@ fn decode(name: &str) -> Option<String> {
 }
 
 /// Quotes by which raw symbols end, the longest first where one ends another.
-const QUOTES: [&str; 16] = [
-    "FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH",
-    "BNB",
-];
+const QUOTES: [&str; 15] =
+    ["FDUSD", "USDT", "USDC", "BUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH", "BNB"];
 /// Exchanges of the supplement's list of derivatives.
 const DERIVATIVES: [&str; 15] = [
     "BINANCE_FUTURES",
