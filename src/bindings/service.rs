@@ -128,7 +128,8 @@ pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult
     // Attaching between files lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {
-        let signal = Python::try_attach(Python::check_signals);
+        #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is not general enough a function
+        let signal = Python::try_attach(|py| py.check_signals());
         match signal {
             Some(Err(error)) => {
                 *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
