@@ -1,1 +1,327 @@
-//! budget
+//! The token bucket: continuous refill, burst, daily cap. The service enforces with it and the client paces with it
+//! (service.md 8.1 and 8.5). Time is passed in; nothing here sleeps.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::clock::SECOND;
+use crate::protocol::TierSpec;
+use crate::protocol::wire::WINDOW_SECONDS;
+
+/// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
+/// that refilling is exact in integers.
+const UNITS: i128 = 60 * SECOND as i128;
+const DAY: i64 = 86_400 * SECOND;
+
+/// Rate and capacity of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Weight that refills per minute.
+    pub per_minute: u32,
+    /// Capacity.
+    pub burst: u32,
+    /// Weight per UTC day, when there is a cap.
+    pub per_day: Option<u32>,
+}
+
+impl From<&TierSpec> for Limits {
+    fn from(tier: &TierSpec) -> Self {
+        Self { per_minute: tier.weight_per_minute, burst: tier.burst(), per_day: tier.weight_per_day }
+    }
+}
+
+impl Limits {
+    /// Limits known only by their rate: the burst is twice the rate (section 8.1).
+    pub const fn of_rate(per_minute: u32) -> Self {
+        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: None }
+    }
+}
+
+/// Why a weight was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It fits after this long, if nothing else is taken.
+    Wait(Duration),
+    /// It never fits: heavier than the capacity.
+    TooHeavy,
+    /// The day's cap is reached; it resets after this long.
+    DailyCap(Duration),
+}
+
+/// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    limits: Limits,
+    /// Tokens in `UNITS`, 0 ..= capacity.
+    level: i128,
+    now: i64,
+    spent: VecDeque<(i64, u64)>,
+    day: i64,
+    spent_today: u64,
+}
+
+impl Bucket {
+    /// A full bucket.
+    pub fn new(limits: Limits, now: i64) -> Self {
+        Self {
+            limits,
+            level: i128::from(limits.burst) * UNITS,
+            now,
+            spent: VecDeque::new(),
+            day: now.div_euclid(DAY),
+            spent_today: 0,
+        }
+    }
+
+    /// Rate and capacity.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Takes `weight` at once, or says why not and takes nothing.
+    pub fn try_take(&mut self, weight: u64, now: i64) -> Result<(), Refusal> {
+        self.advance(now);
+        if let Some(refusal) = self.refusal(weight) {
+            return Err(refusal);
+        }
+        self.level -= i128::from(weight) * UNITS;
+        self.spent.push_back((self.now, weight));
+        self.spent_today += weight;
+        Ok(())
+    }
+
+    /// Gives back a weight that was taken at most a moment ago and not spent after all.
+    pub fn refund(&mut self, weight: u64, now: i64) {
+        self.advance(now);
+        self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
+        self.spent_today = self.spent_today.saturating_sub(weight);
+        if let Some(index) = self.spent.iter().rposition(|&(_, spent)| spent == weight) {
+            self.spent.remove(index);
+        }
+    }
+
+    /// How long until `weight` can be taken: zero when it can be now.
+    pub fn wait(&mut self, weight: u64, now: i64) -> Result<Duration, Refusal> {
+        self.advance(now);
+        match self.refusal(weight) {
+            None => Ok(Duration::ZERO),
+            Some(Refusal::Wait(wait)) => Ok(wait),
+            Some(never) => Err(never),
+        }
+    }
+
+    /// Whole weight left, burst included.
+    pub fn remaining(&mut self, now: i64) -> u64 {
+        self.advance(now);
+        (self.level / UNITS) as u64
+    }
+
+    /// Weight spent in the last 60 seconds.
+    pub fn used(&mut self, now: i64) -> u64 {
+        self.advance(now);
+        self.spent.iter().map(|&(_, weight)| weight).sum()
+    }
+
+    /// Unix nanoseconds at which the bucket is full again; `now` when it is full.
+    pub fn full_at(&mut self, now: i64) -> i64 {
+        self.advance(now);
+        self.now.saturating_add(self.nanoseconds_to(self.capacity()))
+    }
+
+    /// Moves the level to what the service says is left. With weight of ours still under way the service's number may
+    /// be older than our own, so it only lowers the level then.
+    pub fn observe_remaining(&mut self, remaining: u64, under_way: u64, now: i64) {
+        self.advance(now);
+        let whole = i128::from(remaining) * UNITS;
+        // The service rounds down: a level within the next whole token agrees with it.
+        let agrees = whole..whole + UNITS;
+        let told = if agrees.contains(&self.level) { self.level } else { whole };
+        let told = told.min(self.capacity());
+        self.level = if under_way == 0 { told } else { self.level.min(told) };
+    }
+
+    /// Changes rate and capacity together; the level never exceeds the new capacity.
+    pub fn set_limits(&mut self, limits: Limits, now: i64) {
+        self.advance(now);
+        self.limits = limits;
+        self.level = self.level.min(self.capacity());
+    }
+
+    fn capacity(&self) -> i128 {
+        i128::from(self.limits.burst) * UNITS
+    }
+
+    fn refusal(&self, weight: u64) -> Option<Refusal> {
+        if weight > u64::from(self.limits.burst) {
+            return Some(Refusal::TooHeavy);
+        }
+        if self.limits.per_day.is_some_and(|cap| self.spent_today + weight > u64::from(cap)) {
+            let midnight = (self.day + 1) * DAY;
+            return Some(Refusal::DailyCap(Duration::from_nanos((midnight - self.now).max(0) as u64)));
+        }
+        let needed = i128::from(weight) * UNITS;
+        (self.level < needed).then(|| Refusal::Wait(Duration::from_nanos(self.nanoseconds_to(needed) as u64)))
+    }
+
+    /// Nanoseconds until the level reaches `units`, rounded up.
+    fn nanoseconds_to(&self, units: i128) -> i64 {
+        let missing = (units - self.level).max(0);
+        let rate = i128::from(self.limits.per_minute.max(1));
+        i64::try_from((missing + rate - 1) / rate).unwrap_or(i64::MAX)
+    }
+
+    fn advance(&mut self, now: i64) {
+        let now = now.max(self.now);
+        let gained = i128::from(now - self.now) * i128::from(self.limits.per_minute);
+        self.level = (self.level + gained).min(self.capacity());
+        self.now = now;
+        let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
+        while self.spent.front().is_some_and(|&(at, _)| at <= window_start) {
+            self.spent.pop_front();
+        }
+        let day = now.div_euclid(DAY);
+        if day != self.day {
+            self.day = day;
+            self.spent_today = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Tier;
+    use proptest::prelude::*;
+
+    fn free(now: i64) -> Bucket {
+        Bucket::new(Tier::Free.spec().into(), now)
+    }
+
+    #[test]
+    fn a_free_bucket_holds_twenty_and_refills_ten_a_minute() {
+        let mut bucket = free(0);
+        for _ in 0..20 {
+            bucket.try_take(1, 0).unwrap();
+        }
+        assert_eq!(bucket.try_take(1, 0), Err(Refusal::Wait(Duration::from_secs(6))));
+        assert_eq!((bucket.remaining(0), bucket.used(0), bucket.full_at(0)), (0, 20, 120 * SECOND));
+        assert!(bucket.try_take(1, 6 * SECOND - 1).is_err());
+        bucket.try_take(1, 6 * SECOND).unwrap();
+        assert_eq!(bucket.used(60 * SECOND), 1); // the first twenty have left the window
+    }
+
+    #[test]
+    fn a_weight_above_the_capacity_never_fits() {
+        assert_eq!(free(0).try_take(21, 0), Err(Refusal::TooHeavy));
+        free(0).try_take(20, 0).unwrap();
+    }
+
+    #[test]
+    fn the_daily_cap_resets_at_midnight_utc() {
+        let mut bucket = free(0);
+        let mut now = 0;
+        for _ in 0..50 {
+            bucket.try_take(20, now).unwrap();
+            now += 120 * SECOND;
+        }
+        let left = Duration::from_nanos((DAY - now) as u64);
+        assert_eq!(bucket.try_take(1, now), Err(Refusal::DailyCap(left)));
+        bucket.try_take(1, DAY).unwrap();
+    }
+
+    #[test]
+    fn a_refund_is_as_if_nothing_was_taken() {
+        let mut bucket = free(0);
+        bucket.try_take(7, 0).unwrap();
+        bucket.refund(7, 0);
+        assert_eq!((bucket.remaining(0), bucket.used(0)), (20, 0));
+    }
+
+    #[test]
+    fn the_services_word_moves_the_level() {
+        let mut bucket = free(0);
+        bucket.observe_remaining(5, 0, 0);
+        assert_eq!(bucket.remaining(0), 5);
+        bucket.observe_remaining(9, 3, 0); // an older answer, while 3 are under way
+        assert_eq!(bucket.remaining(0), 5);
+        bucket.observe_remaining(9, 0, 0);
+        assert_eq!(bucket.remaining(0), 9);
+        bucket.observe_remaining(1_000, 0, 0); // above the capacity
+        assert_eq!(bucket.remaining(0), 20);
+    }
+
+    #[test]
+    fn rate_and_capacity_change_together() {
+        let mut bucket = free(0);
+        bucket.set_limits(Limits::of_rate(5), 0);
+        assert_eq!((bucket.remaining(0), bucket.limits().burst), (10, 10));
+    }
+
+    #[test]
+    fn a_clock_that_jumps_back_changes_nothing() {
+        let mut bucket = free(1_000 * SECOND);
+        bucket.try_take(20, 1_000 * SECOND).unwrap();
+        assert_eq!(bucket.remaining(0), 0);
+        assert_eq!(bucket.remaining(1_006 * SECOND), 1);
+    }
+
+    /// The naive model: tokens as an exact fraction numerator, and every spend kept for ever.
+    struct Model {
+        rate: i128,
+        burst: i128,
+        cap: Option<u64>,
+        level: i128,
+        at: i64,
+        spends: Vec<(i64, u64)>,
+    }
+
+    impl Model {
+        fn take(&mut self, weight: u64, now: i64) -> bool {
+            self.level = (self.level + i128::from(now - self.at) * self.rate).min(self.burst * UNITS);
+            self.at = now;
+            let today: u64 =
+                self.spends.iter().filter(|(at, _)| at.div_euclid(DAY) == now.div_euclid(DAY)).map(|(_, w)| w).sum();
+            let fits = self.level >= i128::from(weight) * UNITS && self.cap.is_none_or(|cap| today + weight <= cap);
+            if fits {
+                self.level -= i128::from(weight) * UNITS;
+                self.spends.push((now, weight));
+            }
+            fits
+        }
+
+        fn used(&self, now: i64) -> u64 {
+            self.spends.iter().filter(|(at, _)| *at > now - 60 * SECOND).map(|(_, weight)| weight).sum()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_naive_model(
+            tier in 0usize..4, start in 0i64..DAY,
+            steps in prop::collection::vec((0i64..200_000_000_000, 0u64..60), 1..300),
+        ) {
+            let spec = &crate::protocol::tier::TIERS[tier];
+            let mut bucket = Bucket::new(spec.into(), start);
+            let mut model = Model {
+                rate: i128::from(spec.weight_per_minute), burst: i128::from(spec.burst()),
+                cap: spec.weight_per_day.map(u64::from),
+                level: i128::from(spec.burst()) * UNITS, at: start, spends: Vec::new(),
+            };
+            let mut now = start;
+            for (pause, weight) in steps {
+                now += pause;
+                let refused = bucket.try_take(weight, now);
+                prop_assert_eq!(refused.is_ok(), model.take(weight, now));
+                prop_assert_eq!(bucket.used(now), model.used(now));
+                prop_assert_eq!(i128::from(bucket.remaining(now)), model.level / UNITS);
+                // The wait that a refusal names is enough, and one nanosecond less is not.
+                if let Err(Refusal::Wait(wait)) = refused {
+                    let mut later = bucket.clone();
+                    prop_assert!(later.wait(weight, now + wait.as_nanos() as i64 - 1) != Ok(Duration::ZERO));
+                    let at = now + wait.as_nanos() as i64;
+                    prop_assert!(!matches!(later.try_take(weight, at), Err(Refusal::Wait(_))));
+                }
+            }
+        }
+    }
+}

@@ -1,1 +1,57 @@
-//! client
+//! The client: knows the exact cost of a call before it sends, paces itself by the shared bucket, retries what may be
+//! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
+
+mod config;
+mod discovery;
+mod error;
+mod fetch;
+mod pace;
+mod points;
+mod request;
+mod retry;
+mod transport;
+
+pub use config::Config;
+pub use error::{ClientError, ErrorKind, Partial};
+pub use pace::{BudgetView, Registry};
+pub use points::{Plan, PlannedRequest, Progress};
+pub use request::{PointsArguments, PointsRequest};
+
+use std::sync::Arc;
+
+use pace::Pacer;
+use retry::Policy;
+use transport::Transport;
+
+/// A client for one key at one base address. Cloning shares connections and budget.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    transport: Transport,
+    pacer: Arc<Pacer>,
+    policy: Policy,
+    max_wait: Option<std::time::Duration>,
+}
+
+impl Client {
+    /// Makes a client. Nothing is sent. Clients of one key and base address that take the same `registry` share one
+    /// bucket.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`] for a key that no header can carry, a base address that is no http(s) URL, or
+    /// certificates that cannot be read.
+    pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
+        let transport = Transport::new(config)?;
+        let pacer = registry.pacer(config, transport.base());
+        let policy = Policy { retries: config.retries, first_pause: config.first_pause };
+        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, max_wait: config.max_wait }) })
+    }
+
+    /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.
+    pub fn budget(&self) -> Option<BudgetView> {
+        self.inner.pacer.view()
+    }
+}

@@ -66,7 +66,7 @@ impl Grid {
         let step = if step.is_finite() { step } else { 1.0 }; // one price only: any width shows it
         let first = bucket(low, step);
         let count = bucket(high, step) - first + 1.0;
-        if !(count * snapshots.max(1) as f64 <= MAX_CELLS as f64) {
+        if !count.is_finite() || count * snapshots.max(1) as f64 > MAX_CELLS as f64 {
             return Err(GridError::TooLarge { snapshots, prices: count, step });
         }
         let mut volumes = Array2::zeros((snapshots, count as usize));

@@ -41,19 +41,14 @@ pub enum LevelsError {
 }
 
 /// Builds a heatmap from the nested form: bids from the closest to the furthest (descending), asks ascending.
-pub fn heatmap_from_sides(
-    id: SeriesId,
-    timestamps: Vec<i64>,
-    bids: &List,
-    asks: &List,
-) -> Result<Series, LevelsError> {
+pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks: &List) -> Result<Series, LevelsError> {
     let mut levels = List::default();
     levels.values.reserve(bids.values.len() + asks.values.len());
     let mut split = Vec::with_capacity(timestamps.len());
     for snapshot in 0..timestamps.len() {
         let (down, up) = (bids.row(snapshot), asks.row(snapshot));
         for side in [down, up] {
-            if side.len() % 2 != 0 {
+            if !side.len().is_multiple_of(2) {
                 return Err(LevelsError::Odd { snapshot, values: side.len() });
             }
         }
@@ -67,7 +62,7 @@ pub fn heatmap_from_sides(
 pub fn heatmap_from_levels(id: SeriesId, timestamps: Vec<i64>, levels: List) -> Result<Series, LevelsError> {
     for snapshot in 0..levels.len() {
         let values = levels.row(snapshot).len();
-        if values % 2 != 0 {
+        if !values.is_multiple_of(2) {
             return Err(LevelsError::Odd { snapshot, values });
         }
     }
@@ -104,18 +99,16 @@ pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsErr
 
 /// Sorts what does not ascend. A snapshot whose sides overlap has no boundary after that.
 fn finish(id: SeriesId, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
-    for snapshot in 0..timestamps.len() {
-        let span = levels.offsets[snapshot] as usize..levels.offsets[snapshot + 1] as usize;
-        let pairs = &mut levels.values[span];
+    for (span, bids) in levels.offsets.windows(2).zip(&mut split) {
+        let pairs = &mut levels.values[span[0] as usize..span[1] as usize];
         if pairs.chunks_exact(2).zip(pairs.chunks_exact(2).skip(1)).all(|(low, high)| low[0] <= high[0]) {
             continue;
         }
         let mut sorted: Vec<[f64; 2]> = pairs.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
         sorted.sort_by(|left, right| left[0].total_cmp(&right[0]));
         pairs.copy_from_slice(sorted.as_flattened());
-        split[snapshot] = UNKNOWN_SPLIT;
+        *bids = UNKNOWN_SPLIT;
     }
-    // Offsets count levels, not values, so that `levels[offsets[i]..offsets[i + 1]]` reads rows of pairs.
     Series {
         id,
         shape: Shape::Heatmap,

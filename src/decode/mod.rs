@@ -1,1 +1,30 @@
-//! decode
+//! Bytes → columns. One narrow door, [`points`]: it takes a `/v1/points` body and gives arranged series, or an error
+//! that says where the body is wrong. No HTTP, no Python.
+
+mod error;
+mod json;
+mod series;
+mod table;
+
+pub use error::DecodeError;
+
+use crate::columns::Series;
+use crate::protocol::SeriesId;
+
+/// Decodes the body of a `GET /v1/points` answer (service.md 2.2 and 2.3, supplement 2 and 3).
+///
+/// Keys may come in any order and fields this version does not know are kept as columns. Rows are sorted by time;
+/// equal duplicates are dropped. `{}`, `{"series":[]}` and series without points are all empty, not errors.
+///
+/// # Errors
+/// Anything that is not one whole, valid JSON document of that shape: truncated or malformed JSON, duplicate keys,
+/// invalid UTF-8, a number out of range, a point without a timestamp, levels that do not pair up, two different points
+/// for one time.
+pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
+    series::body(body)
+}
+
+/// A series of that identity without points, with the columns of its type.
+pub fn nothing(id: SeriesId) -> Series {
+    series::nothing(id)
+}

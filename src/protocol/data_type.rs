@@ -47,9 +47,24 @@ pub enum Shape {
     Heatmap,
     /// Flat triplets of price, buy volume and sell volume.
     Profile,
-    /// A market profile with nested level objects.
+    /// A market profile with nested level objects, under the key [`TPO_WRAPPER`].
     Tpo,
 }
+
+impl Shape {
+    /// Name of the shape as Python users see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Heatmap => "heatmap",
+            Self::Profile => "profile",
+            Self::Tpo => "tpo",
+        }
+    }
+}
+
+/// Key under `Point` that holds the payload of a [`Shape::Tpo`] (section 2.3).
+pub const TPO_WRAPPER: &str = "TpoAggregation";
 
 /// How a field reads when the service leaves it out (section 2.1 and supplement 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +81,8 @@ pub enum FieldKind {
     Text,
     /// A flat list of doubles; absent means empty.
     List,
-    /// A list of objects; absent means empty.
-    Rows,
+    /// A list of objects of these fields; absent means empty.
+    Rows(&'static [Field]),
 }
 
 /// One field of a point payload.
@@ -150,8 +165,7 @@ const OPEN_INTEREST: &[Field] = &[
     TIMESTAMP,
 ];
 const PROFILE: &[Field] = &[field("profile", "profile", FieldKind::List), TIMESTAMP];
-const BOOK: &[Field] =
-    &[field("bids", "bids", FieldKind::List), field("asks", "asks", FieldKind::List), TIMESTAMP];
+const BOOK: &[Field] = &[field("bids", "bids", FieldKind::List), field("asks", "asks", FieldKind::List), TIMESTAMP];
 const LEVELS: &[Field] = &[field("levels", "levels", FieldKind::List), TIMESTAMP];
 const SKEW: &[Field] = &[field("skew", "skew", FieldKind::Number), TIMESTAMP];
 const VOLATILITY: &[Field] = &[field("impliedVolatility", "implied_volatility", FieldKind::Number), TIMESTAMP];
@@ -171,11 +185,21 @@ const TOKEN_SUPPLY: &[Field] = &[
     field("usdPrice", "usd_price", FieldKind::Optional),
     TIMESTAMP,
 ];
+const TPO_LEVEL: &[Field] = &[
+    field("price", "price", FieldKind::Number),
+    field("block_ids", "block_ids", FieldKind::List),
+    field("buy_volume", "buy_volume", FieldKind::Number),
+    field("sell_volume", "sell_volume", FieldKind::Number),
+    field("tpo_count", "tpo_count", FieldKind::Optional),
+    field("volume", "volume", FieldKind::Optional),
+    field("first_touch_block", "first_touch_block", FieldKind::Optional),
+    field("last_touch_block", "last_touch_block", FieldKind::Optional),
+];
 const TPO: &[Field] = &[
     TIMESTAMP,
     field("period_start", "period_start", FieldKind::OptionalTime),
     field("period_end", "period_end", FieldKind::OptionalTime),
-    field("levels", "levels", FieldKind::Rows),
+    field("levels", "levels", FieldKind::Rows(TPO_LEVEL)),
     field("block_size_minutes", "block_size_minutes", FieldKind::Optional),
     field("poc_price", "poc_price", FieldKind::Optional),
     field("vah_price", "vah_price", FieldKind::Optional),

@@ -73,14 +73,17 @@ impl ErrorBody {
             status,
             code: word("error").or_else(|| word("code")),
             message: word("message").unwrap_or_else(|| excerpt(&text)),
-            retry_after: object.get("retry_after").and_then(Value::as_f64).map(|seconds| seconds.max(0.0).ceil() as u64),
+            retry_after: object
+                .get("retry_after")
+                .and_then(Value::as_f64)
+                .map(|seconds| seconds.max(0.0).ceil() as u64),
         }
     }
 
     /// Whether a 403 names a limit of the plan; a bare one may be a passing outage (supplement 6).
     pub fn names_a_plan_limit(&self) -> bool {
         let text = self.message.trim().trim_matches('"').to_ascii_lowercase();
-        !(text.is_empty() || text == "forbidden" || text.starts_with("<") || text == "403 forbidden")
+        !(text.is_empty() || text == "forbidden" || text.starts_with('<') || text == "403 forbidden")
     }
 }
 

@@ -28,9 +28,8 @@ pub struct SeriesId {
 }
 
 /// Wire names of the identity fields, in the order in which the live service writes them (supplement 2).
-pub const ID_FIELDS: [&str; 10] = [
-    "type", "rawSymbol", "exchange", "normalizedSymbol", "category", "interval", "side", "coin", "tenor", "tokenName",
-];
+pub const ID_FIELDS: [&str; 10] =
+    ["type", "rawSymbol", "exchange", "normalizedSymbol", "category", "interval", "side", "coin", "tenor", "tokenName"];
 
 impl SeriesId {
     /// The known fields in wire order, each with its wire name.

@@ -11,7 +11,7 @@ pub mod suggest;
 pub mod tier;
 pub mod wire;
 
-pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TypeSpec};
+pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;

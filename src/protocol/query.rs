@@ -326,9 +326,7 @@ impl MarketsQuery {
 pub fn refuse_unknown(extra: &[(String, String)], known: &[&str]) -> Result<(), ParamError> {
     match extra.first() {
         None => Ok(()),
-        Some((name, _)) => {
-            Err(ParamError::new(name.as_str(), format!("unknown{}", hint(name, known.iter().copied()))))
-        }
+        Some((name, _)) => Err(ParamError::new(name.as_str(), format!("unknown{}", hint(name, known.iter().copied())))),
     }
 }
 

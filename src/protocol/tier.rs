@@ -39,10 +39,38 @@ impl TierSpec {
 
 /// The tiers of section 8.1, lowest first.
 pub const TIERS: [TierSpec; 4] = [
-    TierSpec { tier: Tier::Free, name: "free", weight_per_minute: 10, weight_per_day: Some(1_000), history_days: 7, streams: 0 },
-    TierSpec { tier: Tier::Basic, name: "basic", weight_per_minute: 50, weight_per_day: None, history_days: 30, streams: 5 },
-    TierSpec { tier: Tier::Standard, name: "standard", weight_per_minute: 100, weight_per_day: None, history_days: 90, streams: 10 },
-    TierSpec { tier: Tier::Advanced, name: "advanced", weight_per_minute: 750, weight_per_day: None, history_days: 365, streams: 15 },
+    TierSpec {
+        tier: Tier::Free,
+        name: "free",
+        weight_per_minute: 10,
+        weight_per_day: Some(1_000),
+        history_days: 7,
+        streams: 0,
+    },
+    TierSpec {
+        tier: Tier::Basic,
+        name: "basic",
+        weight_per_minute: 50,
+        weight_per_day: None,
+        history_days: 30,
+        streams: 5,
+    },
+    TierSpec {
+        tier: Tier::Standard,
+        name: "standard",
+        weight_per_minute: 100,
+        weight_per_day: None,
+        history_days: 90,
+        streams: 10,
+    },
+    TierSpec {
+        tier: Tier::Advanced,
+        name: "advanced",
+        weight_per_minute: 750,
+        weight_per_day: None,
+        history_days: 365,
+        streams: 15,
+    },
 ];
 
 impl Tier {
@@ -65,14 +93,19 @@ mod tests {
     fn the_table_is_section_8_1() {
         let rows: Vec<_> = TIERS
             .iter()
-            .map(|row| (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams))
+            .map(|row| {
+                (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
+            })
             .collect();
-        assert_eq!(rows, [
-            ("free", 10, 20, Some(1_000), 7, 0),
-            ("basic", 50, 100, None, 30, 5),
-            ("standard", 100, 200, None, 90, 10),
-            ("advanced", 750, 1_500, None, 365, 15),
-        ]);
+        assert_eq!(
+            rows,
+            [
+                ("free", 10, 20, Some(1_000), 7, 0),
+                ("basic", 50, 100, None, 30, 5),
+                ("standard", 100, 200, None, 90, 10),
+                ("advanced", 750, 1_500, None, 365, 15),
+            ]
+        );
     }
 
     #[test]

@@ -1,0 +1,286 @@
+//! The client: each call once blocking, once awaitable, over the same future.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::columns::Columns;
+use super::errors;
+use super::query::Query;
+use super::runtime::{Process, awaitable, wait};
+use crate::client::{self, ClientError, Config, Progress};
+use crate::columns::Series;
+use crate::protocol::{Market, MarketsQuery, Tier};
+
+/// One request of a plan.
+#[pyclass(frozen, get_all, module = "marketpoints._engine")]
+pub(super) struct PlannedRequest {
+    url: String,
+    weight: u64,
+    points: u64,
+}
+
+/// What a call would send.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Plan(client::Plan);
+
+#[pymethods]
+impl Plan {
+    #[getter]
+    fn requests(&self) -> Vec<PlannedRequest> {
+        let requests = self.0.requests.iter();
+        requests
+            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
+            .collect()
+    }
+
+    #[getter]
+    fn weight(&self) -> u64 {
+        self.0.weight()
+    }
+
+    #[getter]
+    fn points(&self) -> u64 {
+        self.0.points()
+    }
+
+    #[getter]
+    fn eta(&self) -> f64 {
+        self.0.eta
+    }
+}
+
+/// The client's engine.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Client {
+    client: client::Client,
+    process: Arc<Process>,
+    clock: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (
+        api_key, base_url, *, tier = None, timeout = 30.0, retries = 5, max_wait = None, proxy = None, ca_certs = None,
+        clock = None
+    ))]
+    #[allow(clippy::too_many_arguments)] // the arguments that users type
+    fn new(
+        py: Python<'_>,
+        api_key: String,
+        base_url: String,
+        tier: Option<&str>,
+        timeout: f64,
+        retries: u32,
+        max_wait: Option<f64>,
+        proxy: Option<String>,
+        ca_certs: Option<std::path::PathBuf>,
+        clock: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let tier = tier
+            .map(|name| {
+                let problem = || format!("tier {name:?} is not one of free, basic, standard, advanced");
+                Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
+            })
+            .transpose()?;
+        let seconds = |name: &str, value: f64, least: f64| {
+            let problem = || format!("{name}={value} is no time in seconds that a call can take");
+            let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
+            duration.ok_or_else(|| errors::invalid(py, &problem()))
+        };
+        let config = Config {
+            tier,
+            timeout: seconds("timeout", timeout, 0.0)?,
+            retries,
+            max_wait: max_wait.map(|value| seconds("max_wait", value, -1.0)).transpose()?,
+            proxy,
+            ca_certs,
+            ..Config::new(api_key, base_url)
+        };
+        let process = Process::current(py)?;
+        let client = client::Client::new(&config, &process.registry).map_err(|error| errors::from_client(py, error))?;
+        Ok(Self { client, process, clock })
+    }
+
+    fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
+        let now = self.now(py)?;
+        self.client.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
+    }
+
+    #[pyo3(signature = (query, progress = None))]
+    fn points(&self, py: Python<'_>, query: &Query, progress: Option<Py<PyAny>>) -> PyResult<Vec<Py<Columns>>> {
+        let future = self.fetch_points(py, query, progress)?;
+        let series = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
+        Columns::hand_over(py, series)
+    }
+
+    #[pyo3(signature = (query, progress = None))]
+    fn points_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_points(py, query, progress)?;
+        awaitable(py, &self.process, future, |py, answer| {
+            let series = answer.map_err(|error| errors::from_client(py, error))?;
+            Columns::hand_over(py, series)?.into_py_any(py)
+        })
+    }
+
+    #[pyo3(signature = (
+        exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
+        limit = None, extra = Vec::new()
+    ))]
+    #[allow(clippy::too_many_arguments)] // the arguments that users type
+    fn markets(
+        &self,
+        py: Python<'_>,
+        exchanges: Vec<String>,
+        coins: Vec<String>,
+        categories: Vec<String>,
+        types: Vec<String>,
+        symbol_filter: Option<String>,
+        limit: Option<usize>,
+        extra: Vec<(String, String)>,
+    ) -> PyResult<Py<PyAny>> {
+        let query =
+            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let future = self.fetch_markets(py, query, limit)?;
+        records(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (
+        exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
+        limit = None, extra = Vec::new()
+    ))]
+    #[allow(clippy::too_many_arguments)] // the arguments that users type
+    fn markets_async<'py>(
+        &self,
+        py: Python<'py>,
+        exchanges: Vec<String>,
+        coins: Vec<String>,
+        categories: Vec<String>,
+        types: Vec<String>,
+        symbol_filter: Option<String>,
+        limit: Option<usize>,
+        extra: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let query =
+            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let future = self.fetch_markets(py, query, limit)?;
+        awaitable(py, &self.process, future, records)
+    }
+
+    fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.check_process(py)?;
+        let client = self.client.clone();
+        records(py, wait(py, &self.process, async move { client.usage().await })?)
+    }
+
+    fn usage_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.check_process(py)?;
+        let client = self.client.clone();
+        awaitable(py, &self.process, async move { client.usage().await }, records)
+    }
+
+    #[getter]
+    fn budget<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(view) = self.client.budget() else { return Ok(None) };
+        let budget = PyDict::new(py);
+        budget.set_item("limit", view.limit)?;
+        budget.set_item("remaining", view.remaining)?;
+        budget.set_item("used", view.used)?;
+        budget.set_item("reset", view.reset)?;
+        Ok(Some(budget))
+    }
+}
+
+impl Client {
+    /// Connections and threads stay in the process that made them.
+    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
+        if self.process.is_own() {
+            return Ok(());
+        }
+        Err(errors::general(py, "this client was made before the process forked; make a new one in the child"))
+    }
+
+    /// Now in Unix seconds, by the client's clock.
+    fn now(&self, py: Python<'_>) -> PyResult<f64> {
+        match &self.clock {
+            Some(clock) => clock.call0(py)?.extract(py),
+            None => Ok(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()),
+        }
+    }
+
+    fn fetch_points(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
+        self.check_process(py)?;
+        let now = self.now(py)?;
+        let (client, request) = (self.client.clone(), query.0.clone());
+        let progress = progress.map(|tell| -> Progress {
+            Arc::new(move |done, total| {
+                Python::try_attach(|py| {
+                    if let Err(error) = tell.call1(py, (done, total)) {
+                        error.write_unraisable(py, None);
+                    }
+                });
+            })
+        });
+        Ok(async move { client.points(&request, now, progress).await })
+    }
+
+    fn fetch_markets(
+        &self,
+        py: Python<'_>,
+        query: MarketsQuery,
+        limit: Option<usize>,
+    ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
+        self.check_process(py)?;
+        let client = self.client.clone();
+        Ok(async move { client.markets(&query, limit).await })
+    }
+}
+
+/// Records as Python dictionaries by wire name.
+fn records<T: Serialize>(py: Python<'_>, answer: Result<T, ClientError>) -> PyResult<Py<PyAny>> {
+    let records = answer.map_err(|error| errors::from_client(py, error))?;
+    let value = serde_json::to_value(records).map_err(|error| errors::general(py, &error.to_string()))?;
+    object(py, &value)
+}
+
+fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    match value {
+        Value::Null => Ok(py.None()),
+        Value::Bool(truth) => truth.into_py_any(py),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into_py_any(py),
+            None => number.as_f64().into_py_any(py),
+        },
+        Value::String(text) => text.into_py_any(py),
+        Value::Array(values) => {
+            let list = PyList::empty(py);
+            for value in values {
+                list.append(object(py, value)?)?;
+            }
+            list.into_py_any(py)
+        }
+        Value::Object(fields) => {
+            let dict = PyDict::new(py);
+            for (name, value) in fields {
+                dict.set_item(name, object(py, value)?)?;
+            }
+            dict.into_py_any(py)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A decoded series as Python sees it. A column's memory moves into its NumPy array at the first look, without a copy.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyDict;
+
+use crate::columns::{Column, Series};
+use crate::protocol::{SeriesId, Shape};
+
+/// A column on either side of the border.
+enum Held {
+    Engine(Column),
+    Array(Py<PyAny>),
+    Ragged(Py<PyAny>, Py<PyAny>),
+}
+
+/// One decoded series: its identity and its columns, as arrays over the engine's memory.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Columns {
+    id: SeriesId,
+    shape: &'static str,
+    rows: usize,
+    timestamps: Mutex<Held>,
+    columns: Vec<(String, &'static str, Mutex<Held>)>,
+}
+
+fn kind(column: &Column) -> &'static str {
+    match column {
+        Column::Float(_) => "float",
+        Column::Int(_) => "int",
+        Column::Time(_) => "time",
+        Column::Text(_) => "text",
+        Column::List(_) => "list",
+        Column::Rows(_) => "rows",
+    }
+}
+
+impl Columns {
+    fn new(series: Series) -> Self {
+        let rows = series.len();
+        let columns = series.columns.into_iter();
+        let columns = columns.map(|(name, column)| (name, kind(&column), Mutex::new(Held::Engine(column)))).collect();
+        Self {
+            id: series.id,
+            shape: series.shape.name(),
+            rows,
+            timestamps: Mutex::new(Held::Engine(Column::Time(series.timestamps))),
+            columns,
+        }
+    }
+
+    /// Hands series over to Python.
+    pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
+        series.into_iter().map(|one| Py::new(py, Self::new(one))).collect()
+    }
+
+    fn find(&self, name: &str, wanted: &[&str]) -> PyResult<&Mutex<Held>> {
+        let Some((_, kind, held)) = self.columns.iter().find(|(known, _, _)| known == name) else {
+            return Err(PyKeyError::new_err(name.to_owned()));
+        };
+        if wanted.contains(kind) {
+            return Ok(held);
+        }
+        Err(PyTypeError::new_err(format!("column {name} is of kind {kind}, not {}", wanted.join(" or "))))
+    }
+}
+
+/// Waits for a lock without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
+fn lock<'a>(py: Python<'_>, held: &'a Mutex<Held>) -> MutexGuard<'a, Held> {
+    held.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Moves values into a read-only array.
+fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Py<PyAny> {
+    let array: Bound<'_, PyArray1<T>> = values.into_pyarray(py);
+    array.readwrite().make_nonwriteable();
+    array.into_any().unbind()
+}
+
+fn cross(py: Python<'_>, held: &mut Held) -> PyResult<()> {
+    let Held::Engine(column) = held else { return Ok(()) };
+    *held = match std::mem::replace(column, Column::Int(Vec::new())) {
+        Column::Float(values) => Held::Array(array(py, values)),
+        Column::Int(values) | Column::Time(values) => Held::Array(array(py, values)),
+        Column::Text(values) => Held::Array(values.into_py_any(py)?),
+        Column::List(list) => Held::Ragged(array(py, list.offsets), array(py, list.values)),
+        Column::Rows(rows) => {
+            let length = rows.offsets.last().map_or(0, |length| *length as usize);
+            let nested = Columns::new(Series {
+                id: SeriesId::default(),
+                shape: Shape::Table,
+                timestamps: vec![0; length],
+                columns: rows.columns,
+            });
+            Held::Ragged(array(py, rows.offsets), Py::new(py, nested)?.into_any())
+        }
+    };
+    Ok(())
+}
+
+fn single(py: Python<'_>, held: &Mutex<Held>) -> PyResult<Py<PyAny>> {
+    let mut held = lock(py, held);
+    cross(py, &mut held)?;
+    match &*held {
+        Held::Array(array) => Ok(array.clone_ref(py)),
+        _ => Err(PyTypeError::new_err("not a plain column")),
+    }
+}
+
+fn ragged(py: Python<'_>, held: &Mutex<Held>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+    let mut held = lock(py, held);
+    cross(py, &mut held)?;
+    match &*held {
+        Held::Ragged(offsets, values) => Ok((offsets.clone_ref(py), values.clone_ref(py))),
+        _ => Err(PyTypeError::new_err("not a ragged column")),
+    }
+}
+
+/// Python's name of an identity field.
+fn python_name(wire: &str) -> &str {
+    match wire {
+        "rawSymbol" => "raw_symbol",
+        "normalizedSymbol" => "normalized_symbol",
+        "tokenName" => "token_name",
+        plain => plain,
+    }
+}
+
+#[pymethods]
+impl Columns {
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let id = PyDict::new(py);
+        for (name, value) in self.id.fields() {
+            id.set_item(python_name(name), value)?;
+        }
+        Ok(id)
+    }
+
+    #[getter]
+    fn extra_id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let extra = PyDict::new(py);
+        for (name, value) in &self.id.extra {
+            extra.set_item(name, value)?;
+        }
+        Ok(extra)
+    }
+
+    #[getter]
+    fn shape(&self) -> &'static str {
+        self.shape
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|(name, _, _)| name.as_str()).collect()
+    }
+
+    #[getter]
+    fn timestamps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        single(py, &self.timestamps)
+    }
+
+    fn kind(&self, name: &str) -> PyResult<&'static str> {
+        let found = self.columns.iter().find(|(known, _, _)| known == name);
+        found.map(|(_, kind, _)| *kind).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        single(py, self.find(name, &["float", "int", "time"])?)
+    }
+
+    fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        single(py, self.find(name, &["text"])?)
+    }
+
+    fn list(&self, py: Python<'_>, name: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        ragged(py, self.find(name, &["list"])?)
+    }
+
+    fn rows(&self, py: Python<'_>, name: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        ragged(py, self.find(name, &["rows"])?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows
+    }
+}

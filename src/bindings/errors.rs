@@ -1,0 +1,88 @@
+//! Engine errors → the classes of `marketpoints.errors`, with their attributes.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::columns::Columns;
+use crate::client::{ClientError, ErrorKind};
+use crate::decode::DecodeError;
+
+/// The Python class of a kind of trouble.
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidRequest => "InvalidRequest",
+        ErrorKind::Authentication => "AuthenticationError",
+        ErrorKind::Tier => "TierError",
+        ErrorKind::RateLimit => "RateLimitError",
+        ErrorKind::Server => "ServerError",
+        ErrorKind::Transport => "TransportError",
+        ErrorKind::Timeout => "TimeoutError",
+        ErrorKind::Decode => "DecodeError",
+        ErrorKind::Partial => "PartialError",
+    }
+}
+
+fn make(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
+    let made = py
+        .import("marketpoints.errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call((message,), Some(attributes)));
+    match made {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The Python error of a failed call.
+pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
+    let attributes = match client_attributes(py, &error) {
+        Ok(attributes) => attributes,
+        Err(error) => return error,
+    };
+    let filled = error.partial.map_or(Ok(()), |partial| {
+        let partial = *partial;
+        let failures: Vec<_> =
+            partial.failures.into_iter().map(|failure| from_client(py, failure).into_value(py)).collect();
+        attributes.set_item("results", Columns::hand_over(py, partial.results)?)?;
+        attributes.set_item("failures", failures)
+    });
+    match filled {
+        Ok(()) => make(py, class_name(error.kind), &error.message, &attributes),
+        Err(error) => error,
+    }
+}
+
+fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Bound<'py, PyDict>> {
+    let attributes = PyDict::new(py);
+    attributes.set_item("status", error.status)?;
+    attributes.set_item("code", error.code.as_deref())?;
+    attributes.set_item("request", error.request.as_deref())?;
+    if error.kind == ErrorKind::RateLimit {
+        attributes.set_item("retry_after", error.retry_after)?;
+    }
+    if let Some(place) = &error.place {
+        attributes.set_item("offset", place.offset)?;
+        attributes.set_item("path", &place.path)?;
+    }
+    Ok(attributes)
+}
+
+/// The Python error of a body that does not decode.
+pub(super) fn from_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
+    let attributes = PyDict::new(py);
+    let filled = attributes.set_item("offset", error.offset).and_then(|()| attributes.set_item("path", &error.path));
+    match filled {
+        Ok(()) => make(py, "DecodeError", &error.to_string(), &attributes),
+        Err(error) => error,
+    }
+}
+
+/// `InvalidRequest` with a message.
+pub(super) fn invalid(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "InvalidRequest", message, &PyDict::new(py))
+}
+
+/// `Error`, the base class, with a message.
+pub(super) fn general(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "Error", message, &PyDict::new(py))
+}

@@ -1,0 +1,166 @@
+//! Functions without state: weight, decoder, grid, tables, files.
+
+use std::path::Path;
+
+use numpy::datetime::{Datetime, units::Nanoseconds};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
+
+use super::columns::Columns;
+use super::{errors, runtime};
+use crate::archive::table;
+use crate::columns::{Column, Grid};
+use crate::decode;
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::suggest::hint;
+use crate::protocol::tier::TIERS;
+use crate::protocol::{DataType, GroupBy, Interval, TierSpec, TypeSpec};
+use crate::weight::{self as formula, Demand};
+
+/// Exact weight of one request (section 8.2).
+#[pyfunction]
+#[pyo3(signature = (
+    data_type, *, interval = None, interval_seconds = None, period = None, points = None, exchanges = 1,
+    max_depth = None
+))]
+pub(super) fn weight(
+    py: Python<'_>,
+    data_type: &str,
+    interval: Option<&str>,
+    interval_seconds: Option<i64>,
+    period: Option<i64>,
+    points: Option<i64>,
+    exchanges: u32,
+    max_depth: Option<u32>,
+) -> PyResult<u64> {
+    let invalid = |problem: String| errors::invalid(py, &problem);
+    let spec = DataType::find(data_type).map(DataType::spec).ok_or_else(|| {
+        let near = hint(data_type, DATA_TYPES.iter().map(|row| row.name));
+        invalid(format!("type {data_type:?} is not in the table, so its weight is not known{near}"))
+    })?;
+    let seconds = match (interval, interval_seconds) {
+        (Some(_), Some(_)) => return Err(invalid("give interval or interval_seconds, not both".to_owned())),
+        (Some(name), None) => Interval::find(name).map(|row| row.seconds).ok_or_else(|| {
+            let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
+            invalid(format!("interval {name:?} is not known; give interval_seconds= for a new one{near}"))
+        })?,
+        (None, Some(seconds)) => seconds,
+        // The weight depends on points only: any length of an interval does.
+        (None, None) if points.is_some() => 1,
+        (None, None) => return Err(invalid("give interval= with period=, or points=".to_owned())),
+    };
+    let period = match (period, points) {
+        (Some(period), None) => period,
+        (None, Some(points)) => points.checked_mul(seconds).ok_or_else(|| invalid("too many points".to_owned()))?,
+        _ => return Err(invalid("give period= (seconds) or points=, one of the two".to_owned())),
+    };
+    let demand = Demand { interval: seconds, period, exchanges, max_depth };
+    formula::of(spec, &demand).map_err(|problem| invalid(problem.to_string()))
+}
+
+/// Decodes a `/v1/points` body.
+#[pyfunction]
+pub(super) fn decode_points(py: Python<'_>, body: PyBackedBytes) -> PyResult<Vec<Py<Columns>>> {
+    let series = py.detach(|| decode::points(&body)).map_err(|error| errors::from_decode(py, &error))?;
+    Columns::hand_over(py, series)
+}
+
+/// Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P).
+#[pyfunction]
+#[pyo3(signature = (offsets, levels, step = None))]
+pub(super) fn to_grid(
+    py: Python<'_>,
+    offsets: PyReadonlyArray1<'_, i64>,
+    levels: PyReadonlyArray2<'_, f64>,
+    step: Option<f64>,
+) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+    let (offsets, levels) = (offsets.as_slice()?, levels.as_slice()?);
+    let pairs = (levels.len() / 2) as i64;
+    let ascending = offsets.windows(2).all(|two| two[0] <= two[1]);
+    if offsets.first() != Some(&0) || offsets.last() != Some(&pairs) || !ascending {
+        return Err(errors::invalid(py, &format!("offsets must ascend from 0 to the number of levels, {pairs}")));
+    }
+    let values: Vec<i64> = offsets.iter().map(|level| level * 2).collect();
+    let grid = py.detach(|| Grid::from_levels(&values, levels, step));
+    let grid = grid.map_err(|problem| errors::invalid(py, &problem.to_string()))?;
+    Ok((grid.prices.into_pyarray(py).into_any().unbind(), grid.volumes.into_pyarray(py).into_any().unbind()))
+}
+
+/// Writes columns to a `.parquet` or `.csv` file, whole or not at all.
+#[pyfunction]
+pub(super) fn write_table(py: Python<'_>, path: std::path::PathBuf, columns: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
+    let table: table::Table = columns
+        .into_iter()
+        .map(|(name, values)| Ok((name.clone(), column(values.bind(py)).map_err(|_| wrong_column(&name))?)))
+        .collect::<PyResult<_>>()?;
+    let written = py.detach(|| match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("parquet") => table::write_parquet(&path, &table, &[]).map_err(|error| error.to_string()),
+        Some("csv") => table::write_csv(&path, &table).map_err(|error| error.to_string()),
+        _ => Err(format!("{}: the name must end in .parquet or .csv", Path::new(&path).display())),
+    });
+    written.map_err(|problem| errors::invalid(py, &problem))
+}
+
+fn column(values: &Bound<'_, PyAny>) -> PyResult<Column> {
+    if let Ok(doubles) = values.extract::<PyReadonlyArray1<'_, f64>>() {
+        return Ok(Column::Float(doubles.as_array().to_vec()));
+    }
+    if let Ok(whole) = values.extract::<PyReadonlyArray1<'_, i64>>() {
+        return Ok(Column::Int(whole.as_array().to_vec()));
+    }
+    if let Ok(times) = values.extract::<PyReadonlyArray1<'_, Datetime<Nanoseconds>>>() {
+        return Ok(Column::Time(times.as_array().iter().map(|time| i64::from(*time)).collect()));
+    }
+    Ok(Column::Text(values.extract::<Vec<Option<String>>>()?))
+}
+
+fn wrong_column(name: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "column {name}: expected a float64, int64 or datetime64[ns] array, or a list of strings and None"
+    ))
+}
+
+/// The tier table (section 8.1).
+#[pyfunction]
+pub(super) fn tiers() -> Vec<(&'static str, u32, u32, Option<u32>, u32, u32)> {
+    let row = |row: &'static TierSpec| {
+        (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
+    };
+    TIERS.iter().map(row).collect()
+}
+
+/// The interval table: wire name, short name, seconds.
+#[pyfunction]
+pub(super) fn intervals() -> Vec<(&'static str, &'static str, i64)> {
+    INTERVALS.iter().map(|row| (row.name, row.short, row.seconds)).collect()
+}
+
+/// The data-type table.
+#[pyfunction]
+pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &'static TypeSpec| {
+        let fields = PyDict::new(py);
+        fields.set_item("name", row.name)?;
+        fields.set_item("cost", row.cost)?;
+        fields.set_item("max_points", row.max_points)?;
+        fields.set_item("included_depth", row.included_depth)?;
+        fields.set_item("usd", row.usd)?;
+        fields.set_item("group_by", row.group_by.map(GroupBy::name))?;
+        fields.set_item("gapfill", row.gapfill)?;
+        fields.set_item("lowest_tier", row.lowest_tier.spec().name)?;
+        fields.set_item("shape", row.shape.name())?;
+        fields.set_item("columns", row.fields.iter().map(|field| field.column).collect::<Vec<_>>())?;
+        Ok(fields)
+    };
+    DATA_TYPES.iter().map(row).collect()
+}
+
+/// Ends the engine's threads at interpreter exit; calls in flight are dropped.
+#[pyfunction]
+pub(super) fn shutdown(py: Python<'_>) {
+    runtime::shutdown(py);
+}

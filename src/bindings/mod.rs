@@ -1,0 +1,33 @@
+//! The Python face of the engine: arguments in, arrays out. No logic.
+
+mod client;
+mod columns;
+mod errors;
+mod functions;
+mod query;
+mod runtime;
+mod service;
+
+use pyo3::prelude::*;
+
+/// The engine module, `marketpoints._engine`.
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::client::{Client, Plan, PlannedRequest};
+    #[pymodule_export]
+    use super::columns::Columns;
+    #[pymodule_export]
+    use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
+    #[pymodule_export]
+    use super::query::Query;
+    #[pymodule_export]
+    use super::service::{IngestReport, LocalService, ingest};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

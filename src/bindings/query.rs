@@ -1,0 +1,70 @@
+//! The checked query.
+
+use pyo3::prelude::*;
+
+use super::errors;
+use crate::client::{PointsArguments, PointsRequest};
+
+/// A checked query for points: wire names, a window in Unix seconds.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Query(pub(super) PointsRequest);
+
+#[pymethods]
+impl Query {
+    #[new]
+    #[pyo3(signature = (
+        data_type, exchanges = Vec::new(), symbol = None, interval = None, *, start = None, end = None, period = None,
+        coin = None, usd = false, group_by = None, gapfill = false, sort = None, include_forming = false,
+        max_depth = None, block_size = None, tenor = None, token_name = None, session = None, block_minutes = None,
+        extra = Vec::new()
+    ))]
+    #[allow(clippy::too_many_arguments)] // the arguments that users type
+    #[allow(clippy::fn_params_excessive_bools)] // as above
+    fn new(
+        py: Python<'_>,
+        data_type: String,
+        exchanges: Vec<String>,
+        symbol: Option<String>,
+        interval: Option<String>,
+        start: Option<f64>,
+        end: Option<f64>,
+        period: Option<i64>,
+        coin: Option<String>,
+        usd: bool,
+        group_by: Option<String>,
+        gapfill: bool,
+        sort: Option<String>,
+        include_forming: bool,
+        max_depth: Option<u32>,
+        block_size: Option<f64>,
+        tenor: Option<String>,
+        token_name: Option<String>,
+        session: Option<String>,
+        block_minutes: Option<u32>,
+        extra: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let arguments = PointsArguments {
+            data_type,
+            exchanges,
+            symbol,
+            interval,
+            start,
+            end,
+            period,
+            coin,
+            usd,
+            group_by,
+            gapfill,
+            sort,
+            include_forming,
+            max_depth,
+            block_size,
+            tenor,
+            token_name,
+            session,
+            block_minutes,
+            extra,
+        };
+        PointsRequest::new(arguments).map(Self).map_err(|error| errors::from_client(py, error))
+    }
+}

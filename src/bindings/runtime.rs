@@ -1,0 +1,168 @@
+//! Where the engine's futures run, and the two ways Python waits for them: blocked but interruptible, or awaited.
+
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::{AbortHandle, JoinHandle};
+
+use crate::client::Registry;
+
+/// How often a blocked call looks for Ctrl-C.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+/// Longest that the interpreter's exit waits for calls in flight.
+const EXIT_GRACE: Duration = Duration::from_secs(1);
+/// Connections need little; decoding runs on threads of its own.
+const WORKERS: usize = 2;
+
+/// What lives once per process: the threads and the budgets.
+pub(super) struct Process {
+    pid: u32,
+    handle: Handle,
+    runtime: Mutex<Option<Runtime>>,
+    pub(super) registry: Registry,
+}
+
+/// Only locked while attached to the interpreter and never across a detach, so no other thread can hold it when this
+/// one forks.
+static PROCESS: Mutex<Option<Arc<Process>>> = Mutex::new(None);
+
+impl Process {
+    /// This process's threads, started at the first call. A forked child gets its own.
+    pub(super) fn current(py: Python<'_>) -> PyResult<Arc<Self>> {
+        let mut slot = PROCESS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(process) = slot.as_ref().filter(|process| process.is_own()) {
+            return Ok(Arc::clone(process));
+        }
+        let runtime =
+            Builder::new_multi_thread().worker_threads(WORKERS).thread_name("marketpoints").enable_all().build()?;
+        let process = Arc::new(Self {
+            pid: std::process::id(),
+            handle: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
+            registry: Registry::default(),
+        });
+        *slot = Some(Arc::clone(&process));
+        Ok(process)
+    }
+
+    /// Whether these threads are of this process and not of the one that forked it.
+    pub(super) fn is_own(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    fn take_runtime(&self) -> Option<Runtime> {
+        self.runtime.try_lock().ok().and_then(|mut slot| slot.take())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        match self.take_runtime() {
+            Some(runtime) if self.is_own() => runtime.shutdown_background(),
+            // The threads exist in the parent only: waiting for them here would never end.
+            Some(runtime) => std::mem::forget(runtime),
+            None => {}
+        }
+    }
+}
+
+/// Ends the threads at interpreter exit; waits a moment for calls in flight.
+pub(super) fn shutdown(py: Python<'_>) {
+    let process = PROCESS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    if let Some(runtime) = process.filter(|process| process.is_own()).and_then(|process| process.take_runtime()) {
+        py.detach(|| runtime.shutdown_timeout(EXIT_GRACE));
+    }
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Waits for a future without holding the GIL; Ctrl-C drops the future and raises. Works inside a running event loop,
+/// because no event loop is involved.
+pub(super) fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    process: &Process,
+    future: impl Future<Output = T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let _task = AbortOnDrop(process.handle.spawn(async move {
+        let _ = sender.send(future.await);
+    }));
+    let receiver = Mutex::new(receiver);
+    loop {
+        let received =
+            py.detach(|| receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
+        match received {
+            Ok(value) => return Ok(value),
+            Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(gone()),
+        }
+    }
+}
+
+/// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.
+pub(super) fn awaitable<'py, T: Send + 'static>(
+    py: Python<'py>,
+    process: &Process,
+    future: impl Future<Output = T> + Send + 'static,
+    convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>> {
+    let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
+    let promise = event_loop.call_method0("create_future")?;
+    let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
+    let task = process.handle.spawn(async move {
+        let outcome = future.await;
+        // Attaching may wait for the GIL, which must not hold up the connections.
+        let delivered = tokio::task::spawn_blocking(move || {
+            Python::try_attach(|py| {
+                let (value, error) = match convert(py, outcome) {
+                    Ok(value) => (Some(value), None),
+                    Err(error) => (None, Some(error.into_value(py))),
+                };
+                let deliver = wrap_pyfunction!(settle, py)?;
+                // Raises when the loop is closed: then nobody waits any more.
+                loop_handle.call_method1(py, "call_soon_threadsafe", (deliver, promise_handle, value, error))
+            })
+        });
+        let _ = delivered.await;
+    });
+    promise.call_method1("add_done_callback", (Cancel(task.abort_handle()),))?;
+    Ok(promise)
+}
+
+/// Settles a promise on its event loop, unless it was cancelled meanwhile.
+#[pyfunction]
+fn settle(promise: &Bound<'_, PyAny>, value: Option<Py<PyAny>>, error: Option<Py<PyAny>>) -> PyResult<()> {
+    if promise.call_method0("done")?.is_truthy()? {
+        return Ok(());
+    }
+    match error {
+        Some(error) => promise.call_method1("set_exception", (error,))?,
+        None => promise.call_method1("set_result", (value,))?,
+    };
+    Ok(())
+}
+
+/// Done-callback of a promise: ends the task behind it. After a normal end that does nothing.
+#[pyclass(frozen, module = "marketpoints._engine")]
+struct Cancel(AbortHandle);
+
+#[pymethods]
+impl Cancel {
+    fn __call__(&self, _promise: &Bound<'_, PyAny>) {
+        self.0.abort();
+    }
+}
+
+fn gone() -> PyErr {
+    PyRuntimeError::new_err("the engine stopped before the call ended (interpreter exit, or a defect of the engine)")
+}

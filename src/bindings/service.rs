@@ -1,0 +1,146 @@
+//! The local service and the ingest.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+
+use super::errors;
+use crate::clock::{Clock, RunningClock, SECOND};
+use crate::market::{self, Market};
+use crate::service::{RunningService, Service, ServiceConfig};
+
+/// A running local service on threads of its own.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct LocalService {
+    running: Mutex<Option<RunningService>>,
+    url: String,
+    keys: BTreeMap<String, String>,
+    clock: Arc<RunningClock>,
+    pid: u32,
+}
+
+#[pymethods]
+impl LocalService {
+    #[new]
+    #[pyo3(signature = (data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0))]
+    fn new(
+        py: Python<'_>,
+        data: Option<PathBuf>,
+        now: Option<f64>,
+        host: &str,
+        port: u16,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let host: IpAddr = host
+            .parse()
+            .map_err(|_| errors::invalid(py, &format!("host {host:?} is not an IP address such as 127.0.0.1")))?;
+        let clock = Arc::new(match now {
+            None => RunningClock::wall(),
+            Some(now) if now.is_finite() && now.abs() < 9.2e9 => {
+                RunningClock::starting_at((now * SECOND as f64).round() as i64)
+            }
+            Some(now) => return Err(errors::invalid(py, &format!("now={now} is no Unix time in seconds"))),
+        });
+        let market = py.detach(|| match &data {
+            None => Ok(Market::demo(seed)),
+            Some(store) => Market::open(store),
+        });
+        let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
+        let mut config = ServiceConfig::new(Arc::new(market), clock.clone());
+        config.host = host;
+        config.port = port;
+        let running = py.detach(|| Service::start(config));
+        let running = running.map_err(|error| errors::general(py, &error.to_string()))?;
+        let (url, keys) = (running.url(), running.keys());
+        Ok(Self { running: Mutex::new(Some(running)), url, keys, clock, pid: std::process::id() })
+    }
+
+    #[getter]
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    #[getter]
+    fn keys(&self) -> BTreeMap<String, String> {
+        self.keys.clone()
+    }
+
+    fn now(&self) -> f64 {
+        self.clock.now() as f64 / SECOND as f64
+    }
+
+    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        if !(0.0..9.2e9).contains(&seconds) {
+            return Err(errors::invalid(py, &format!("the clock moves forward by seconds, not by {seconds}")));
+        }
+        self.clock.advance((seconds * SECOND as f64).round() as i64);
+        Ok(())
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        let running = self.running.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(running) = running {
+            if self.pid == std::process::id() {
+                py.detach(|| running.stop());
+            } else {
+                // A forked child holds the object but not the threads: there is nothing to stop here.
+                std::mem::forget(running);
+            }
+        }
+    }
+}
+
+/// What an ingest did.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct IngestReport(market::IngestReport);
+
+#[pymethods]
+impl IngestReport {
+    #[getter]
+    fn files(&self) -> u64 {
+        self.0.files as u64
+    }
+
+    #[getter]
+    fn unchanged(&self) -> u64 {
+        self.0.unchanged as u64
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows as u64
+    }
+
+    #[getter]
+    fn problems(&self) -> Vec<(String, u64, String)> {
+        let problems = self.0.problems.iter();
+        problems.map(|problem| (problem.file.clone(), problem.line, problem.what.clone())).collect()
+    }
+}
+
+/// Turns raw dumps into a store; stops on Ctrl-C between files.
+#[pyfunction]
+pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult<IngestReport> {
+    // Attaching between files lets a pending Ctrl-C through; the rest runs without the GIL.
+    let interrupted = Mutex::new(None);
+    let keep_going = || {
+        let signal = Python::try_attach(|py| py.check_signals());
+        match signal {
+            Some(Err(error)) => {
+                *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                false
+            }
+            Some(Ok(())) => true,
+            None => false,
+        }
+    };
+    let report = py.detach(|| market::ingest(Path::new(&dumps), Path::new(&store), &keep_going));
+    if let Some(error) = interrupted.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    report.map(IngestReport).map_err(|error| errors::invalid(py, &error.to_string()))
+}

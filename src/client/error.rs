@@ -1,0 +1,128 @@
+//! What can go wrong with a call. One type; the bindings map its kinds to Python's classes.
+
+use std::fmt;
+
+use crate::columns::Series;
+use crate::decode::DecodeError;
+use crate::protocol::{ErrorBody, ParamError};
+
+/// What kind of trouble it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request makes no sense; found before sending, or refused by the service with 4xx.
+    InvalidRequest,
+    /// The key is missing or unknown (401).
+    Authentication,
+    /// The key's tier does not allow it (403).
+    Tier,
+    /// The budget is exhausted (429), or waiting for it would take longer than allowed.
+    RateLimit,
+    /// The service failed (5xx) or answered something else than data.
+    Server,
+    /// The service could not be reached, or the connection broke.
+    Transport,
+    /// An attempt took longer than its timeout.
+    Timeout,
+    /// The answer is no valid body.
+    Decode,
+    /// Some requests of a plan failed, others arrived.
+    Partial,
+}
+
+/// A failed call.
+#[derive(Debug, Clone)]
+pub struct ClientError {
+    /// What kind of trouble it is.
+    pub kind: ErrorKind,
+    /// What was wrong, where, and how to mend it. Never holds the key.
+    pub message: String,
+    /// HTTP status, where there was an answer.
+    pub status: Option<u16>,
+    /// The service's error code, where it sent one.
+    pub code: Option<String>,
+    /// URL of the request, without the key.
+    pub request: Option<String>,
+    /// Seconds to wait, for [`ErrorKind::RateLimit`].
+    pub retry_after: Option<f64>,
+    /// Where the body is wrong, for [`ErrorKind::Decode`].
+    pub place: Option<Box<DecodeError>>,
+    /// What arrived and what did not, for [`ErrorKind::Partial`].
+    pub partial: Option<Box<Partial>>,
+}
+
+/// The two parts of a call that half succeeded.
+#[derive(Debug, Clone)]
+pub struct Partial {
+    /// What arrived, joined.
+    pub results: Vec<Series>,
+    /// One error for each request that failed.
+    pub failures: Vec<ClientError>,
+}
+
+impl ClientError {
+    /// An error without an answer.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            code: None,
+            request: None,
+            retry_after: None,
+            place: None,
+            partial: None,
+        }
+    }
+
+    /// A request that makes no sense.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidRequest, message)
+    }
+
+    /// The same error, of this request.
+    #[must_use]
+    pub(super) fn of(mut self, url: &str) -> Self {
+        self.request = Some(url.to_owned());
+        self
+    }
+
+    /// A refusal of the service.
+    pub(super) fn refused(body: ErrorBody) -> Self {
+        let kind = match body.status {
+            401 => ErrorKind::Authentication,
+            403 => ErrorKind::Tier,
+            429 => ErrorKind::RateLimit,
+            400 | 404 | 405 | 413 | 414 | 422 => ErrorKind::InvalidRequest,
+            _ => ErrorKind::Server,
+        };
+        let code = body.code.as_deref().map_or_else(String::new, |code| format!(" {code}"));
+        let what = if body.message.is_empty() { "no message" } else { &body.message };
+        Self {
+            status: Some(body.status),
+            retry_after: body.retry_after.map(|seconds| seconds as f64),
+            message: format!("the service answered {}{code}: {what}", body.status),
+            code: body.code,
+            ..Self::new(kind, "")
+        }
+    }
+
+    /// A body that does not decode.
+    pub(super) fn undecodable(error: DecodeError) -> Self {
+        let message = format!("the answer is not valid: {error}");
+        Self { place: Some(Box::new(error)), ..Self::new(ErrorKind::Decode, message) }
+    }
+}
+
+impl From<ParamError> for ClientError {
+    fn from(error: ParamError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ClientError {}

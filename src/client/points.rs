@@ -1,0 +1,212 @@
+//! Points: plan, fetch within the budget, decode, join.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream;
+
+use super::error::{ClientError, ErrorKind, Partial};
+use super::fetch::Unreadable;
+use super::request::PointsRequest;
+use super::{Client, Inner};
+use crate::clock::SECOND;
+use crate::columns::{Series, join};
+use crate::decode;
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::wire::POINTS_PATH;
+use crate::protocol::{DataType, PointsQuery, SeriesId, Shape, TypeSpec};
+use crate::weight::{BLOCK, Slice, Window, slices};
+
+/// Requests of one plan that are under way at once.
+const PARALLEL: usize = 8;
+
+/// Told after each request: (requests done, requests).
+pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
+
+/// One request of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRequest {
+    /// The whole URL; the key is not in it.
+    pub url: String,
+    /// Weight (section 8.2).
+    pub weight: u64,
+    /// Buckets in its window.
+    pub points: u64,
+}
+
+/// What a call would send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The requests, in the order of their windows.
+    pub requests: Vec<PlannedRequest>,
+    /// Seconds until the budget at hand allows the last of them.
+    pub eta: f64,
+    window: Window,
+}
+
+impl Plan {
+    /// Summed weight.
+    pub fn weight(&self) -> u64 {
+        self.requests.iter().map(|request| request.weight).sum()
+    }
+
+    /// Summed buckets.
+    pub fn points(&self) -> u64 {
+        self.requests.iter().map(|request| request.points).sum()
+    }
+}
+
+impl Client {
+    /// What [`Client::points`] would send at `now` (Unix seconds). Sends nothing.
+    ///
+    /// The weight of a type that the table does not know is taken for that of the plain 1x types.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`] when the window is too long or no request of it ever fits the budget.
+    pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
+        let inner = &self.inner;
+        let window = request.window(now);
+        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+        let slices = slices(spec, &request.demand(), window, most_points(spec), inner.pacer.burst())
+            .map_err(|problem| ClientError::invalid(problem.to_string()))?;
+        let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
+        let weight = requests.iter().map(|request| request.weight).sum();
+        Ok(Plan { requests, eta: inner.pacer.eta(weight), window })
+    }
+
+    /// Fetches the points of a request as of `now` (Unix seconds): cut into requests, paced, retried, decoded, joined
+    /// by series and sorted. A query of one symbol or coin that the service has nothing for gives empty series.
+    ///
+    /// # Errors
+    /// Every kind; when some requests arrived and others did not, [`ErrorKind::Partial`] carries both.
+    pub async fn points(
+        &self,
+        request: &PointsRequest,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Vec<Series>, ClientError> {
+        if !self.inner.pacer.knows_limits() {
+            self.inner.learn_limits().await;
+        }
+        let plan = self.plan(request, now)?;
+        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let total = plan.requests.len();
+        let answers: Vec<_> = stream::iter(plan.requests.clone())
+            .map(|planned| {
+                let (done, stop, progress) = (&done, &stop, &progress);
+                async move {
+                    if stop.load(Ordering::Relaxed) {
+                        return None;
+                    }
+                    let answer = self.inner.fetch(&planned.url, planned.weight, decode_body).await;
+                    if answer.is_err() {
+                        // What failed beyond its retries would fail again: the rest is not sent, so it costs nothing.
+                        stop.store(true, Ordering::Relaxed);
+                    } else if let Some(tell) = progress {
+                        tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    }
+                    Some(answer)
+                }
+            })
+            .buffered(PARALLEL)
+            .collect()
+            .await;
+        assemble(request, plan.window, answers.into_iter().flatten().collect())
+    }
+}
+
+impl Inner {
+    fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
+        let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
+        let url = self.transport.url(POINTS_PATH, &query.to_query_string());
+        PlannedRequest { url, weight: slice.weight, points: slice.points }
+    }
+}
+
+/// Decoding a large body takes long enough to starve the connections if it ran beside them.
+async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
+    let decoded = tokio::task::spawn_blocking(move || {
+        decode::points(&body)
+            .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
+    });
+    let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };
+    decoded.await.unwrap_or_else(|_| Err(stopped()))
+}
+
+/// Most points of one request: the type's maximum, and for heatmaps a thousand, so that a body stays within memory.
+fn most_points(spec: &TypeSpec) -> u64 {
+    match spec.shape {
+        Shape::Heatmap => BLOCK.min(spec.max_points),
+        _ => spec.max_points,
+    }
+}
+
+fn assemble(
+    request: &PointsRequest,
+    window: Window,
+    answers: Vec<Result<Vec<Series>, ClientError>>,
+) -> Result<Vec<Series>, ClientError> {
+    let mut failures = Vec::new();
+    let mut arrived = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok(series) => arrived.push(series),
+            Err(error) => failures.push(error),
+        }
+    }
+    if arrived.is_empty() && !failures.is_empty() {
+        return Err(failures.remove(0));
+    }
+    let unique = request.spec.is_none_or(|spec| spec.data_type != DataType::TokenSupplyAgg);
+    let mut series = join(arrived, unique).map_err(|conflict| {
+        ClientError::new(ErrorKind::Decode, format!("the answers contradict each other: {conflict}"))
+    })?;
+    for one in &mut series {
+        keep_window(one, window);
+    }
+    if series.is_empty() {
+        series = nothing(request);
+    }
+    if failures.is_empty() {
+        return Ok(series);
+    }
+    let message = format!(
+        "{} of the plan's requests failed, what arrived is in results; first: {}",
+        failures.len(),
+        failures[0].message
+    );
+    let first = failures[0].clone();
+    let partial = Some(Box::new(Partial { results: series, failures }));
+    Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
+}
+
+/// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
+fn keep_window(series: &mut Series, window: Window) {
+    let wanted = window.from.saturating_mul(SECOND)..window.to.saturating_mul(SECOND);
+    if series.timestamps.iter().all(|time| wanted.contains(time)) {
+        return;
+    }
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| wanted.contains(&series.timestamps[row])).collect();
+    series.take(&rows);
+}
+
+/// Empty series with the identity that was asked for, so that `series["close"]` is an empty array and not an error.
+fn nothing(request: &PointsRequest) -> Vec<Series> {
+    let Some(spec) = request.spec else { return Vec::new() };
+    let query = &request.query;
+    let exchange = if query.exchanges.len() == 1 { query.exchanges.first() } else { None };
+    let id = SeriesId {
+        data_type: Some(query.data_type.clone()),
+        exchange: exchange.cloned(),
+        raw_symbol: query.raw_symbol.clone(),
+        interval: query.interval.clone(),
+        coin: query.coin.clone(),
+        tenor: query.tenor.clone(),
+        token_name: query.token_name.clone(),
+        ..SeriesId::default()
+    };
+    let sides: &[Option<&str>] = if spec.per_side { &[Some("BUY"), Some("SELL")] } else { &[None] };
+    sides.iter().map(|side| decode::nothing(SeriesId { side: side.map(str::to_owned), ..id.clone() })).collect()
+}

@@ -1,0 +1,313 @@
+//! What a user asks, checked against the table before anything is sent, and the window it means at a moment
+//! (service.md 4.1, supplement 4).
+
+use super::error::ClientError;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::suggest::hint;
+use crate::protocol::{DataType, GroupBy, Interval, PointsQuery, Selection, Shape, SortDirection, TypeSpec};
+use crate::weight::{Demand, Window};
+
+/// The arguments as users give them.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)] // design.md and `PointsQuery` say what each is
+pub struct PointsArguments {
+    pub data_type: String,
+    pub exchanges: Vec<String>,
+    pub symbol: Option<String>,
+    /// Wire name or short name.
+    pub interval: Option<String>,
+    /// Unix seconds, inclusive.
+    pub start: Option<f64>,
+    /// Unix seconds, exclusive.
+    pub end: Option<f64>,
+    /// Seconds.
+    pub period: Option<i64>,
+    pub coin: Option<String>,
+    pub usd: bool,
+    /// `sum` or `oi_weighted`.
+    pub group_by: Option<String>,
+    pub gapfill: bool,
+    /// `asc` or `desc`: the order on the wire; results always ascend.
+    pub sort: Option<String>,
+    pub include_forming: bool,
+    pub max_depth: Option<u32>,
+    pub block_size: Option<f64>,
+    pub tenor: Option<String>,
+    pub token_name: Option<String>,
+    pub session: Option<String>,
+    pub block_minutes: Option<u32>,
+    pub extra: Vec<(String, String)>,
+}
+
+/// A checked request for points.
+#[derive(Debug, Clone)]
+pub struct PointsRequest {
+    /// The query without its window.
+    pub(super) query: PointsQuery,
+    pub(super) spec: Option<&'static TypeSpec>,
+    pub(super) interval: &'static Interval,
+    start: Option<f64>,
+    end: Option<f64>,
+    period: Option<i64>,
+    include_forming: bool,
+}
+
+/// Unix times beyond this look like milliseconds (the year 5138).
+const LATEST_SECONDS: f64 = 1e11;
+
+impl PointsRequest {
+    /// Checks the arguments. A type, exchange or symbol that no table knows passes through.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] that names the argument, what is wrong and what would be right.
+    pub fn new(arguments: PointsArguments) -> Result<Self, ClientError> {
+        let spec = DataType::find(&arguments.data_type).map(DataType::spec);
+        if arguments.data_type.is_empty() {
+            return Err(ClientError::invalid("type is empty; name a data type such as TRADE_SIDE_AGNOSTIC_AGG"));
+        }
+        let interval = interval(arguments.interval.as_deref())?;
+        let query = PointsQuery {
+            group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
+            sort: arguments.sort.as_deref().map(sort).transpose()?,
+            data_type: arguments.data_type,
+            exchanges: arguments.exchanges,
+            coin: arguments.coin,
+            raw_symbol: arguments.symbol,
+            interval: Some(interval.name.to_owned()),
+            from: None,
+            period: None,
+            gapfill: arguments.gapfill,
+            usd: arguments.usd,
+            funding_interval: None,
+            // The nested form of a book tells where the bids end; levels without sides are shorter flat.
+            flatten: spec.is_some_and(|spec| spec.data_type == DataType::VenueLiquidationAgg),
+            block_size: arguments.block_size,
+            max_depth: arguments.max_depth,
+            block_minutes: arguments.block_minutes,
+            session: arguments.session,
+            tenor: arguments.tenor,
+            token_name: arguments.token_name,
+            extra: arguments.extra,
+        };
+        if let Some(empty) =
+            query.exchanges.iter().chain(&query.coin).chain(&query.raw_symbol).find(|name| name.is_empty())
+        {
+            return Err(ClientError::invalid(format!(
+                "an exchange, symbol or coin is {empty:?}; name it or leave it out"
+            )));
+        }
+        if let Some(spec) = spec {
+            check_selection(spec, &query)?;
+            check_capabilities(spec, &query)?;
+        }
+        let (start, end, period) = (arguments.start, arguments.end, arguments.period);
+        check_window(start, end, period)?;
+        Ok(Self { query, spec, interval, start, end, period, include_forming: arguments.include_forming })
+    }
+
+    /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its
+    /// start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones are wanted.
+    pub(super) fn window(&self, now: f64) -> Window {
+        let grid = self.interval;
+        let forming = grid.floor(now.floor() as i64);
+        let newest = if self.include_forming { forming.saturating_add(grid.seconds) } else { forming };
+        let period = self.period.map(|period| period as f64);
+        let (start, end) = match (self.start, self.end, period) {
+            (Some(start), Some(end), _) => (start, end),
+            (Some(start), None, Some(period)) => (start, start + period),
+            (None, Some(end), Some(period)) => (end - period, end),
+            // "The last hour" with closed buckets only is the last hour that is closed.
+            (None, None, Some(period)) => (newest as f64 - period, newest as f64),
+            (Some(start), None, None) => (start, newest as f64),
+            (None, _, None) => (0.0, 0.0), // refused by `check_window`
+        };
+        let from = grid.ceil(start.ceil() as i64);
+        Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// What the weight depends on.
+    pub(super) fn demand(&self) -> Demand {
+        Demand {
+            interval: self.interval.seconds,
+            period: 0,
+            exchanges: self.query.exchanges.len() as u32,
+            max_depth: self.query.max_depth,
+        }
+    }
+}
+
+fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
+    let valid = || INTERVALS.map(|row| row.short).join(", ");
+    let Some(name) = name else {
+        return Err(ClientError::invalid(format!("interval is missing; give one of {}", valid())));
+    };
+    Interval::find(name).ok_or_else(|| {
+        let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
+        ClientError::invalid(format!(
+            "interval {name:?} is not known, so its weight is not; give one of {}{near}",
+            valid()
+        ))
+    })
+}
+
+fn group_by(name: &str) -> Result<GroupBy, ClientError> {
+    match name {
+        "sum" => Ok(GroupBy::Sum),
+        "oi_weighted" => Ok(GroupBy::OpenInterestWeighted),
+        _ => GroupBy::find(name)
+            .ok_or_else(|| ClientError::invalid(format!("group_by {name:?} is not one of \"sum\", \"oi_weighted\""))),
+    }
+}
+
+fn sort(name: &str) -> Result<SortDirection, ClientError> {
+    match name {
+        "asc" => Ok(SortDirection::Ascending),
+        "desc" => Ok(SortDirection::Descending),
+        _ => SortDirection::find(name)
+            .ok_or_else(|| ClientError::invalid(format!("sort {name:?} is not one of \"asc\", \"desc\""))),
+    }
+}
+
+fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
+    let (symbol, coin, exchanges) = (query.raw_symbol.is_some(), query.coin.is_some(), query.exchanges.len());
+    let wanted = match spec.selection {
+        Selection::SymbolOrCoin if symbol && coin => "either symbol or coin, not both",
+        Selection::SymbolOrCoin if symbol && exchanges != 1 => {
+            "exactly one exchange with a symbol; several go with coin="
+        }
+        Selection::SymbolOrCoin if !symbol && !coin => "an exchange and a symbol, or exchanges and coin=",
+        Selection::SymbolOrCoin if coin && exchanges == 0 => "at least one exchange with coin=",
+        Selection::CoinOnly if symbol || !coin => "coin= and no symbol",
+        Selection::OptionSummary if !(symbol && coin && exchanges == 1 && query.tenor.is_some()) => {
+            "an exchange, a summary symbol, coin= and tenor=, all of them"
+        }
+        Selection::Token if !coin || symbol || exchanges > 0 => "coin= (with token_name=), no exchange and no symbol",
+        _ => return Ok(()),
+    };
+    Err(ClientError::invalid(format!("{} takes {wanted}", spec.name)))
+}
+
+fn check_capabilities(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
+    let refuse = |what: &str| Err(ClientError::invalid(format!("{} {what}", spec.name)));
+    if query.gapfill && !spec.gapfill {
+        return refuse("has no gapfill; only TRADE_SIDE_AGNOSTIC_AGG and TRADE_AGG have");
+    }
+    if query.usd && !spec.usd {
+        return refuse("cannot be asked in USD; leave usd out");
+    }
+    if let Some(group_by) = query.group_by {
+        match spec.group_by {
+            None => return refuse("is not aggregated over exchanges; leave group_by out"),
+            Some(allowed) if allowed != group_by => return refuse(&format!("aggregates by {} only", allowed.name())),
+            Some(_) if query.coin.is_none() => return refuse("aggregates by coin: give coin= instead of a symbol"),
+            Some(_) => {}
+        }
+    }
+    if spec.needs_block_size && query.block_size.is_none() {
+        return refuse("needs block_size=, the price step in USD");
+    }
+    if query.block_size.is_some_and(|size| !(size.is_finite() && size > 0.0)) {
+        return refuse("takes a block_size above 0");
+    }
+    if query.max_depth == Some(0) {
+        return refuse("takes a max_depth of 1 or more");
+    }
+    if query.max_depth.is_some() && spec.shape != Shape::Heatmap {
+        return refuse("has no depth; leave max_depth out");
+    }
+    Ok(())
+}
+
+fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Result<(), ClientError> {
+    for (name, time) in [("start", start), ("end", end)] {
+        if let Some(time) = time.filter(|time| time.is_nan() || time.abs() >= LATEST_SECONDS) {
+            let message = format!("{name}={time} is not in Unix seconds; it looks like milliseconds or finer");
+            return Err(ClientError::invalid(message));
+        }
+    }
+    match (start, end, period) {
+        (None, _, None) => Err(ClientError::invalid("the window has no start; give start=, or period= in seconds")),
+        (Some(_), Some(_), Some(_)) => Err(ClientError::invalid("start, end and period are one too many; give two")),
+        (_, _, Some(period)) if !(0..LATEST_SECONDS as i64).contains(&period) => {
+            Err(ClientError::invalid(format!("period={period} is no length of a window in seconds")))
+        }
+        (Some(start), Some(end), None) if end < start => {
+            Err(ClientError::invalid(format!("the window ends ({end}) before it starts ({start})")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candles() -> PointsArguments {
+        PointsArguments {
+            data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
+            exchanges: vec!["BINANCE".into()],
+            symbol: Some("XRPETH".into()),
+            interval: Some("1h".into()),
+            start: Some(7_200.0),
+            end: Some(14_400.0),
+            ..PointsArguments::default()
+        }
+    }
+
+    fn window(arguments: PointsArguments, now: f64) -> (i64, i64) {
+        let window = PointsRequest::new(arguments).unwrap().window(now);
+        (window.from, window.to)
+    }
+
+    fn problem(change: impl Fn(&mut PointsArguments)) -> String {
+        let mut arguments = candles();
+        change(&mut arguments);
+        PointsRequest::new(arguments).unwrap_err().message
+    }
+
+    #[test]
+    fn windows_are_cut_to_bucket_starts_and_to_what_is_closed() {
+        assert_eq!(window(candles(), 1e9), (7_200, 14_400));
+        assert_eq!(window(PointsArguments { start: Some(7_200.5), ..candles() }, 1e9), (10_800, 14_400));
+        assert_eq!(window(PointsArguments { end: Some(14_401.0), ..candles() }, 1e9), (7_200, 18_000));
+        assert_eq!(window(candles(), 12_000.0), (7_200, 10_800));
+        assert_eq!(window(PointsArguments { include_forming: true, ..candles() }, 12_000.0), (7_200, 14_400));
+        assert_eq!(window(candles(), 0.0), (7_200, 7_200));
+    }
+
+    #[test]
+    fn a_window_needs_two_of_its_ends() {
+        let of = |start, end, period| PointsArguments { start, end, period, ..candles() };
+        assert_eq!(window(of(None, None, Some(7_200)), 14_500.0), (7_200, 14_400));
+        assert_eq!(window(of(Some(3_600.0), None, Some(3_600)), 1e9), (3_600, 7_200));
+        assert_eq!(window(of(None, Some(7_200.0), Some(3_600)), 1e9), (3_600, 7_200));
+        assert_eq!(window(of(Some(3_600.0), None, None), 7_300.0), (3_600, 7_200));
+        assert!(problem(|a| a.start = None).contains("no start"));
+        assert!(problem(|a| a.period = Some(5)).contains("one too many"));
+        assert!(problem(|a| a.end = Some(0.0)).contains("before it starts"));
+        assert!(problem(|a| a.start = Some(1.7e12)).contains("milliseconds"));
+        assert!(problem(|a| a.start = Some(f64::NAN)).contains("start"));
+    }
+
+    #[test]
+    fn selections_follow_the_table() {
+        assert!(problem(|a| a.coin = Some("XRP".into())).contains("not both"));
+        assert!(problem(|a| a.symbol = None).contains("an exchange and a symbol"));
+        assert!(problem(|a| a.exchanges.push("BYBIT".into())).contains("exactly one exchange"));
+        assert!(problem(|a| a.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("coin= and no symbol"));
+        assert!(problem(|a| a.data_type = "SKEW_OPTION_SUMMARY_AGG".into()).contains("tenor="));
+        assert!(problem(|a| a.data_type = "BLOCK_BOOK_SNAPSHOT_AGG".into()).contains("block_size"));
+        assert!(problem(|a| a.max_depth = Some(5)).contains("no depth"));
+        assert!(problem(|a| a.group_by = Some("oi_weighted".into())).contains("GROUP_BY_TYPE_SUM only"));
+        assert!(problem(|a| a.group_by = Some("sum".into())).contains("coin="));
+        assert!(problem(|a| (a.data_type, a.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
+        assert!(problem(|a| a.exchanges = vec![String::new()]).contains("name it"));
+    }
+
+    #[test]
+    fn near_misses_are_named_and_strangers_pass() {
+        assert!(problem(|a| a.interval = Some("HOURS".into())).contains("did you mean HOUR?"));
+        assert!(problem(|a| a.interval = None).contains("1m, 5m, 15m"));
+        assert!(PointsRequest::new(PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() }).is_ok());
+    }
+}

@@ -1,0 +1,360 @@
+//! A strict JSON pull reader over one body: it hands out values where they stand and never builds a tree.
+
+use std::borrow::Cow;
+
+use super::DecodeError;
+
+/// Deepest nesting that is read; an answer needs seven levels.
+const MAX_DEPTH: usize = 64;
+/// Largest mantissa and power of ten whose product or quotient is one exact rounding (Clinger's fast path).
+const EXACT_MANTISSA: u64 = 1 << 53;
+const EXACT_POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+pub(super) type Result<T> = std::result::Result<T, DecodeError>;
+
+/// A position in a body.
+#[derive(Clone)]
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, depth: 0 }
+    }
+
+    /// Byte offset of the next unread byte.
+    pub(super) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// An error at the next unread byte.
+    pub(super) fn error(&self, problem: impl Into<String>) -> DecodeError {
+        DecodeError::new(self.at, problem)
+    }
+
+    /// Skips white space and tells the next byte without reading it.
+    pub(super) fn peek(&mut self) -> Result<u8> {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Ok(byte);
+            }
+            self.at += 1;
+        }
+        Err(self.error("the body ends too early"))
+    }
+
+    /// Checks that only white space is left.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        match self.peek() {
+            Ok(_) => Err(self.error("unexpected data after the end of the document")),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn expect(&mut self, wanted: u8) -> Result<()> {
+        if self.peek()? == wanted {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("{:?}", wanted as char)))
+    }
+
+    /// "expected X, found Y" at the next byte.
+    pub(super) fn unexpected(&self, wanted: &str) -> DecodeError {
+        let rest = &self.bytes[self.at..];
+        let word_length = rest.iter().take(24).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let word = String::from_utf8_lossy(&rest[..word_length.max(1).min(rest.len())]).into_owned();
+        self.error(format!("expected {wanted}, found {word:?}"))
+    }
+
+    /// Reads an object, calling `each` with every key when the reader stands at its value.
+    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<()>) -> Result<()> {
+        self.descend(b'{')?;
+        if self.peek()? == b'}' {
+            self.ascend();
+            return Ok(());
+        }
+        loop {
+            if self.peek()? != b'"' {
+                return Err(self.unexpected("a key"));
+            }
+            let key = self.string()?;
+            self.expect(b':')?;
+            each(self, &key).map_err(|error| error.inside(&key))?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => break,
+                _ => return Err(self.unexpected("',' or '}'")),
+            }
+        }
+        self.ascend();
+        Ok(())
+    }
+
+    /// Reads an array, calling `each` with every index when the reader stands at the element.
+    pub(super) fn array(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
+        self.descend(b'[')?;
+        if self.peek()? == b']' {
+            self.ascend();
+            return Ok(());
+        }
+        for index in 0.. {
+            each(self, index).map_err(|error| error.inside(&format!("[{index}]")))?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b']' => break,
+                _ => return Err(self.unexpected("',' or ']'")),
+            }
+        }
+        self.ascend();
+        Ok(())
+    }
+
+    fn descend(&mut self, bracket: u8) -> Result<()> {
+        if self.peek()? != bracket {
+            return Err(self.unexpected(if bracket == b'{' { "an object" } else { "an array" }));
+        }
+        if self.depth == MAX_DEPTH {
+            return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn ascend(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+
+    /// Reads `null`, if it is next.
+    pub(super) fn null(&mut self) -> Result<bool> {
+        Ok(self.peek()? == b'n' && self.word("null").is_ok())
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        if self.bytes[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
+        Err(self.unexpected("a value"))
+    }
+
+    /// Reads `true` or `false`.
+    pub(super) fn boolean(&mut self) -> Result<bool> {
+        let truth = self.peek()? == b't';
+        self.word(if truth { "true" } else { "false" })?;
+        Ok(truth)
+    }
+
+    /// Reads a string.
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>> {
+        if self.peek()? != b'"' {
+            return Err(self.unexpected("a string"));
+        }
+        let start = self.at + 1;
+        let mut end = start;
+        let mut escaped = false;
+        loop {
+            match self.bytes.get(end) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    end += 2;
+                }
+                Some(byte) if *byte < 0x20 => return Err(DecodeError::new(end, "a control character in a string")),
+                Some(_) => end += 1,
+                None => return Err(DecodeError::new(self.bytes.len(), "the body ends inside a string")),
+            }
+        }
+        let text = &self.bytes[start..end];
+        let value = if escaped {
+            let quoted = &self.bytes[start - 1..=end];
+            let decoded = serde_json::from_slice::<String>(quoted);
+            Cow::Owned(decoded.map_err(|_| self.error("a string with an invalid escape or invalid UTF-8"))?)
+        } else {
+            let checked = std::str::from_utf8(text);
+            Cow::Borrowed(checked.map_err(|bad| DecodeError::new(start + bad.valid_up_to(), "invalid UTF-8"))?)
+        };
+        self.at = end + 1;
+        Ok(value)
+    }
+
+    /// Reads a number; every spelling of the JSON grammar, correctly rounded.
+    pub(super) fn number(&mut self) -> Result<f64> {
+        let start = match self.peek()? {
+            b'-' | b'0'..=b'9' => self.at,
+            _ => return Err(self.unexpected("a number")),
+        };
+        let rest = &self.bytes[start..];
+        let digit = |index: usize| rest.get(index).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10);
+        let malformed = |index: usize| DecodeError::new(start + index, "a malformed number");
+
+        let negative = rest[0] == b'-';
+        let mut index = usize::from(negative);
+        let whole_start = index;
+        let (mut mantissa, mut digits, mut exponent) = (0u64, 0usize, 0i64);
+        while let Some(value) = digit(index) {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(value));
+            digits += usize::from(mantissa != 0);
+            index += 1;
+        }
+        if index == whole_start || (rest[whole_start] == b'0' && index > whole_start + 1) {
+            return Err(malformed(index));
+        }
+        if rest.get(index) == Some(&b'.') {
+            index += 1;
+            let fraction_start = index;
+            while let Some(value) = digit(index) {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(value));
+                digits += usize::from(mantissa != 0);
+                index += 1;
+            }
+            if index == fraction_start {
+                return Err(malformed(index));
+            }
+            exponent -= (index - fraction_start) as i64;
+        }
+        if matches!(rest.get(index), Some(b'e' | b'E')) {
+            index += 1;
+            let falling = rest.get(index) == Some(&b'-');
+            index += usize::from(matches!(rest.get(index), Some(b'+' | b'-')));
+            let exponent_start = index;
+            let mut written = 0i64;
+            while let Some(value) = digit(index) {
+                written = (written * 10 + i64::from(value)).min(1_000_000);
+                index += 1;
+            }
+            if index == exponent_start {
+                return Err(malformed(index));
+            }
+            exponent += if falling { -written } else { written };
+        }
+        self.at = start + index;
+
+        let power = EXACT_POWERS.get(exponent.unsigned_abs() as usize);
+        let value = match power {
+            Some(power) if digits <= 19 && mantissa <= EXACT_MANTISSA => {
+                let magnitude = if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
+                if negative { -magnitude } else { magnitude }
+            }
+            _ => fast_float2::parse(&rest[..index]).map_err(|_| malformed(0))?,
+        };
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(DecodeError::new(start, "a number out of the range of a double"))
+    }
+
+    /// Reads a number with a whole value, in any spelling.
+    pub(super) fn integer(&mut self) -> Result<i64> {
+        let start = self.peek().map(|_| self.at)?;
+        let value = self.number()?;
+        // Up to 2^53 every whole double is itself; no time or count is above.
+        if value.fract() == 0.0 && value.abs() <= EXACT_MANTISSA as f64 {
+            return Ok(value as i64);
+        }
+        Err(DecodeError::new(start, "expected a whole number"))
+    }
+
+    /// Skips a value, checking its grammar, and returns its text.
+    pub(super) fn skip(&mut self) -> Result<&'a [u8]> {
+        let first = self.peek()?;
+        let start = self.at;
+        match first {
+            b'{' => self.object(|reader, _| reader.skip().map(drop))?,
+            b'[' => self.array(|reader, _| reader.skip().map(drop))?,
+            b'"' => drop(self.string()?),
+            b't' | b'f' => drop(self.boolean()?),
+            b'n' => self.word("null")?,
+            _ => drop(self.number()?),
+        }
+        Ok(&self.bytes[start..self.at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number(text: &str) -> Result<f64> {
+        let mut reader = Reader::new(text.as_bytes());
+        let value = reader.number()?;
+        reader.finish()?;
+        Ok(value)
+    }
+
+    #[test]
+    fn numbers_in_every_spelling_of_the_service() {
+        let cases: [(&str, f64); 10] = [
+            ("100", 100.0),
+            ("1.9340026e+07", 19_340_026.0),
+            ("-8.81e-06", -8.81e-6),
+            ("3353.919000000029", 3_353.919_000_000_029),
+            ("0.013999999999999999", 0.013_999_999_999_999_999),
+            ("9007199254740993", 9_007_199_254_740_992.0),
+            ("1e0", 1.0),
+            ("0E-9", 0.0),
+            ("5e-324", 5e-324),
+            ("123456789012345678901234567890", 1.234_567_890_123_456_8e29),
+        ];
+        for (text, value) in cases {
+            assert_eq!(number(text).unwrap().to_bits(), value.to_bits(), "{text}");
+        }
+        assert_eq!(number("-0.0").unwrap().to_bits(), (-0.0f64).to_bits());
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in
+            ["", "-", "01", "1.", ".5", "1e", "1e+", "+1", "NaN", "Infinity", "-Infinity", "1e400", "0x1", "1 2"]
+        {
+            assert!(number(text).is_err(), "{text}");
+        }
+        assert!(number("NaN").unwrap_err().problem.contains("NaN"));
+    }
+
+    #[test]
+    fn strings_are_checked_and_unescaped() {
+        let string = |text: &[u8]| Reader::new(text).string().map(Cow::into_owned);
+        assert_eq!(string(br#""a\"\u00e9\\""#).unwrap(), "a\"é\\");
+        for bad in [&b"\"\xff\""[..], b"\"a", b"\"\\\"", b"\"\\ud800\"", b"\"\\x\"", b"\"\n\"", b"\"\\"] {
+            assert!(string(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = "[".repeat(100_000);
+        assert!(Reader::new(deep.as_bytes()).skip().unwrap_err().problem.contains("nested deeper"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_double_in_any_spelling_reads_back_bit_for_bit(value in any::<f64>(), digits in 0usize..25) {
+            prop_assume!(value.is_finite());
+            for text in [format!("{value}"), format!("{value:e}"), format!("{value:E}")] {
+                prop_assert_eq!(number(&text).unwrap().to_bits(), value.to_bits(), "{}", text);
+            }
+            let rounded = format!("{value:.digits$e}");
+            let expected = rounded.parse::<f64>().unwrap();
+            prop_assert_eq!(number(&rounded).ok().map(f64::to_bits), Some(expected.to_bits()).filter(|_| expected.is_finite()));
+        }
+
+        /// The grammar is serde_json's: what one accepts, the other accepts.
+        #[test]
+        fn agrees_with_serde_json_on_what_is_json(text in "[-+0-9.eE\"a\\\\{}\\[\\],: ]{0,12}") {
+            let mut reader = Reader::new(text.as_bytes());
+            let ours = reader.skip().and_then(|_| reader.finish()).is_ok();
+            let theirs = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            prop_assert_eq!(ours, theirs, "{}", text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Cuts a window into requests of the least summed weight.
+//!
+//! Weight counts started thousands of points, so only cuts on multiples of 1,000 points from the window's start lose
+//! nothing. Between such cuts the multipliers of section 8.2 round up once a request, so fewer, larger requests weigh
+//! less or the same, but not always the largest: with two exchanges five thousands weigh 7 and six weigh 9. A small
+//! dynamic programme over thousands finds the best cut.
+
+use super::formula::{Demand, WeightError, of};
+use crate::protocol::TypeSpec;
+
+/// Points that one step of the weight formula counts.
+pub const BLOCK: u64 = 1_000;
+/// Longest window a plan takes, in blocks: a hundred million points.
+const MAX_BLOCKS: u64 = 100_000;
+
+/// A half-open window of bucket starts, in Unix seconds; both ends on the interval's grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// First bucket start.
+    pub from: i64,
+    /// End, exclusive.
+    pub to: i64,
+}
+
+/// One request of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// First bucket start, Unix seconds.
+    pub from: i64,
+    /// Length in seconds.
+    pub period: i64,
+    /// Buckets in the window.
+    pub points: u64,
+    /// Weight of the request.
+    pub weight: u64,
+}
+
+/// A window that cannot be cut into requests that run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The demand has no weight.
+    #[error(transparent)]
+    Weight(#[from] WeightError),
+    /// Even the smallest request is heavier than the bucket.
+    #[error(
+        "the smallest request weighs {weight}, more than the bucket ever holds ({burst}); \
+         ask fewer exchanges, less depth, or use a higher tier"
+    )]
+    TooHeavy {
+        /// Weight of up to a thousand points.
+        weight: u64,
+        /// Capacity of the bucket.
+        burst: u64,
+    },
+    /// The window is absurdly long.
+    #[error("the window holds {points} points, more than a plan takes ({}); shorten it", MAX_BLOCKS * BLOCK)]
+    TooLong {
+        /// Points in the window.
+        points: u64,
+    },
+}
+
+/// Cuts `window` into consecutive slices that cover it exactly once, of the least summed weight and, among those, the
+/// fewest requests.
+///
+/// `demand.period` is ignored. No slice holds more than `max_points` points (at least a thousand) or weighs more than
+/// `burst`, when that is known. An empty window gives no slices.
+pub fn slices(
+    spec: &TypeSpec,
+    demand: &Demand,
+    window: Window,
+    max_points: u64,
+    burst: Option<u64>,
+) -> Result<Vec<Slice>, PlanError> {
+    let weigh = |points: u64| of(spec, &Demand { period: (points as i64).saturating_mul(demand.interval), ..*demand });
+    weigh(0)?; // checks the demand itself
+    let points = (window.to.saturating_sub(window.from).max(0) as u64).div_ceil(demand.interval as u64);
+    let blocks = points.div_ceil(BLOCK);
+    if blocks > MAX_BLOCKS {
+        return Err(PlanError::TooLong { points });
+    }
+    let mut weights = vec![0];
+    for size in 1..=blocks.min((max_points / BLOCK).max(1)) {
+        let weight = weigh(size * BLOCK)?;
+        match burst {
+            Some(burst) if weight > burst && size == 1 => return Err(PlanError::TooHeavy { weight, burst }),
+            Some(burst) if weight > burst => break,
+            _ => weights.push(weight),
+        }
+    }
+    let mut slices = Vec::new();
+    let mut from = window.from;
+    let mut left = points;
+    for size in best_cut(blocks as usize, &weights) {
+        let points = left.min(size as u64 * BLOCK);
+        let period = (points as i64 * demand.interval).min(window.to - from);
+        slices.push(Slice { from, period, points, weight: weights[size] });
+        from += period;
+        left -= points;
+    }
+    Ok(slices)
+}
+
+/// Sizes, in blocks and largest first, whose weights sum to the least; `weights[k]` is the weight of k blocks.
+fn best_cut(blocks: usize, weights: &[u64]) -> Vec<usize> {
+    // best[n]: least (weight, requests) for n blocks, and the size of one request of that cut.
+    let mut best: Vec<((u64, u32), usize)> = vec![((0, 0), 0)];
+    for total in 1..=blocks {
+        let choices = (1..weights.len().min(total + 1)).map(|size| {
+            let (weight, requests) = best[total - size].0;
+            ((weight + weights[size], requests + 1), size)
+        });
+        best.push(choices.min().unwrap_or(((0, 0), total)));
+    }
+    let mut sizes = Vec::new();
+    let mut left = blocks;
+    while left > 0 {
+        sizes.push(best[left].1);
+        left -= best[left].1;
+    }
+    sizes.sort_unstable_by(|left, right| right.cmp(left));
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::DataType;
+    use proptest::prelude::*;
+
+    fn demand(exchanges: u32) -> Demand {
+        Demand { interval: 60, period: 0, exchanges, max_depth: None }
+    }
+
+    fn cut(points: i64, exchanges: u32, max_points: u64, burst: Option<u64>) -> Vec<(u64, u64)> {
+        let window = Window { from: 6_000, to: 6_000 + points * 60 };
+        let slices = slices(DataType::TradeAgg.spec(), &demand(exchanges), window, max_points, burst).unwrap();
+        slices.iter().map(|slice| (slice.points, slice.weight)).collect()
+    }
+
+    #[test]
+    fn the_largest_request_is_not_always_the_cheapest() {
+        // Two exchanges: 5 thousands weigh exactly 7, 6 weigh ceil(8.4) = 9. 11 as 6 + 5 costs 16, as 5 + 5 + 1 too.
+        assert_eq!(cut(11_000, 2, 6_000, None), [(6_000, 9), (5_000, 7)]);
+        assert_eq!(cut(10_000, 2, 6_000, None), [(5_000, 7), (5_000, 7)]);
+    }
+
+    #[test]
+    fn burst_bounds_a_request_and_names_what_cannot_run() {
+        assert_eq!(cut(5_000, 1, 100_000, Some(2)), [(2_000, 2), (2_000, 2), (1_000, 1)]);
+        let window = Window { from: 0, to: 60 };
+        let error = slices(DataType::TradeAgg.spec(), &demand(50), window, 1_000, Some(10)).unwrap_err();
+        assert_eq!(error, PlanError::TooHeavy { weight: 11, burst: 10 });
+    }
+
+    #[test]
+    fn nothing_asked_is_nothing_sent() {
+        assert_eq!(cut(0, 1, 1_000, None), []);
+        assert_eq!(cut(-5, 1, 1_000, None), []);
+    }
+
+    /// Least weight over all ways to write `blocks` as an ordered sum, by trying every one.
+    fn brute_force(blocks: usize, weights: &[u64]) -> u64 {
+        if blocks == 0 {
+            return 0;
+        }
+        (1..=blocks.min(weights.len() - 1))
+            .map(|size| weights[size] + brute_force(blocks - size, weights))
+            .min()
+            .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn slices_cover_the_window_once_at_the_least_weight(
+            kind in 0usize..12, points in 1i64..12_500, exchanges in 1u32..8, depth in 1u32..12_000,
+            max_blocks in 1u64..8, interval in prop::sample::select(vec![60i64, 300, 3_600]),
+        ) {
+            let spec = &crate::protocol::data_type::DATA_TYPES[kind];
+            let demand = Demand { interval, period: 0, exchanges, max_depth: Some(depth) };
+            let window = Window { from: 86_400, to: 86_400 + points * interval };
+            let slices = slices(spec, &demand, window, max_blocks * BLOCK, None).unwrap();
+            let mut at = window.from;
+            for slice in &slices {
+                prop_assert_eq!(slice.from, at);
+                prop_assert!(slice.points <= max_blocks * BLOCK);
+                prop_assert_eq!(slice.weight, of(spec, &Demand { period: slice.period, ..demand }).unwrap());
+                at += slice.period;
+            }
+            prop_assert_eq!(at, window.to);
+            let weights: Vec<u64> = (0..=max_blocks)
+                .map(|size| of(spec, &Demand { period: size as i64 * 1_000 * interval, ..demand }).unwrap())
+                .collect();
+            let least = brute_force((points as usize).div_ceil(1_000), &weights);
+            prop_assert_eq!(slices.iter().map(|slice| slice.weight).sum::<u64>(), least);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What the client survives, and what it refuses to take for data. Each test is a fault over a real socket.
+
+mod support;
+
+use std::io::Write;
+use std::time::Duration;
+
+use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
+use marketpoints::columns::Series;
+use marketpoints::protocol::{MarketsQuery, Tier};
+use support::{Scripted, Step, answer};
+
+const KEY: &str = "secret-key-of-the-test";
+const NOW: f64 = 1_776_900_000.0;
+const BODY: &str = r#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE"},"points":[
+    {"Point":{"open":1,"high":1,"low":1,"close":2.5,"volume":1,"timestamp":{"s":1776880800}}}]}]}"#;
+
+fn config(server: &Scripted) -> Config {
+    Config {
+        tier: Some(Tier::Advanced),
+        first_pause: Duration::from_millis(1),
+        retries: 2,
+        ..Config::new(KEY, server.url.as_str())
+    }
+}
+
+fn request(points: i64) -> PointsRequest {
+    PointsRequest::new(PointsArguments {
+        data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
+        exchanges: vec!["BINANCE".into()],
+        symbol: Some("BTCUSDT".into()),
+        interval: Some("1m".into()),
+        start: Some(1_776_880_800.0 - ((points - 1) * 60) as f64),
+        period: Some(points * 60),
+        ..PointsArguments::default()
+    })
+    .unwrap()
+}
+
+async fn fetch(config: Config) -> Result<Vec<Series>, ClientError> {
+    Client::new(&config, &Registry::default())?.points(&request(1), NOW, None).await
+}
+
+/// Fetches one point from a server that plays these steps; tells the outcome and how many requests came.
+async fn play(steps: Vec<Step>) -> (Result<Vec<Series>, ClientError>, usize) {
+    let server = Scripted::start(steps);
+    let outcome = fetch(config(&server)).await;
+    if let Err(error) = &outcome {
+        let text = format!("{error} {error:?}");
+        assert!(!text.contains(KEY), "the key is in an error: {text}");
+        assert!(error.request.as_ref().is_some_and(|url| url.contains("/v1/points?type=")), "{error:?}");
+    }
+    (outcome, server.requests().len())
+}
+
+fn send(status: &str, body: &str) -> Step {
+    Step::Send(answer(status, "", body))
+}
+
+fn close(series: &[Series]) -> f64 {
+    series[0].floats("close").unwrap()[0]
+}
+
+#[tokio::test]
+async fn a_good_answer_and_the_key_in_its_header() {
+    let server = Scripted::start(vec![send("200 OK", BODY)]);
+    let series = fetch(config(&server)).await.unwrap();
+    assert_eq!(close(&series), 2.5);
+    let head = &server.requests()[0];
+    assert!(head.to_lowercase().contains(&format!("x-service-key: {KEY}")));
+    assert!(head.starts_with(
+        "GET /v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE&rawSymbol=BTCUSDT&interval=MINUTE\
+         &from=1776880800&period=60 "
+    ));
+}
+
+#[tokio::test]
+async fn connections_that_break_are_tried_again() {
+    // Faults 14 and 18: closed before and within the head, a body shorter than announced, a broken chunk.
+    let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", BODY.len(), &BODY[..50]);
+    let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"ser\r\nzz\r\n";
+    // A body that ends with the connection is as long as it is: only the document tells that it was cut.
+    let unannounced = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", &BODY[..BODY.len() - 3]);
+    for broken in [
+        Step::Close,
+        Step::Send(b"HTTP/1.1 200 O".to_vec()),
+        Step::Send(cut.into_bytes()),
+        Step::Send(chunk.as_bytes().to_vec()),
+        Step::Send(unannounced.into_bytes()),
+    ] {
+        let (outcome, requests) = play(vec![broken, send("200 OK", BODY)]).await;
+        assert_eq!((close(&outcome.unwrap()), requests), (2.5, 2));
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_stays_cut_is_an_error_and_never_data() {
+    let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", BODY.len(), &BODY[..50]);
+    let (outcome, requests) = play(vec![Step::Send(cut.into_bytes())]).await;
+    let error = outcome.unwrap_err();
+    assert_eq!((error.kind, requests), (ErrorKind::Transport, 3));
+    assert!(error.message.ends_with("(after 3 attempts)"), "{error}");
+}
+
+#[tokio::test]
+async fn passing_failures_of_the_service_are_tried_again() {
+    for status in ["500 Internal Server Error", "502 Bad Gateway", "503 Busy", "504 Late", "408 Slow"] {
+        let (outcome, requests) = play(vec![send(status, "<html>oops</html>"), send("200 OK", BODY)]).await;
+        assert_eq!((close(&outcome.unwrap()), requests), (2.5, 2), "{status}");
+    }
+    let (outcome, requests) =
+        play(vec![send("500 Internal Server Error", r#"{"error":"INTERNAL_ERROR","message":"boom"}"#)]).await;
+    let error = outcome.unwrap_err();
+    assert_eq!(
+        (error.kind, error.status, error.code.as_deref()),
+        (ErrorKind::Server, Some(500), Some("INTERNAL_ERROR"))
+    );
+    assert!(error.message.contains("boom") && requests == 3);
+}
+
+#[tokio::test]
+async fn what_can_never_pass_is_not_tried_again() {
+    use ErrorKind::{Authentication, Decode, InvalidRequest, Tier};
+    for (status, body, kind) in [
+        ("400 Bad Request", r#"{"code":3,"message":"parsing list \"type\"","details":[]}"#, InvalidRequest),
+        ("401 Unauthorized", r#"{"error":"INVALID_API_KEY","message":"no"}"#, Authentication),
+        ("403 Forbidden", r#"{"error":"FORBIDDEN","message":"history depth of your plan is 7 days"}"#, Tier),
+        ("200 OK", "<html>please log in</html>", Decode),
+        ("200 OK", r#"{"error":"INTERNAL_ERROR","message":"in a 200"}"#, Decode),
+    ] {
+        let (outcome, requests) = play(vec![send(status, body)]).await;
+        let error = outcome.unwrap_err();
+        assert_eq!((error.kind, requests), (kind, 1), "{status} {body}");
+        assert_eq!(error.status.unwrap().to_string(), status[..3]);
+    }
+}
+
+#[tokio::test]
+async fn a_bare_forbidden_is_tried_once_more() {
+    let (outcome, requests) = play(vec![send("403 Forbidden", "forbidden"), send("200 OK", BODY)]).await;
+    assert_eq!((close(&outcome.unwrap()), requests), (2.5, 2));
+    let (outcome, requests) = play(vec![send("403 Forbidden", "forbidden")]).await;
+    assert_eq!((outcome.unwrap_err().kind, requests), (ErrorKind::Tier, 2));
+}
+
+#[tokio::test]
+async fn rate_limits_are_waited_for_and_then_told() {
+    let slow = || Step::Send(answer("429 Too Many Requests", "Retry-After: 0\r\n", r#"{"error":"RATE_LIMITED"}"#));
+    let (outcome, requests) = play(vec![slow(), send("200 OK", BODY)]).await;
+    assert_eq!((close(&outcome.unwrap()), requests), (2.5, 2));
+    let (outcome, requests) = play(vec![slow()]).await;
+    let error = outcome.unwrap_err();
+    assert_eq!((error.kind, error.retry_after, requests), (ErrorKind::RateLimit, Some(0.0), 3));
+}
+
+#[tokio::test]
+async fn a_long_retry_after_is_told_at_once_when_the_caller_will_not_wait() {
+    let slow = Step::Send(answer("429 Too Many Requests", "Retry-After: 300\r\n", "slow down"));
+    let server = Scripted::start(vec![slow]);
+    let error = fetch(Config { max_wait: Some(Duration::from_secs(1)), ..config(&server) }).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::RateLimit);
+    assert!(error.retry_after.unwrap() > 298.0 && server.requests().len() == 1);
+}
+
+#[tokio::test]
+async fn the_key_never_follows_a_redirect_to_another_origin() {
+    let other = Scripted::start(vec![send("200 OK", BODY)]);
+    let step = Step::Send(answer("302 Found", &format!("Location: {}/v1/points\r\n", other.url), ""));
+    let (outcome, requests) = play(vec![step]).await;
+    let error = outcome.unwrap_err();
+    assert_eq!((error.kind, requests, other.requests().len()), (ErrorKind::Server, 1, 0));
+    assert!(error.message.contains("another origin"), "{error}");
+    // Within the origin it is followed.
+    let (outcome, _) =
+        play(vec![Step::Send(answer("302 Found", "Location: /v1/points?type=moved\r\n", "")), send("200 OK", BODY)])
+            .await;
+    assert_eq!(close(&outcome.unwrap()), 2.5);
+}
+
+#[tokio::test]
+async fn silence_ends_in_a_timeout() {
+    let server = Scripted::start(vec![Step::Stall]);
+    let settings = Config { timeout: Duration::from_millis(100), retries: 1, ..config(&server) };
+    let error = fetch(settings).await.unwrap_err();
+    assert_eq!((error.kind, server.requests().len()), (ErrorKind::Timeout, 2));
+}
+
+#[tokio::test]
+async fn a_refused_connection_costs_no_budget() {
+    let server = Scripted::start(vec![Step::Close]);
+    let mut settings = config(&server);
+    // A port that was just free: nobody listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    settings.base_url = format!("http://{free}");
+    let client = Client::new(&settings, &Registry::default()).unwrap();
+    let error = client.points(&request(1), NOW, None).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Transport);
+    assert_eq!(client.budget().unwrap().remaining, 1_500);
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_read_and_corrupt_ones_refused() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(BODY.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    let with = |body: &[u8]| {
+        let mut bytes =
+            format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+        bytes.extend_from_slice(body);
+        Step::Send(bytes)
+    };
+    let (outcome, _) = play(vec![with(&packed)]).await;
+    assert_eq!(close(&outcome.unwrap()), 2.5);
+    let (outcome, requests) = play(vec![with(&packed[..packed.len() / 2])]).await;
+    assert_eq!((outcome.unwrap_err().kind, requests), (ErrorKind::Transport, 3));
+}
+
+#[tokio::test]
+async fn clients_of_one_key_share_a_budget_and_headers_correct_it() {
+    let headers = "X-RateLimit-Limit: 750\r\nX-RateLimit-Remaining: 42\r\n";
+    let server = Scripted::start(vec![Step::Send(answer("200 OK", headers, BODY))]);
+    let registry = Registry::default();
+    let first = Client::new(&config(&server), &registry).unwrap();
+    let second = Client::new(&config(&server), &registry).unwrap();
+    first.points(&request(1), NOW, None).await.unwrap();
+    assert!((42..=43).contains(&second.budget().unwrap().remaining));
+    let other = Client::new(&Config { api_key: "another".into(), ..config(&server) }, &registry).unwrap();
+    assert_eq!(other.budget().unwrap().remaining, 1_500);
+}
+
+#[tokio::test]
+async fn a_key_without_a_tier_learns_its_limit() {
+    let usage = send("200 OK", r#"{"limit":50,"remaining":80,"used":20,"reset":1776900000,"window_seconds":60}"#);
+    let server = Scripted::start(vec![usage, send("200 OK", BODY)]);
+    let client = Client::new(&Config { tier: None, ..config(&server) }, &Registry::default()).unwrap();
+    assert_eq!(client.budget(), None);
+    client.points(&request(1), NOW, None).await.unwrap();
+    let budget = client.budget().unwrap();
+    assert_eq!((budget.limit, budget.remaining), (50, 79));
+    // A usage record that is forbidden stops nobody.
+    let server = Scripted::start(vec![send("403 Forbidden", "forbidden"), send("200 OK", BODY)]);
+    let series = fetch(Config { tier: None, ..config(&server) }).await.unwrap();
+    assert_eq!(close(&series), 2.5);
+}
+
+#[tokio::test]
+async fn one_failed_request_does_not_lose_the_others() {
+    fn choose(head: &str) -> Step {
+        if head.contains("from=1776880800") {
+            return send("200 OK", BODY);
+        }
+        send("400 Bad Request", r#"{"error":"INVALID_PARAMS","message":"not this part"}"#)
+    }
+    let server = Scripted::start(vec![Step::Choose(choose)]);
+    // A burst of 20 cuts 25,001 points in two requests; the second starts at the last point.
+    let settings = Config { tier: Some(Tier::Free), ..config(&server) };
+    let client = Client::new(&settings, &Registry::default()).unwrap();
+    let plan = client.plan(&request(20_001), NOW).unwrap();
+    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [20, 1]);
+    let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let error = client.points(&request(100_001), NOW, None).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Partial);
+    let partial = error.partial.unwrap();
+    assert_eq!(close(&partial.results), 2.5);
+    assert_eq!(partial.failures[0].status, Some(400));
+}
+
+#[tokio::test]
+async fn a_dropped_call_stops_sending_and_stays_charged() {
+    let server = Scripted::start(vec![Step::Stall]);
+    let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let call = client.clone();
+    let task = tokio::spawn(async move { call.points(&request(1), NOW, None).await.map(|_| ()) });
+    while server.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    assert_eq!(client.budget().unwrap().remaining, 1_499);
+}
+
+#[tokio::test]
+async fn answers_that_contradict_each_other_are_refused() {
+    let two = BODY.replace(
+        "]}]}",
+        r#",{"Point":{"open":1,"high":1,"low":1,"close":9,"volume":1,"timestamp":{"s":1776880800}}}]}]}"#,
+    );
+    let (outcome, _) = play(vec![send("200 OK", &two)]).await;
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Decode);
+    assert!(error.message.contains("column close differs"), "{error}");
+}
+
+#[tokio::test]
+async fn points_outside_the_window_are_cut_and_nothing_is_an_empty_series() {
+    let outside = BODY.replace("1776880800", "1776880860");
+    let (outcome, _) = play(vec![send("200 OK", &outside)]).await;
+    assert_eq!(outcome.unwrap()[0].len(), 0);
+    for nothing in ["{}", r#"{"series":[]}"#] {
+        let (outcome, _) = play(vec![send("200 OK", nothing)]).await;
+        let series = outcome.unwrap();
+        assert_eq!(series[0].floats("close"), Some(&[][..]));
+        assert_eq!(series[0].id.raw_symbol.as_deref(), Some("BTCUSDT"));
+    }
+}
+
+#[tokio::test]
+async fn a_listing_that_repeats_itself_comes_to_an_end() {
+    let page = |next: u32| {
+        let rows: Vec<String> = (0..100).map(|row| format!(r#"{{"exchange":"X","rawSymbol":"S{row}"}}"#)).collect();
+        send("200 OK", &format!(r#"{{"symbols":[{}],"nextOffset":{next}}}"#, rows.join(",")))
+    };
+    for next in [vec![100, 200, 300], vec![100, 100], vec![0], vec![100, 50]] {
+        let server = Scripted::start(next.into_iter().map(page).collect());
+        let client = Client::new(&config(&server), &Registry::default()).unwrap();
+        let markets = client.markets(&MarketsQuery::default(), None).await.unwrap();
+        assert_eq!(markets.len(), 100);
+        assert!(server.requests().len() <= 2);
+    }
+}

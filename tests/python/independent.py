@@ -1,0 +1,100 @@
+"""Slow, plain computations of what the service must answer, straight from the dumps. No code of the package."""
+
+import csv
+import gzip
+from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+SECONDS = {"MINUTE": 60, "FIVE_MINUTES": 300, "HOUR": 3600, "FOUR_HOURS": 14400, "DAY": 86400}
+
+
+def rows(path: Path):
+    """The rows of one dump file, as dictionaries of strings."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def trades(folder: Path, until_us=None):
+    """All trades below a symbol's folder: (timestamp µs, price, amount, side), by timestamp, then file order."""
+    read = []
+    for path in sorted(folder.iterdir()):
+        for row in rows(path):
+            read.append((int(row["timestamp"]), float(row["price"]), float(row["amount"]), row["side"]))
+    read.sort(key=lambda trade: trade[0])  # stable: equal times keep their file order
+    return [trade for trade in read if until_us is None or trade[0] <= until_us]
+
+
+def candles(trade_list, seconds):
+    """Candles by bucket start (s): open, high, low, close, volume, buy and sell volume, quote volume, first, last."""
+    buckets = defaultdict(list)
+    for trade in trade_list:
+        second = trade[0] // 1_000_000
+        buckets[second - second % seconds].append(trade)
+    out = {}
+    for start, bucket in sorted(buckets.items()):
+        prices = [trade[1] for trade in bucket]
+        side = {s: float(sum(Fraction(t[2]) for t in bucket if t[3] == s)) for s in ("buy", "sell")}
+        out[start] = {
+            "open": prices[0],
+            "high": max(prices),
+            "low": min(prices),
+            "close": prices[-1],
+            "volume": float(sum(Fraction(trade[2]) for trade in bucket)),
+            "BUY": side["buy"],
+            "SELL": side["sell"],
+            "quote_volume": float(sum(Fraction(t[1]) * Fraction(t[2]) for t in bucket)),
+            "first_us": bucket[0][0],
+            "last_us": bucket[-1][0],
+        }
+    return out
+
+
+def books(path: Path, until_us=None):
+    """The last book of each minute by its start (s): {"bid": {price: amount}, "ask": …}, prices as Decimal."""
+    book = {"bid": {}, "ask": {}}
+    in_snapshot = False
+    out = {}
+    for row in rows(path):
+        time = int(row["timestamp"])
+        if until_us is not None and time > until_us:
+            break
+        snapshot = row["is_snapshot"] == "true"
+        if snapshot and not in_snapshot:
+            book = {"bid": {}, "ask": {}}
+        in_snapshot = snapshot
+        price, amount = Decimal(row["price"]), float(row["amount"])
+        if amount == 0:
+            book[row["side"]].pop(price, None)
+        else:
+            book[row["side"]][price] = amount
+        minute = time // 60_000_000 * 60
+        out[minute] = {side: dict(levels) for side, levels in book.items()}
+    return out
+
+
+def bucketed(book, block: str, depth: int):
+    """A book floored to multiples of ``block``: bids and asks as ascending [(price, volume)], ``depth`` blocks a side."""
+    step = Decimal(block)
+    sides = {}
+    for side, levels in book.items():
+        sums = defaultdict(Fraction)
+        for price, amount in levels.items():
+            sums[price // step] += Fraction(amount)
+        if side == "bid":
+            kept = [index for index in sums if index > max(sums) - depth]
+        else:
+            kept = [index for index in sums if index < min(sums) + depth]
+        sides[side] = [(float(index * step), float(sums[index])) for index in sorted(kept)]
+    return sides
+
+
+def weight(cost, included_depth, points: Fraction, exchanges: int, depth):
+    """Section 8.2, literally, in exact fractions."""
+    base = -(-points // 1000) * cost
+    exchange = 1 + Fraction(2, 10) * exchanges if exchanges > 1 else Fraction(1)
+    band = 0 if included_depth is None or depth is None or depth <= included_depth else (depth - 1) // included_depth
+    total = base * exchange * (1 + Fraction(2, 10) * band)
+    return max(1, -(-total.numerator // total.denominator))
