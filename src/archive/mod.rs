@@ -1,1 +1,14 @@
-//! archive
+//! Parquet on disk: whole tables in, whole tables out. No HTTP.
+
+mod csv_file;
+mod error;
+mod parquet_read;
+mod parquet_write;
+mod table;
+mod whole;
+
+pub use csv_file::write_csv;
+pub use error::ArchiveError;
+pub use parquet_read::{read_metadata, read_parquet};
+pub use parquet_write::write_parquet;
+pub use table::{Metadata, Table};

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use super::columns::Columns;
 use super::{errors, runtime};
-use crate::archive::table;
+use crate::archive::{self, Table};
 use crate::columns::{Column, Grid};
 use crate::decode;
 use crate::protocol::data_type::DATA_TYPES;
@@ -93,13 +93,13 @@ pub(super) fn to_grid(
 /// Writes columns to a `.parquet` or `.csv` file, whole or not at all.
 #[pyfunction]
 pub(super) fn write_table(py: Python<'_>, path: std::path::PathBuf, columns: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
-    let table: table::Table = columns
+    let table: Table = columns
         .into_iter()
         .map(|(name, values)| Ok((name.clone(), column(values.bind(py)).map_err(|_| wrong_column(&name))?)))
         .collect::<PyResult<_>>()?;
     let written = py.detach(|| match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("parquet") => table::write_parquet(&path, &table, &[]).map_err(|error| error.to_string()),
-        Some("csv") => table::write_csv(&path, &table).map_err(|error| error.to_string()),
+        Some("parquet") => archive::write_parquet(&path, &table, &Vec::new()).map_err(|error| error.to_string()),
+        Some("csv") => archive::write_csv(&path, &table).map_err(|error| error.to_string()),
         _ => Err(format!("{}: the name must end in .parquet or .csv", Path::new(&path).display())),
     });
     written.map_err(|problem| errors::invalid(py, &problem))

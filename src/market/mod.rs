@@ -1,2 +1,20 @@
 //! The engine behind the service: raw events → candles and book heatmaps; its sources (demo, store); transforms.
 //! No HTTP.
+
+mod cache;
+mod candles;
+mod demo;
+mod engine;
+mod error;
+mod heatmap;
+mod ingest;
+mod listing;
+mod source;
+mod store;
+mod window;
+
+pub use demo::Demo;
+pub use engine::Market;
+pub use error::MarketError;
+pub use ingest::{IngestReport, Problem, ingest};
+pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};

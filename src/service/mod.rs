@@ -1,1 +1,20 @@
-//! service
+//! The local service: an HTTP front for anything that answers queries (service.md 4, 5, 7 and 8; supplement 2 and 6).
+//! Routes, keys, tiers, limits and error bodies live here; what the answers hold is the source's business.
+//!
+//! It never prints, has no route that changes anything, and keys leave it only by [`RunningService::keys`].
+
+mod access;
+mod answers;
+mod check;
+mod config;
+mod connections;
+mod front;
+mod reply;
+mod routes;
+mod running;
+#[cfg(test)]
+mod tests;
+
+pub use answers::{AnswerError, Answers};
+pub use config::{Allowance, KeyEntry, ServiceConfig};
+pub use running::{RunningService, Service, ServiceError};

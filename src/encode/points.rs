@@ -1,0 +1,318 @@
+//! Series → the body of `/v1/points` (service.md 2.2 and 2.3, supplement 2). What to write of a row is worked out once
+//! per series from the type's row in the table; the loop over the rows only copies keys and spells numbers.
+
+use super::number::{double, integer};
+use crate::clock::SECOND;
+use crate::columns::{Column, LEVELS, List, NO_TIME, Rows, SPLIT, Series};
+use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
+
+/// Nanoseconds in a microsecond, the unit of `flat_points` times.
+const MICROSECOND: i64 = 1_000;
+
+/// The body of a `GET /v1/points` answer: one line, no trailing newline.
+///
+/// Points come in the order of the rows. Left out are doubles that are 0 (but not those of optional fields, where NaN is
+/// left out instead), times that are not there, empty texts, empty lists, series without rows; with nothing left the
+/// body is `{}`. With `flatten`, heatmaps are written as `flat_points`; other shapes have no flat form and stay nested.
+/// A nested book needs its `split`: a series in which some snapshot's is unknown goes out under `levels`. A double that
+/// is not finite becomes `null`.
+pub fn points(series: &[Series], flatten: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(series.iter().map(estimate).sum::<usize>() + 64);
+    let mut written = false;
+    for one in series.iter().filter(|one| !one.is_empty()) {
+        out.extend_from_slice(if written { b"," } else { b"{\"series\":[" });
+        written = true;
+        out.extend_from_slice(b"{\"id\":");
+        identity(&mut out, &one.id);
+        match one.levels().filter(|_| flatten && one.shape == Shape::Heatmap) {
+            Some((levels, _)) => flat(&mut out, &one.timestamps, levels),
+            None => nested(&mut out, one),
+        }
+        out.push(b'}');
+    }
+    out.extend_from_slice(if written { b"]}" } else { b"{}" });
+    out
+}
+
+/// About how many bytes a series takes; too little only costs a reallocation.
+fn estimate(series: &Series) -> usize {
+    fn of(column: &Column) -> usize {
+        match column {
+            Column::Float(values) => 26 * values.len(),
+            Column::Int(values) => 24 * values.len(),
+            Column::Time(values) => 48 * values.len(),
+            Column::Text(values) => 48 * values.len(),
+            Column::List(list) => 12 * list.values.len() + 24 * list.len(),
+            Column::Rows(rows) => rows.columns.iter().map(|(_, column)| of(column)).sum(),
+        }
+    }
+    512 + 48 * series.len() + series.columns.iter().map(|(_, column)| of(column)).sum::<usize>()
+}
+
+fn identity(out: &mut Vec<u8>, id: &SeriesId) {
+    let mut object = Object::open(out);
+    for (name, value) in id.fields() {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            object.key(&key(name));
+            text(object.out, value);
+        }
+    }
+    for (name, json) in &id.extra {
+        object.key(&key(name));
+        object.out.extend_from_slice(json.as_bytes());
+    }
+    object.close();
+}
+
+/// An object under construction: puts the commas where they belong.
+struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'a> Object<'a> {
+    fn open(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, empty: true }
+    }
+
+    fn key(&mut self, key: &[u8]) {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        self.out.extend_from_slice(key);
+    }
+
+    fn close(self) {
+        self.out.push(b'}');
+    }
+}
+
+fn text(out: &mut Vec<u8>, value: &str) {
+    let plain = value.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if plain {
+        out.push(b'"');
+        out.extend_from_slice(value.as_bytes());
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
+    }
+}
+
+/// `"name":`, ready to copy.
+fn key(name: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(name.len() + 3);
+    text(&mut key, name);
+    key.push(b':');
+    key
+}
+
+/// One field of the rows to write: its key and where its values stand.
+struct Part<'a> {
+    key: Vec<u8>,
+    cells: Cells<'a>,
+}
+
+enum Cells<'a> {
+    /// Doubles; 0 is left out.
+    Number(&'a [f64]),
+    /// Doubles; NaN is left out.
+    Optional(&'a [f64]),
+    /// Whole numbers; 0 is left out.
+    Integer(&'a [i64]),
+    Time(&'a [i64]),
+    Text(&'a [Option<String>]),
+    List(&'a List),
+    /// The first pairs of a snapshot, as many as `split` says, from the last to the first.
+    Bids(&'a List, &'a [i64]),
+    /// The other pairs of a snapshot.
+    Asks(&'a List, &'a [i64]),
+    Rows(&'a Rows, Vec<Part<'a>>),
+}
+
+impl<'a> Part<'a> {
+    fn new(wire: &str, cells: Cells<'a>) -> Self {
+        Self { key: key(wire), cells }
+    }
+
+    /// A column under its wire name, written by the table's rule, or by its own kind when the table does not say.
+    fn of_column(wire: &str, kind: Option<FieldKind>, column: &'a Column) -> Self {
+        let cells = match column {
+            Column::Float(values) if kind == Some(FieldKind::Number) => Cells::Number(values),
+            Column::Float(values) => Cells::Optional(values),
+            Column::Int(values) => Cells::Integer(values),
+            Column::Time(values) => Cells::Time(values),
+            Column::Text(values) => Cells::Text(values),
+            Column::List(list) => Cells::List(list),
+            Column::Rows(rows) => {
+                let fields = if let Some(FieldKind::Rows(fields)) = kind { fields } else { &[] };
+                Cells::Rows(rows, parts(fields, &rows.columns, &[]))
+            }
+        };
+        Self::new(wire, cells)
+    }
+
+    fn write(&self, object: &mut Object<'_>, row: usize) {
+        match &self.cells {
+            // Negative zero is no omitted zero: it would come back without its sign.
+            Cells::Number(values) if values[row].to_bits() != 0 => self.double(object, values[row]),
+            Cells::Optional(values) if !values[row].is_nan() => self.double(object, values[row]),
+            Cells::Integer(values) if values[row] != 0 => {
+                object.key(&self.key);
+                integer(object.out, values[row]);
+            }
+            Cells::Time(values) if values[row] != NO_TIME => {
+                object.key(&self.key);
+                time(object.out, values[row]);
+            }
+            Cells::Text(values) => {
+                if let Some(value) = values[row].as_deref().filter(|value| !value.is_empty()) {
+                    object.key(&self.key);
+                    text(object.out, value);
+                }
+            }
+            Cells::List(list) => self.doubles(object, list.row(row)),
+            Cells::Bids(levels, split) => {
+                let (bids, _) = sides(levels.row(row), split[row]);
+                if !bids.is_empty() {
+                    object.key(&self.key);
+                    array(object.out, bids.rchunks_exact(2).flatten().copied(), double);
+                }
+            }
+            Cells::Asks(levels, split) => {
+                let (_, asks) = sides(levels.row(row), split[row]);
+                self.doubles(object, asks);
+            }
+            Cells::Rows(rows, inner) => {
+                let span = rows.offsets[row] as usize..rows.offsets[row + 1] as usize;
+                if !span.is_empty() {
+                    object.key(&self.key);
+                    array(object.out, span, |out, row| one_row(out, inner, row));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn double(&self, object: &mut Object<'_>, value: f64) {
+        object.key(&self.key);
+        double(object.out, value);
+    }
+
+    fn doubles(&self, object: &mut Object<'_>, values: &[f64]) {
+        if !values.is_empty() {
+            object.key(&self.key);
+            array(object.out, values.iter().copied(), double);
+        }
+    }
+}
+
+fn sides(levels: &[f64], split: i64) -> (&[f64], &[f64]) {
+    levels.split_at((2 * split.max(0) as usize).min(levels.len()))
+}
+
+fn array<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+    out.push(b']');
+}
+
+fn one_row(out: &mut Vec<u8>, parts: &[Part<'_>], row: usize) {
+    let mut object = Object::open(out);
+    for part in parts {
+        part.write(&mut object, row);
+    }
+    object.close();
+}
+
+/// `s` is written even where it is 0: without it the object would be no time at all.
+fn time(out: &mut Vec<u8>, nanoseconds: i64) {
+    out.extend_from_slice(b"{\"s\":");
+    integer(out, nanoseconds.div_euclid(SECOND));
+    let within = nanoseconds.rem_euclid(SECOND);
+    if within != 0 {
+        out.extend_from_slice(b",\"ns\":");
+        integer(out, within);
+    }
+    out.push(b'}');
+}
+
+/// The fields of the table in its order, then the columns that it does not know under their own names.
+fn parts<'a>(fields: &[Field], columns: &'a [(String, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
+    let find = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
+    let mut parts = Vec::with_capacity(columns.len() + 1);
+    for field in fields {
+        if field.kind == FieldKind::Time {
+            parts.push(Part::new(field.wire, Cells::Time(timestamps)));
+        } else if let Some(column) = find(field.column) {
+            parts.push(Part::of_column(field.wire, Some(field.kind), column));
+        }
+    }
+    for (name, column) in columns {
+        if !fields.iter().any(|field| field.column == name) {
+            parts.push(Part::of_column(name, None, column));
+        }
+    }
+    parts
+}
+
+/// A type that the table does not know still has its time, before what else a point holds.
+const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
+
+fn nested(out: &mut Vec<u8>, series: &Series) {
+    let spec = series.data_type().map(DataType::spec);
+    let fields = spec.map_or(ONLY_TIME, |spec| spec.fields);
+    let parts = match series.levels().filter(|_| series.shape == Shape::Heatmap) {
+        Some((levels, split)) => heatmap_parts(fields, series, levels, split),
+        None => parts(fields, &series.columns, &series.timestamps),
+    };
+    out.extend_from_slice(b",\"points\":");
+    let (open, close) = match spec.map_or(series.shape, |spec| spec.shape) {
+        Shape::Tpo => (format!("{{\"Point\":{{\"{TPO_WRAPPER}\":"), "}}"),
+        _ => ("{\"Point\":".to_owned(), "}"),
+    };
+    array(out, 0..series.len(), |out, row| {
+        out.extend_from_slice(open.as_bytes());
+        one_row(out, &parts, row);
+        out.extend_from_slice(close.as_bytes());
+    });
+}
+
+/// A heatmap's points: sides where the type has sides and all of them are known, else one list of levels.
+fn heatmap_parts<'a>(fields: &[Field], series: &'a Series, levels: &'a List, split: &'a [i64]) -> Vec<Part<'a>> {
+    let one_list = fields.iter().any(|field| field.column == LEVELS) || split.iter().any(|&bids| bids < 0);
+    let mut parts = if one_list {
+        vec![Part::new("levels", Cells::List(levels))]
+    } else {
+        vec![Part::new("bids", Cells::Bids(levels, split)), Part::new("asks", Cells::Asks(levels, split))]
+    };
+    parts.push(Part::new("timestamp", Cells::Time(&series.timestamps)));
+    let unknown = series.columns.iter().filter(|(name, _)| name != LEVELS && name != SPLIT);
+    parts.extend(unknown.map(|(name, column)| Part::of_column(name, None, column)));
+    parts
+}
+
+/// `[num_levels, timestamp_micros, price, volume, …]` for each snapshot, back to back (section 2.3).
+fn flat(out: &mut Vec<u8>, timestamps: &[i64], levels: &List) {
+    out.extend_from_slice(b",\"flat_points\":[");
+    for (row, &at) in timestamps.iter().enumerate() {
+        if row > 0 {
+            out.push(b',');
+        }
+        let pairs = levels.row(row);
+        double(out, (pairs.len() / 2) as f64);
+        out.push(b',');
+        double(out, at.div_euclid(MICROSECOND) as f64);
+        for &value in pairs {
+            out.push(b',');
+            double(out, value);
+        }
+    }
+    out.push(b']');
+}

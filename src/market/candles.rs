@@ -1,0 +1,187 @@
+//! Minute bars → candles of any interval, their transforms, and their columns (service.md 2.3; supplement 4; design,
+//! "Rules of the local service").
+
+use std::collections::BTreeMap;
+
+use super::MarketError;
+use super::source::{Bar, Source};
+use super::window::Buckets;
+use crate::clock::SECOND;
+use crate::columns::{Column, NO_TIME, Series};
+use crate::protocol::{ParamError, SeriesId, Shape};
+
+/// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
+pub(super) type Bars = Vec<Bar>;
+
+/// The bars of a market, rolled up to the window's buckets. With `rates`, prices and quote amounts are first multiplied
+/// by the rate of their minute.
+pub(super) fn roll_up(
+    source: &dyn Source,
+    market: usize,
+    buckets: &Buckets,
+    rates: Option<&mut Rates<'_>>,
+) -> Result<Bars, MarketError> {
+    let mut bars: Bars = Vec::new();
+    let mut missing_rate = None;
+    let mut rates = rates;
+    source.bars(market, buckets.from, buckets.end, buckets.now, &mut |minute| {
+        let mut part = Bar { start: buckets.interval.floor(minute.start), ..*minute };
+        if let Some(rates) = &mut rates {
+            match rates.at(minute.start) {
+                Some(rate) => convert(&mut part, rate),
+                None => missing_rate = missing_rate.or(Some(minute.start)),
+            }
+        }
+        match bars.last_mut() {
+            Some(last) if last.start == part.start => last.merge(&part),
+            _ => bars.push(part),
+        }
+    })?;
+    match (missing_rate, rates) {
+        (Some(at), Some(rates)) => Err(rates.missing(at).into()),
+        _ => Ok(bars),
+    }
+}
+
+fn convert(bar: &mut Bar, rate: f64) {
+    for value in [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close, &mut bar.buy_quote, &mut bar.sell_quote] {
+        *value *= rate;
+    }
+}
+
+/// USD per unit of a quote coin, minute by minute, from the source's own market of that coin.
+pub(super) struct Rates<'a> {
+    quote: &'a str,
+    closes: BTreeMap<i64, f64>,
+}
+
+impl<'a> Rates<'a> {
+    /// The rates of a quote coin around the window's buckets.
+    pub(super) fn new(source: &dyn Source, quote: &'a str, buckets: &Buckets) -> Result<Self, MarketError> {
+        let mut closes = BTreeMap::new();
+        let listings = source.listings();
+        let fits = |row: &super::Listing| row.coin == quote && row.is_usd_like() && row.has_trades;
+        if let Some(market) = listings.iter().position(fits) {
+            if let Some(bar) = source.bar_before(market, buckets.from, buckets.now)? {
+                closes.insert(bar.start, bar.close);
+            }
+            source.bars(market, buckets.from, buckets.end, buckets.now, &mut |bar| {
+                closes.insert(bar.start, bar.close);
+            })?;
+        }
+        Ok(Self { quote, closes })
+    }
+
+    /// The last rate known at a minute.
+    pub(super) fn at(&self, minute: i64) -> Option<f64> {
+        self.closes.range(..=minute).next_back().map(|(_, rate)| *rate)
+    }
+
+    pub(super) fn missing(&self, at: i64) -> ParamError {
+        let problem = format!("no rate of {} in USD at {at} s in this market data; leave it out", self.quote);
+        ParamError::new("transform.normalize.quote", problem)
+    }
+}
+
+/// Sum over markets: amounts add, open and close are means weighted by amount, high is the highest, low the lowest.
+pub(super) fn sum(parts: Vec<Bars>) -> Bars {
+    let mut buckets: BTreeMap<i64, Bars> = BTreeMap::new();
+    for bar in parts.into_iter().flatten() {
+        buckets.entry(bar.start).or_default().push(bar);
+    }
+    buckets.into_values().map(|bars| sum_bucket(&bars)).collect()
+}
+
+fn sum_bucket(bars: &[Bar]) -> Bar {
+    let mut sum = bars[0];
+    for bar in &bars[1..] {
+        sum.merge(bar);
+    }
+    if bars.len() > 1 {
+        let amount: f64 = bars.iter().map(Bar::volume).sum();
+        let mean = |price: fn(&Bar) -> f64| {
+            if amount > 0.0 {
+                bars.iter().map(|bar| price(bar) * bar.volume()).sum::<f64>() / amount
+            } else {
+                bars.iter().map(price).sum::<f64>() / bars.len() as f64
+            }
+        };
+        (sum.open, sum.close) = (mean(|bar| bar.open), mean(|bar| bar.close));
+    }
+    sum
+}
+
+/// Fills empty buckets up to the forming one with the close before them. `before` is the close before the window.
+pub(super) fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
+    let mut filled = Vec::with_capacity(buckets.starts().count());
+    let mut known = bars.iter().peekable();
+    let mut close = before;
+    for start in buckets.starts() {
+        if let Some(bar) = known.next_if(|bar| bar.start == start) {
+            close = Some(bar.close);
+            filled.push(*bar);
+        } else if let Some(price) = close {
+            filled.push(Bar {
+                start,
+                open: price,
+                high: price,
+                low: price,
+                close: price,
+                buy: 0.0,
+                sell: 0.0,
+                buy_quote: 0.0,
+                sell_quote: 0.0,
+                first: NO_TIME,
+                last: NO_TIME,
+            });
+        }
+    }
+    filled
+}
+
+/// Which volume a series shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Both,
+    Buy,
+    Sell,
+}
+
+impl Side {
+    pub(super) fn name(self) -> Option<String> {
+        match self {
+            Self::Both => None,
+            Self::Buy => Some("BUY".to_owned()),
+            Self::Sell => Some("SELL".to_owned()),
+        }
+    }
+}
+
+/// The columns of a candle series. `usd` shows volumes in quote instead of coin.
+pub(super) fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series {
+    let volume = |bar: &Bar| {
+        let (buy, sell) = if usd { (bar.buy_quote, bar.sell_quote) } else { (bar.buy, bar.sell) };
+        match side {
+            Side::Both => buy + sell,
+            Side::Buy => buy,
+            Side::Sell => sell,
+        }
+    };
+    let floats =
+        |name: &str, value: &dyn Fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
+    let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
+    Series {
+        id: SeriesId { side: side.name(), ..id },
+        shape: Shape::Table,
+        timestamps: bars.iter().map(|bar| bar.start * SECOND).collect(),
+        columns: vec![
+            floats("open", &|bar| bar.open),
+            floats("high", &|bar| bar.high),
+            floats("low", &|bar| bar.low),
+            floats("close", &|bar| bar.close),
+            floats("volume", &volume),
+            times("first_timestamp", |bar| bar.first),
+            times("last_timestamp", |bar| bar.last),
+        ],
+    }
+}

@@ -1,0 +1,195 @@
+//! The demo market: deterministic in seed, market and minute, without files.
+//!
+//! Everything derives from the trades of a minute, which derive from the coin's path: candles are their sum, the book
+//! stands around the last of them.
+
+mod book;
+mod catalog;
+mod minute;
+mod noise;
+mod path;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use self::catalog::{BEGIN, Traits};
+use self::path::{BLOCK, Block};
+use super::cache::Cache;
+use super::source::{Bar, Book, Listing, Source, SourceError};
+use crate::clock::SECOND;
+
+/// Blocks kept for the next question: about 25 MB.
+const KEPT_BLOCKS: usize = 6_000;
+
+/// The demo market.
+pub struct Demo {
+    listings: Vec<Listing>,
+    traits: Vec<Traits>,
+    /// Blocks of the coins' paths by (path, start).
+    blocks: Cache<(u64, i64), Block>,
+}
+
+impl Demo {
+    /// The demo market of a seed.
+    pub fn new(seed: u64) -> Self {
+        let (listings, traits) = catalog::markets(seed);
+        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
+    }
+
+    fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
+        let key = (traits.path.seed(), minute & !(BLOCK - 1));
+        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
+            Ok(block) => block,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The bar of a Unix minute, of its trades up to `now`; `None` when there are none yet.
+fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+    let mut bar: Option<Bar> = None;
+    minute::trades(traits, block, minute, |trade| {
+        if trade.time > now {
+            return;
+        }
+        match &mut bar {
+            None => bar = Some(Bar::of(minute * 60, trade)),
+            Some(bar) => bar.add(trade),
+        }
+    });
+    bar
+}
+
+impl Source for Demo {
+    fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let traits = &self.traits[market];
+        let (first, end) = minutes(from, to, now);
+        let mut minute = first;
+        while minute < end {
+            let block = self.block(traits, minute);
+            let stop = end.min(block.start + BLOCK);
+            for minute in minute..stop {
+                if let Some(bar) = bar(traits, &block, minute, now) {
+                    visit(&bar);
+                }
+            }
+            minute = stop;
+        }
+        Ok(())
+    }
+
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        // Every minute of the demo has trades, so the first look finds one; the bound is for the market's first minute.
+        let traits = &self.traits[market];
+        let (first, end) = minutes(before - 3_600, before, now);
+        Ok((first..end).rev().find_map(|minute| bar(traits, &self.block(traits, minute), minute, now)))
+    }
+
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
+        let traits = &self.traits[market];
+        let (first, end) = minutes(from, to, now);
+        let last = (first..end).rev().take(2).find_map(|minute| {
+            let bar = bar(traits, &self.block(traits, minute), minute, now)?;
+            Some((minute, bar.close))
+        });
+        Ok(last.map(|(minute, close)| book::around(traits, minute, close)))
+    }
+}
+
+/// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.
+fn minutes(from: i64, to: i64, now: i64) -> (i64, i64) {
+    let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
+    let begun = now.div_euclid(SECOND * 60) + 1;
+    (ceil(from.max(BEGIN)), ceil(to).min(begun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_776_880_830 * SECOND;
+
+    fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> Vec<Bar> {
+        let mut bars = Vec::new();
+        demo.bars(market, from, to, now, &mut |bar| bars.push(*bar)).unwrap();
+        bars
+    }
+
+    fn market(demo: &Demo, exchange: &str, symbol: &str) -> usize {
+        demo.listings().iter().position(|row| row.exchange == exchange && row.raw_symbol == symbol).unwrap()
+    }
+
+    #[test]
+    fn random_access_is_sequential_access() {
+        let demo = Demo::new(0);
+        let from = 1_776_880_800 - 3_000 * 60;
+        let sequence = bars(&demo, 5, from, from + 3_000 * 60, NOW);
+        assert_eq!(sequence.len(), 3_000);
+        for index in [0, 1, 511, 512, 1_777, 2_999] {
+            let start = from + 60 * index as i64;
+            assert_eq!(bars(&Demo::new(0), 5, start, start + 60, NOW), [sequence[index]]);
+        }
+        assert_ne!(bars(&Demo::new(1), 5, from, from + 60, NOW)[0], sequence[0]);
+    }
+
+    #[test]
+    fn bars_are_sound_and_venues_agree() {
+        let demo = Demo::new(0);
+        let venues: Vec<usize> = (0..demo.listings().len()).filter(|&m| demo.listings()[m].coin == "BTC").collect();
+        assert!(venues.len() >= 4);
+        let from = 1_776_000_000;
+        let sequences: Vec<_> = venues.iter().map(|&market| bars(&demo, market, from, from + 86_400, NOW)).collect();
+        for bars in &sequences {
+            assert_eq!(bars.len(), 1_440);
+            for bar in bars {
+                assert!(bar.low <= bar.open.min(bar.close) && bar.high >= bar.open.max(bar.close));
+                assert!(bar.low > 0.0 && bar.volume() > 0.0 && bar.first <= bar.last);
+                assert_eq!((bar.first / SECOND / 60, bar.last / SECOND / 60), (bar.start / 60, bar.start / 60));
+            }
+        }
+        for (one, other) in sequences[0].iter().zip(&sequences[1]) {
+            assert!((one.close / other.close - 1.0).abs() < 0.002, "{} {}", one.close, other.close);
+        }
+    }
+
+    #[test]
+    fn the_forming_minute_holds_what_has_happened_and_nothing_else() {
+        let demo = Demo::new(0);
+        let start = 1_776_880_800;
+        let whole = bars(&demo, 0, start, start + 60, (start + 60) * SECOND)[0];
+        assert!(bars(&demo, 0, start, start + 60, whole.first - 1).is_empty());
+        let first = bars(&demo, 0, start, start + 60, whole.first)[0];
+        assert_eq!((first.open, first.close, first.last), (whole.open, whole.open, whole.first));
+        assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1)[0], whole);
+        assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1).len(), 1);
+    }
+
+    #[test]
+    fn the_book_stands_around_the_close() {
+        let demo = Demo::new(0);
+        for (exchange, symbol) in
+            [("BINANCE_FUTURES", "BTCUSDT"), ("COINBASE", "DOGE-USD"), ("OKEX_SWAP", "XRP-USDT-SWAP")]
+        {
+            let market = market(&demo, exchange, symbol);
+            let start = 1_776_800_040 / 60 * 60;
+            let close = bars(&demo, market, start, start + 60, NOW)[0].close;
+            let book = demo.last_book(market, start, start + 60, NOW).unwrap().unwrap();
+            assert!(book.bids[0].0 < close && close < book.asks[0].0, "{symbol}");
+            assert!(book.bids.len() >= 1_000 && book.asks.len() >= 1_000);
+            assert!(book.bids.windows(2).all(|two| two[0].0 > two[1].0) && book.bids.iter().all(|level| level.1 > 0.0));
+            assert!(book.asks.windows(2).all(|two| two[0].0 < two[1].0) && book.asks.iter().all(|level| level.1 > 0.0));
+            assert!(book.asks[0].0 / book.bids[0].0 < 1.001);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Query → series: selection, window, transforms (service.md 4.1).
+
+use std::path::Path;
+
+use super::candles::{self, Bars, Rates, Side};
+use super::heatmap::{Blocks, Step, asks, bids, collect};
+use super::listing;
+use super::source::{Listing, Source};
+use super::store::Store;
+use super::window::Buckets;
+use super::{Demo, MarketError};
+use crate::clock::SECOND;
+use crate::columns::{List, Series, heatmap_from_sides};
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::suggest::hint;
+use crate::protocol::{
+    DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection, SeriesId, SortDirection,
+    TypeSpec,
+};
+
+/// The market behind a service.
+pub struct Market {
+    source: Box<dyn Source>,
+    last_event: Option<i64>,
+}
+
+impl Market {
+    /// The demo market of a seed: no files, every minute from 2015 on.
+    pub fn demo(seed: u64) -> Self {
+        Self { source: Box::new(Demo::new(seed)), last_event: None }
+    }
+
+    /// A store that [`super::ingest`] made.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] for a folder that is no store.
+    pub fn open(store: &Path) -> Result<Self, MarketError> {
+        let store = Store::open(store)?;
+        Ok(Self { last_event: store.last_event(), source: Box::new(store) })
+    }
+
+    /// Unix nanoseconds of the end of the data's last day; `None` for the demo, which has no end.
+    pub fn last_event(&self) -> Option<i64> {
+        self.last_event
+    }
+
+    /// Answers a query as of `now` (Unix nanoseconds): nothing later is told, the bucket that holds `now` is the newest
+    /// point. Rows are in the order that the query asks for. An exchange or symbol without data gives no series.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Unsupported`] for a type that the
+    /// local service does not serve, [`MarketError::Internal`] when the data cannot be read.
+    pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
+        let spec = check(query)?;
+        let name = query.interval.as_deref().unwrap_or_default();
+        let interval = Interval::find(name).ok_or_else(|| unknown_interval(name))?;
+        let buckets = Buckets::new(interval, query.from, query.period, now);
+        let markets = self.select(query);
+        let mut series = match spec.data_type {
+            DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
+            DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
+            DataType::BlockBookSnapshotAgg => self.books(query, &markets, &buckets)?,
+            _ => {
+                let message = format!("type: the local service does not serve {} yet", spec.name);
+                return Err(MarketError::Unsupported(message));
+            }
+        };
+        series.retain(|one| !one.is_empty());
+        if query.sort == Some(SortDirection::Descending) {
+            for one in &mut series {
+                one.take(&(0..one.len()).rev().collect::<Vec<_>>());
+            }
+        }
+        Ok(series)
+    }
+
+    /// One page of the market listing as of `now` (Unix nanoseconds).
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
+    pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
+        listing::page(self.source.as_ref(), query, now)
+    }
+
+    fn select(&self, query: &PointsQuery) -> Vec<usize> {
+        let fits = |row: &Listing| {
+            (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
+                && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
+                && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
+        };
+        let listings = self.source.listings().iter().enumerate();
+        listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
+    }
+
+    fn candles(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        buckets: &Buckets,
+        sides: &[Side],
+    ) -> Result<Vec<Series>, MarketError> {
+        let mut parts: Vec<(Vec<usize>, Bars)> = Vec::new();
+        for &market in markets {
+            parts.push((vec![market], self.bars(query, market, buckets)?));
+        }
+        if query.group_by.is_some() && !parts.is_empty() {
+            let (markets, bars): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            parts = vec![(markets.concat(), candles::sum(bars))];
+        }
+        let mut series = Vec::new();
+        for (markets, bars) in parts {
+            let id = self.id(query, &markets);
+            series.extend(sides.iter().map(|side| candles::series(id.clone(), &bars, *side, query.usd)));
+        }
+        Ok(series)
+    }
+
+    fn bars(&self, query: &PointsQuery, market: usize, buckets: &Buckets) -> Result<Bars, MarketError> {
+        let source = self.source.as_ref();
+        let listing = &source.listings()[market];
+        let mut rates =
+            if query.usd && !listing.is_usd_like() { Some(Rates::new(source, &listing.quote, buckets)?) } else { None };
+        let bars = candles::roll_up(source, market, buckets, rates.as_mut())?;
+        if !query.gapfill {
+            return Ok(bars);
+        }
+        let mut before = source.bar_before(market, buckets.from, buckets.now)?.map(|bar| bar.close);
+        if let (Some(rates), Some(close)) = (&rates, before) {
+            before = rates.at(buckets.from).map(|rate| close * rate);
+        }
+        Ok(candles::gapfill(&bars, before, buckets))
+    }
+
+    fn books(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Vec<Series>, MarketError> {
+        let together = query.group_by.is_some();
+        let groups: Vec<&[usize]> =
+            if together && !markets.is_empty() { vec![markets] } else { markets.chunks(1).collect() };
+        groups.into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+    }
+
+    fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
+        let source = self.source.as_ref();
+        let step = Step::new(query.block_size.unwrap_or(1.0));
+        let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
+        let depth = query.max_depth.unwrap_or(included);
+        let mut rates = Vec::new();
+        for &market in markets {
+            let listing = &source.listings()[market];
+            let foreign = query.usd && !listing.is_usd_like();
+            rates.push(if foreign { Some(Rates::new(source, &listing.quote, buckets)?) } else { None });
+        }
+        let (mut timestamps, mut down, mut up) = (Vec::new(), List::default(), List::default());
+        for start in buckets.starts() {
+            let (mut bought, mut sold, mut found) = (Blocks::new(), Blocks::new(), false);
+            for (&market, rates) in markets.iter().zip(&rates) {
+                let end = start + buckets.interval.seconds;
+                let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
+                found = true;
+                let rate = match rates {
+                    Some(rates) => Some(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
+                    None => query.usd.then_some(1.0),
+                };
+                collect(&mut bought, &book.bids, &step, rate);
+                collect(&mut sold, &book.asks, &step, rate);
+            }
+            if found {
+                timestamps.push(start * SECOND);
+                down.push(bids(&bought, &step, depth));
+                up.push(asks(&sold, &step, depth));
+            }
+        }
+        let id = self.id(query, markets);
+        heatmap_from_sides(id, timestamps, &down, &up).map_err(|error| MarketError::Internal(error.to_string()))
+    }
+
+    /// The identity of a series over these markets: what they have in common.
+    fn id(&self, query: &PointsQuery, markets: &[usize]) -> SeriesId {
+        let listings = self.source.listings();
+        let common = |field: fn(&Listing) -> String| {
+            let mut values = markets.iter().map(|&market| field(&listings[market]));
+            let first = values.next()?;
+            values.all(|value| value == first).then_some(first)
+        };
+        SeriesId {
+            data_type: Some(query.data_type.clone()),
+            raw_symbol: common(|row| row.raw_symbol.clone()),
+            exchange: common(|row| row.exchange.clone()),
+            normalized_symbol: common(Listing::normalized_symbol),
+            category: common(|row| row.category.clone()),
+            interval: query.interval.clone(),
+            coin: common(|row| row.coin.clone()),
+            ..SeriesId::default()
+        }
+    }
+}
+
+fn unknown_interval(name: &str) -> ParamError {
+    let names = INTERVALS.map(|row| row.name);
+    let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
+    ParamError::new("interval", format!("{what}; give one of {}{}", names.join(", "), hint(name, names)))
+}
+
+/// The selection and capability rules of the table.
+fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
+    let Some(spec) = DataType::find(&query.data_type).map(DataType::spec) else {
+        let near = hint(&query.data_type, DATA_TYPES.iter().map(|row| row.name));
+        return Err(ParamError::new("type", format!("{:?} is not a data type{near}", query.data_type)));
+    };
+    let refuse = |name: &str, problem: &str| Err(ParamError::new(name, format!("{} {problem}", spec.name)));
+    let (symbol, coin) = (query.raw_symbol.is_some(), query.coin.is_some());
+    if spec.selection == Selection::SymbolOrCoin {
+        if !symbol && !coin {
+            return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
+        }
+        if query.exchanges.is_empty() {
+            return refuse("exchange", "takes at least one exchange");
+        }
+        if symbol && query.exchanges.len() > 1 {
+            return refuse("exchange", "takes one exchange with rawSymbol; several go with coin");
+        }
+    }
+    if query.gapfill && !spec.gapfill {
+        return refuse("gapfill", "has no gapfill");
+    }
+    if query.usd && !spec.usd {
+        return refuse("transform.normalize.quote", "cannot be normalized to USD");
+    }
+    match query.group_by {
+        Some(asked) if spec.group_by != Some(asked) => {
+            return refuse("transform.groupBy.type", &format!("does not aggregate by {}", asked.name()));
+        }
+        Some(_) if !coin => return refuse("transform.groupBy.type", "aggregates by coin; give coin"),
+        _ => {}
+    }
+    if spec.needs_block_size && query.block_size.is_none() {
+        return refuse("blockSize", "needs blockSize, the price step in USD");
+    }
+    Ok(spec)
+}

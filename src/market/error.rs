@@ -1,0 +1,37 @@
+//! What the engine refuses, and what can break beneath it.
+
+use super::source::SourceError;
+use crate::archive::ArchiveError;
+use crate::protocol::ParamError;
+
+/// A query without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum MarketError {
+    /// The query breaks a rule of section 4.
+    #[error(transparent)]
+    Invalid(#[from] ParamError),
+    /// A sound query that the local service does not serve.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The data could not be read or written.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<SourceError> for MarketError {
+    fn from(error: SourceError) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl From<ArchiveError> for MarketError {
+    fn from(error: ArchiveError) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for MarketError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Internal(error.to_string())
+    }
+}

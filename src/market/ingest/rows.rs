@@ -1,0 +1,130 @@
+//! The rows of a dump file, by column name.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use csv::ByteRecord;
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+
+/// Times outside of these years are no times of a market: 2000 to 2100, in Unix microseconds.
+const TIMES: std::ops::Range<i64> = 946_684_800_000_000..4_102_444_800_000_000;
+
+/// Hash of a file's bytes, in hexadecimal.
+pub(super) fn fingerprint(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+    let mut text = String::with_capacity(64);
+    for byte in hasher.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+/// A dump file being read.
+pub(super) struct Rows {
+    reader: csv::Reader<Box<dyn Read>>,
+    record: ByteRecord,
+    /// Where each wanted column stands.
+    columns: Vec<usize>,
+    width: usize,
+}
+
+/// A file that cannot be read on: the line, and why.
+pub(super) struct Broken {
+    pub line: u64,
+    pub what: String,
+}
+
+/// One row.
+pub(super) struct Row<'a> {
+    pub line: u64,
+    fields: Result<Vec<&'a [u8]>, String>,
+}
+
+impl Rows {
+    /// Opens a file, gzip by its name, and finds the wanted columns in its header.
+    pub(super) fn open(path: &Path, wanted: &[&str]) -> Result<Self, Broken> {
+        let broken = |line: u64, what: String| Broken { line, what };
+        let file = File::open(path).map_err(|error| broken(0, error.to_string()))?;
+        let packed = path.extension().is_some_and(|suffix| suffix == "gz");
+        let bytes = BufReader::with_capacity(1 << 18, file);
+        let bytes: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
+        let mut reader = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 18).from_reader(bytes);
+        let header = reader.byte_headers().map_err(|error| broken(1, error.to_string()))?.clone();
+        let place = |name: &&str| {
+            let found = header.iter().position(|column| column == name.as_bytes());
+            found.ok_or_else(|| {
+                broken(1, format!("the header has no column {name:?}; needed are {}", wanted.join(", ")))
+            })
+        };
+        let columns = wanted.iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { reader, record: ByteRecord::new(), columns, width: header.len() })
+    }
+
+    /// The next row; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Row<'_>>, Broken> {
+        let line = self.reader.position().line();
+        match self.reader.read_byte_record(&mut self.record) {
+            Ok(false) => Ok(None),
+            Ok(true) => {
+                let line = self.record.position().map_or(line, csv::Position::line);
+                let fields = if self.record.len() == self.width {
+                    Ok(self.columns.iter().map(|&column| &self.record[column]).collect())
+                } else {
+                    Err(format!("{} columns, the header has {}", self.record.len(), self.width))
+                };
+                Ok(Some(Row { line, fields }))
+            }
+            Err(error) => Err(Broken { line, what: error.to_string() }),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn text(&self, column: usize) -> Result<&'a [u8], String> {
+        self.fields.as_ref().map(|fields| fields[column]).map_err(Clone::clone)
+    }
+
+    /// A time in microseconds as Unix nanoseconds.
+    pub(super) fn time(&self, column: usize) -> Result<i64, String> {
+        let text = self.text(column)?;
+        let micros = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
+        let micros = micros.filter(|micros| TIMES.contains(micros));
+        micros.map(|micros| micros * 1_000).ok_or_else(|| format!("{} is no time in microseconds", shown(text)))
+    }
+
+    /// A number of at least `least`, or above it when `above`.
+    pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, String> {
+        let text = self.text(column)?;
+        let value = fast_float2::parse::<f64, _>(text).ok().filter(|value| value.is_finite());
+        let right = |value: &f64| if above { *value > 0.0 } else { *value >= 0.0 };
+        let wanted = if above { "above 0" } else { "of 0 or more" };
+        value.filter(right).ok_or_else(|| format!("{name} {} is no number {wanted}", shown(text)))
+    }
+
+    /// One of two words.
+    pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, String> {
+        match self.text(column)? {
+            text if text == yes.as_bytes() => Ok(true),
+            text if text == no.as_bytes() => Ok(false),
+            text => Err(format!("{name} {} is neither {yes} nor {no}", shown(text))),
+        }
+    }
+}
+
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let short: String = text.chars().take(40).collect();
+    format!("{short:?}")
+}

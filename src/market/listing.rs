@@ -1,0 +1,101 @@
+//! The market listing (service.md 2.4 and 4.2, supplement 5).
+
+use serde_json::{Map, Value};
+
+use super::MarketError;
+use super::source::{Listing, Source};
+use crate::clock::SECOND;
+use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
+use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery, Timestamp};
+
+/// Rows of a page when `pageSize` is absent.
+const DEFAULT_PAGE: u32 = 10;
+/// `nextOffset` tells "no more" by being offset plus rows (section 4.2), so while there is more it must be something
+/// else: a cursor that adds this to the row number. A plain row number is taken as well.
+const CURSOR: u32 = 1 << 20;
+const DAY: i64 = 86_400;
+
+/// One page of the listing.
+pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
+    refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
+    let mut rows = Vec::new();
+    for (market, listing) in source.listings().iter().enumerate() {
+        if listing.available_since * SECOND <= now && fits(listing, query) {
+            rows.push(entry(source, market, listing, now)?);
+        }
+    }
+    rows.sort_by(|(left_usd, left), (right_usd, right)| {
+        let names = |market: &Market| (market.exchange.clone(), market.raw_symbol.clone());
+        right_usd.total_cmp(left_usd).then_with(|| names(left).cmp(&names(right)))
+    });
+    let offset = query.page_offset.unwrap_or(0);
+    let start = offset % CURSOR;
+    let size = query.page_size.unwrap_or(DEFAULT_PAGE) as usize;
+    let total = rows.len();
+    let symbols: Vec<Market> = rows.into_iter().skip(start as usize).take(size).map(|(_, market)| market).collect();
+    let end = offset.saturating_add(symbols.len() as u32);
+    let more = (start as usize).saturating_add(symbols.len()) < total;
+    let next = if more { end.saturating_add(CURSOR) } else { end };
+    Ok(MarketsPage { symbols, next_offset: i64::from(next) })
+}
+
+fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
+    let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
+    let serves = |name: &String| match DataType::find(name) {
+        Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg) => listing.has_trades,
+        Some(DataType::BlockBookSnapshotAgg) => listing.has_books,
+        _ => false,
+    };
+    let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
+    let texts = [&listing.raw_symbol, &listing.normalized_symbol(), &listing.coin_name, &full_name(listing)]
+        .map(|text| text.to_lowercase());
+    among(&query.exchanges, &listing.exchange)
+        && among(&query.coins, &listing.coin)
+        && among(&query.categories, &listing.category)
+        && (query.types.is_empty() || query.types.iter().any(serves))
+        && texts.iter().any(|text| text.contains(&wanted))
+}
+
+fn full_name(listing: &Listing) -> String {
+    format!("{} {} {}", listing.exchange, listing.normalized_symbol(), listing.category)
+}
+
+/// A market's entry as of now, and its USD turnover of 24 hours where the quote is USD-like.
+fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Result<(f64, Market), MarketError> {
+    let second = now.div_euclid(SECOND);
+    let (mut first, mut last, mut amount, mut turnover) = (None, None, 0.0, 0.0);
+    if listing.has_trades {
+        source.bars(market, second - DAY, second + 1, now, &mut |bar| {
+            first.get_or_insert(bar.open);
+            last = Some(bar.close);
+            amount += bar.volume();
+            turnover += bar.buy_quote + bar.sell_quote;
+        })?;
+        if last.is_none() {
+            last = source.bar_before(market, second + 1, now)?.map(|bar| bar.close);
+        }
+    }
+    let change = first.zip(last).map_or(0.0, |(open, close)| (close / open - 1.0) * 100.0);
+    let usd = if listing.is_usd_like() { turnover } else { 0.0 };
+    let mut extra = Map::new();
+    if usd > 0.0 {
+        extra.insert("volume24hUsd".to_owned(), Value::from(usd));
+    }
+    let entry = Market {
+        exchange: listing.exchange.clone(),
+        raw_symbol: listing.raw_symbol.clone(),
+        normalized_symbol: listing.normalized_symbol(),
+        coin: listing.coin.clone(),
+        category: listing.category.clone(),
+        coin_name: listing.coin_name.clone(),
+        quote_coin_name: listing.quote.clone(),
+        full_name: full_name(listing),
+        last_price: last.unwrap_or(0.0),
+        volume_24h: amount,
+        price_change_24h: change,
+        available_since: Some(Timestamp { s: listing.available_since, ns: 0 }),
+        extra,
+        ..Market::default()
+    };
+    Ok((usd, entry))
+}

@@ -1,0 +1,200 @@
+//! What the engine asks of a source of market data: the demo and the store both answer it.
+
+use crate::protocol::wire::USD_LIKE;
+
+/// A market of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// Exchange identifier.
+    pub exchange: String,
+    /// Exchange-native symbol.
+    pub raw_symbol: String,
+    /// Base asset.
+    pub coin: String,
+    /// Quote asset.
+    pub quote: String,
+    /// `SPOT` or `PERPETUAL`.
+    pub category: String,
+    /// Full name of the base asset, where the source knows it.
+    pub coin_name: String,
+    /// Unix seconds from which on there is data.
+    pub available_since: i64,
+    /// Whether there are trades.
+    pub has_trades: bool,
+    /// Whether there are order books.
+    pub has_books: bool,
+}
+
+impl Listing {
+    /// Symbol in BASE-QUOTE form.
+    pub fn normalized_symbol(&self) -> String {
+        format!("{}-{}", self.coin, self.quote)
+    }
+
+    /// Whether the quote counts as one USD.
+    pub fn is_usd_like(&self) -> bool {
+        USD_LIKE.contains(&self.quote.as_str())
+    }
+}
+
+/// Trades of one minute, or of several, added up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bar {
+    /// Unix seconds of the start.
+    pub start: i64,
+    /// First price.
+    pub open: f64,
+    /// Highest price.
+    pub high: f64,
+    /// Lowest price.
+    pub low: f64,
+    /// Last price.
+    pub close: f64,
+    /// Amount bought by takers, in coin.
+    pub buy: f64,
+    /// Amount sold by takers, in coin.
+    pub sell: f64,
+    /// Sum of price × amount bought, in quote.
+    pub buy_quote: f64,
+    /// Sum of price × amount sold, in quote.
+    pub sell_quote: f64,
+    /// Unix nanoseconds of the first trade.
+    pub first: i64,
+    /// Unix nanoseconds of the last trade.
+    pub last: i64,
+}
+
+/// One trade.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trade {
+    /// Unix nanoseconds.
+    pub time: i64,
+    /// Price.
+    pub price: f64,
+    /// Amount in coin.
+    pub amount: f64,
+    /// Whether the taker bought.
+    pub buy: bool,
+}
+
+impl Bar {
+    /// A bar of one trade.
+    pub fn of(start: i64, trade: &Trade) -> Self {
+        let mut bar = Self {
+            start,
+            open: trade.price,
+            high: trade.price,
+            low: trade.price,
+            close: trade.price,
+            buy: 0.0,
+            sell: 0.0,
+            buy_quote: 0.0,
+            sell_quote: 0.0,
+            first: trade.time,
+            last: trade.time,
+        };
+        bar.count(trade);
+        bar
+    }
+
+    /// Adds the next trade.
+    pub fn add(&mut self, trade: &Trade) {
+        self.high = self.high.max(trade.price);
+        self.low = self.low.min(trade.price);
+        self.close = trade.price;
+        self.last = trade.time;
+        self.count(trade);
+    }
+
+    fn count(&mut self, trade: &Trade) {
+        let (amount, quote) =
+            if trade.buy { (&mut self.buy, &mut self.buy_quote) } else { (&mut self.sell, &mut self.sell_quote) };
+        *amount += trade.amount;
+        *quote += trade.price * trade.amount;
+    }
+
+    /// Joins another part of the same time. The earlier first trade opens, the later last trade closes; with equal times
+    /// `self` opens and `other` closes, so `other` is the part that comes later in file order.
+    pub fn merge(&mut self, other: &Self) {
+        if other.first < self.first {
+            (self.first, self.open) = (other.first, other.open);
+        }
+        if other.last >= self.last {
+            (self.last, self.close) = (other.last, other.close);
+        }
+        self.high = self.high.max(other.high);
+        self.low = self.low.min(other.low);
+        self.buy += other.buy;
+        self.sell += other.sell;
+        self.buy_quote += other.buy_quote;
+        self.sell_quote += other.sell_quote;
+    }
+
+    /// Amount traded, in coin.
+    pub fn volume(&self) -> f64 {
+        self.buy + self.sell
+    }
+}
+
+/// One level of a book: price and amount in coin.
+pub type Level = (f64, f64);
+
+/// The state of an order book.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Book {
+    /// From the best down.
+    pub bids: Vec<Level>,
+    /// From the best up.
+    pub asks: Vec<Level>,
+}
+
+/// A source that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SourceError(pub String);
+
+/// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
+pub trait Source: Send + Sync {
+    /// The markets; a market is named by its place in this list.
+    fn listings(&self) -> &[Listing];
+
+    /// Visits the minute bars with a start in `[from, to)` (Unix seconds) in time order. The minute that holds `now`
+    /// has only the trades up to then.
+    fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
+    -> Result<(), SourceError>;
+
+    /// The last minute bar that starts before `before`.
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
+
+    /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Cutting a minute's trades anywhere and joining the parts gives the minute.
+        #[test]
+        fn merged_parts_are_the_whole(
+            steps in prop::collection::vec((0i64..3, 1u32..1_000, 1u32..64, any::<bool>()), 2..40), cut in 1usize..39,
+        ) {
+            let mut time = 0;
+            let trades: Vec<Trade> = steps.iter().map(|&(pause, price, amount, buy)| {
+                time += pause;
+                Trade { time, price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
+            }).collect();
+            let bar = |part: &[Trade]| {
+                let mut bar = Bar::of(0, &part[0]);
+                part[1..].iter().for_each(|trade| bar.add(trade));
+                bar
+            };
+            let cut = cut.min(trades.len() - 1);
+            let mut merged = bar(&trades[..cut]);
+            merged.merge(&bar(&trades[cut..]));
+            prop_assert_eq!(merged, bar(&trades)); // eighths add exactly in any order
+        }
+    }
+}

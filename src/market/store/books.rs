@@ -1,0 +1,240 @@
+//! Book events and the book at the end of each minute, as tables.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::layout::{self, Dataset};
+use super::trades::{Columns, FINGERPRINT, fingerprint};
+use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::clock::SECOND;
+use crate::columns::Column;
+use crate::market::source::{Book, Level, SourceError};
+
+/// One change of a book.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) struct Event {
+    /// Unix nanoseconds.
+    pub time: i64,
+    /// Part of a snapshot; the first such event after any other starts the book anew.
+    pub snapshot: bool,
+    /// Whether it is a bid.
+    pub bid: bool,
+    /// Price of the level.
+    pub price: f64,
+    /// New amount of the level; 0 removes it.
+    pub amount: f64,
+}
+
+/// A book being rebuilt. Prices are above 0, so their bits order as they do.
+#[derive(Default)]
+struct State {
+    bids: BTreeMap<u64, f64>,
+    asks: BTreeMap<u64, f64>,
+    in_snapshot: bool,
+}
+
+impl State {
+    fn apply(&mut self, event: &Event) {
+        if event.snapshot && !self.in_snapshot {
+            self.bids.clear();
+            self.asks.clear();
+        }
+        self.in_snapshot = event.snapshot;
+        let side = if event.bid { &mut self.bids } else { &mut self.asks };
+        if event.amount == 0.0 {
+            side.remove(&event.price.to_bits());
+        } else {
+            side.insert(event.price.to_bits(), event.amount);
+        }
+    }
+
+    fn book(&self) -> Book {
+        let level = |(price, amount): (&u64, &f64)| (f64::from_bits(*price), *amount);
+        Book { bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
+    }
+}
+
+fn minute(event: &Event) -> i64 {
+    event.time.div_euclid(60 * SECOND) * 60
+}
+
+/// Writes a day's events, in time order, and the book at the end of each minute that had one. The books come last: where
+/// they are, both are.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    events: &[Event],
+    hash: &str,
+) -> Result<(), ArchiveError> {
+    let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned())];
+    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
+    write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
+    write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
+}
+
+/// Hash of the dump file that a day's books were made of; `None` when there are none yet.
+pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
+    fingerprint(&layout::file(root, Dataset::Books, exchange, symbol, day))
+}
+
+fn event_table(events: &[Event]) -> Table {
+    let whole = |value: fn(&Event) -> i64| Column::Int(events.iter().map(value).collect());
+    vec![
+        ("time".to_owned(), Column::Time(events.iter().map(|event| event.time).collect())),
+        ("is_snapshot".to_owned(), whole(|event| i64::from(event.snapshot))),
+        ("is_bid".to_owned(), whole(|event| i64::from(event.bid))),
+        ("price".to_owned(), Column::Float(events.iter().map(|event| event.price).collect())),
+        ("amount".to_owned(), Column::Float(events.iter().map(|event| event.amount).collect())),
+    ]
+}
+
+/// One row per level: minute, time of its last event, side, price, amount; bids from the best down, then asks up.
+fn book_table(events: &[Event]) -> Table {
+    let (mut minutes, mut last_events, mut sides) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut prices, mut amounts) = (Vec::new(), Vec::new());
+    let mut state = State::default();
+    for (index, event) in events.iter().enumerate() {
+        state.apply(event);
+        if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
+            continue;
+        }
+        let book = state.book();
+        for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
+            for &(price, amount) in levels {
+                minutes.push(minute(event) * SECOND);
+                last_events.push(event.time);
+                sides.push(is_bid);
+                prices.push(price);
+                amounts.push(amount);
+            }
+        }
+    }
+    vec![
+        ("time".to_owned(), Column::Time(minutes)),
+        ("last_event".to_owned(), Column::Time(last_events)),
+        ("is_bid".to_owned(), Column::Int(sides)),
+        ("price".to_owned(), Column::Float(prices)),
+        ("amount".to_owned(), Column::Float(amounts)),
+    ]
+}
+
+/// The books of a day, one per minute.
+pub(super) struct BookDay {
+    minutes: Vec<MinuteBook>,
+}
+
+struct MinuteBook {
+    start: i64,
+    last_event: i64,
+    book: Book,
+}
+
+pub(super) fn read(path: &Path) -> Result<BookDay, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let (starts, last_events) = (columns.whole("time")?, columns.whole("last_event")?);
+    let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
+    let mut minutes: Vec<MinuteBook> = Vec::new();
+    for row in 0..starts.len() {
+        let start = starts[row].div_euclid(SECOND);
+        if minutes.last().is_none_or(|last| last.start != start) {
+            minutes.push(MinuteBook { start, last_event: last_events[row], book: Book::default() });
+        }
+        if let Some(last) = minutes.last_mut() {
+            let level: Level = (prices[row], amounts[row]);
+            if sides[row] == 0 { last.book.asks.push(level) } else { last.book.bids.push(level) }
+        }
+    }
+    Ok(BookDay { minutes })
+}
+
+pub(super) fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let (times, snapshots, sides) = (columns.whole("time")?, columns.whole("is_snapshot")?, columns.whole("is_bid")?);
+    let (prices, amounts) = (columns.floats("price")?, columns.floats("amount")?);
+    let event = |row: usize| Event {
+        time: times[row],
+        snapshot: snapshots[row] != 0,
+        bid: sides[row] != 0,
+        price: prices[row],
+        amount: amounts[row],
+    };
+    Ok((0..times.len()).map(event).collect())
+}
+
+impl BookDay {
+    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from the events.
+    pub(super) fn last(
+        &self,
+        from: i64,
+        to: i64,
+        now: i64,
+        events: impl FnOnce() -> Result<Vec<Event>, SourceError>,
+    ) -> Result<Option<Book>, SourceError> {
+        let begun = |minute: &MinuteBook| minute.start < to && minute.start.saturating_mul(SECOND) <= now;
+        let end = self.minutes.partition_point(begun);
+        let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= from) else {
+            return Ok(None);
+        };
+        if last.last_event <= now {
+            return Ok(Some(last.book.clone()));
+        }
+        let (mut state, mut in_window) = (State::default(), false);
+        for event in events()?.iter().take_while(|event| event.time <= now) {
+            state.apply(event);
+            in_window |= minute(event) >= from;
+        }
+        Ok(in_window.then(|| state.book()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> Event {
+        Event { time: second * SECOND, snapshot, bid, price, amount }
+    }
+
+    fn day() -> (tempfile::TempDir, BookDay, Vec<Event>) {
+        let events = vec![
+            event(10, true, true, 9.0, 1.0),
+            event(10, true, false, 11.0, 1.0),
+            event(30, false, true, 9.5, 2.0),
+            event(70, false, true, 9.0, 0.0),
+            event(80, false, false, 10.5, 4.0),
+            event(200, true, true, 8.0, 7.0),
+            event(200, true, false, 12.0, 7.0),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "X", "A/B", 0, &events, "hash").unwrap();
+        assert_eq!(read_fingerprint(folder.path(), "X", "A/B", 0).as_deref(), Some("hash"));
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", 0)).unwrap();
+        let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", 0)).unwrap();
+        assert_eq!(stored, events);
+        (folder, books, events)
+    }
+
+    fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
+        let (_folder, books, events) = day();
+        let book = books.last(from, to, now * SECOND, || Ok(events)).unwrap()?;
+        Some((book.bids, book.asks))
+    }
+
+    #[test]
+    fn each_minute_ends_with_its_last_state() {
+        assert_eq!(last(0, 60, 1_000), Some((vec![(9.5, 2.0), (9.0, 1.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(60, 120, 1_000), Some((vec![(9.5, 2.0)], vec![(10.5, 4.0), (11.0, 1.0)])));
+        assert_eq!(last(120, 180, 1_000), None);
+        assert_eq!(last(0, 300, 1_000), Some((vec![(8.0, 7.0)], vec![(12.0, 7.0)]))); // a snapshot starts anew
+    }
+
+    #[test]
+    fn nothing_of_the_future_is_seen() {
+        assert_eq!(last(60, 120, 75), Some((vec![(9.5, 2.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(60, 120, 65), None);
+        assert_eq!(last(0, 120, 65), Some((vec![(9.5, 2.0), (9.0, 1.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(0, 120, 5), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Names: where a store's files lie, and what a market's symbol tells about it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+
+use crate::market::source::Listing;
+
+/// Seconds in a day.
+pub(in crate::market) const DAY: i64 = 86_400;
+
+/// Kinds of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dataset {
+    Trades,
+    Candles,
+    BookEvents,
+    Books,
+}
+
+impl Dataset {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Trades => "trades",
+            Self::Candles => "candles_1m",
+            Self::BookEvents => "book_events",
+            Self::Books => "book_1m",
+        }
+    }
+}
+
+/// Where the file of a market's day lies.
+pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
+    let folder = root.join(dataset.name()).join(format!("exchange={}", encode(exchange)));
+    folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}.parquet", date(day)))
+}
+
+/// Every file of a dataset: exchange, symbol, day. What has another form of name is not of the store.
+pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)> {
+    let mut found = Vec::new();
+    for (exchange, folder) in entries(&root.join(dataset.name()), "exchange=", "") {
+        for (symbol, folder) in entries(&folder, "symbol=", "") {
+            for (day, _) in entries(&folder, "date=", ".parquet") {
+                if let (Some(exchange), Some(symbol), Some(day)) =
+                    (decode(&exchange), decode(&symbol), parse_date(&day))
+                {
+                    found.push((exchange, symbol, day));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn entries(folder: &Path, prefix: &str, suffix: &str) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name.strip_prefix(prefix)?.strip_suffix(suffix)?.to_owned(), entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Unix day of a date such as `2024-12-01`.
+pub(in crate::market) fn parse_date(text: &str) -> Option<i64> {
+    let date: Date = text.parse().ok().filter(|date: &Date| date.to_string() == text)?;
+    let epoch = Date::constant(1970, 1, 1);
+    Some(i64::from((date - epoch).get_days()))
+}
+
+fn date(day: i64) -> String {
+    let since = jiff::Span::new().try_days(day);
+    let date = since.and_then(|since| Date::constant(1970, 1, 1).checked_add(since));
+    date.map_or_else(|_| format!("day{day}"), |date| date.to_string())
+}
+
+/// Percent-encodes what could mean something to a file system or to a reader of `key=value` folders.
+fn encode(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            encoded.push(byte as char);
+        } else {
+            encoded.push_str(&format_byte(byte));
+        }
+    }
+    encoded
+}
+
+fn format_byte(byte: u8) -> String {
+    format!("%{byte:02X}")
+}
+
+fn decode(name: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Quotes by which raw symbols end, the longest first where one ends another.
+const QUOTES: [&str; 15] =
+    ["FDUSD", "USDT", "USDC", "BUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH", "BNB"];
+/// Exchanges of the supplement's list of derivatives.
+const DERIVATIVES: [&str; 15] = [
+    "BINANCE_FUTURES",
+    "BINANCE_DELIVERY",
+    "BYBIT",
+    "OKEX_SWAP",
+    "OKEX_FUTURES",
+    "DERIBIT",
+    "BITMEX",
+    "BITGET",
+    "BITFINEX_DERIVATIVES",
+    "GATE_IO_FUTURES",
+    "HYPERLIQUID_FUTURES",
+    "HUOBI_DM",
+    "HUOBI_DM_SWAP",
+    "HUOBI_DM_LINEAR_SWAP",
+    "CME",
+];
+
+/// The listing of a market that only its names describe.
+pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, has_trades: bool, has_books: bool) -> Listing {
+    let (coin, quote) = split_symbol(&raw_symbol);
+    let category = if DERIVATIVES.contains(&exchange.as_str()) { "PERPETUAL" } else { "SPOT" };
+    Listing {
+        exchange,
+        raw_symbol,
+        coin,
+        quote,
+        category: category.to_owned(),
+        coin_name: String::new(),
+        available_since: since,
+        has_trades,
+        has_books,
+    }
+}
+
+/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`, `BTC`.
+fn split_symbol(raw_symbol: &str) -> (String, String) {
+    let upper = raw_symbol.to_uppercase();
+    let mut parts = upper.split(['-', '_', '/']).filter(|part| !matches!(*part, "SWAP" | "PERP" | "PERPETUAL"));
+    let (base, quote) = match (parts.next(), parts.next()) {
+        (Some(base), Some(quote)) => (base.to_owned(), quote.to_owned()),
+        _ => {
+            let ending = |quote: &&&str| upper.len() > quote.len() && upper.ends_with(**quote);
+            match QUOTES.iter().find(ending) {
+                Some(quote) => (upper[..upper.len() - quote.len()].to_owned(), (*quote).to_owned()),
+                // A bare coin, as Hyperliquid lists it: quoted in USD.
+                None => (upper, "USD".to_owned()),
+            }
+        }
+    };
+    (if base == "XBT" { "BTC".to_owned() } else { base }, quote)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn symbols_of_every_venue_are_split() {
+        for (symbol, base, quote) in [
+            ("XRPETH", "XRP", "ETH"),
+            ("BTCUSDT", "BTC", "USDT"),
+            ("BTC-USDT", "BTC", "USDT"),
+            ("BTC-USDT-SWAP", "BTC", "USDT"),
+            ("BTC-USD", "BTC", "USD"),
+            ("BTC", "BTC", "USD"),
+            ("XBTUSD", "BTC", "USD"),
+            ("BTC_USDT", "BTC", "USDT"),
+            ("ETHFDUSD", "ETH", "FDUSD"),
+        ] {
+            assert_eq!(split_symbol(symbol), (base.to_owned(), quote.to_owned()), "{symbol}");
+        }
+    }
+
+    #[test]
+    fn dates_are_days() {
+        assert_eq!(parse_date("1970-01-02"), Some(1));
+        assert_eq!(parse_date("2019-10-11").map(date).as_deref(), Some("2019-10-11"));
+        for wrong in ["2019-10-32", "20191011", "today", "2019-10-11T00"] {
+            assert_eq!(parse_date(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_makes_one_safe_folder_and_comes_back(name in "\\PC{1,20}") {
+            let encoded = encode(&name);
+            prop_assert!(!encoded.contains(['/', '\\', ':', '=', ' ']));
+            prop_assert_eq!(decode(&encoded).unwrap(), name);
+        }
+    }
+}

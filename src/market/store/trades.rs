@@ -1,0 +1,143 @@
+//! Trades and their minute bars as tables.
+
+use std::path::Path;
+
+use super::layout::{self, Dataset};
+use crate::archive::{ArchiveError, Metadata, Table, read_metadata, read_parquet, write_parquet};
+use crate::clock::SECOND;
+use crate::columns::Column;
+use crate::market::source::{Bar, SourceError, Trade};
+
+/// Metadata key: hash of the dump file that a table was made of.
+pub(super) const FINGERPRINT: &str = "marketpoints.source_sha256";
+
+/// Writes a day's trades, in time order, and their minute bars. The bars come last: where they are, both are.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    trades: &[Trade],
+    fingerprint: &str,
+) -> Result<(), ArchiveError> {
+    let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
+    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
+    write_parquet(&path(Dataset::Trades), &trade_table(trades), &metadata)?;
+    write_parquet(&path(Dataset::Candles), &bar_table(&minute_bars(trades)), &metadata)
+}
+
+/// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
+pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
+    fingerprint(&layout::file(root, Dataset::Candles, exchange, symbol, day))
+}
+
+pub(super) fn fingerprint(path: &Path) -> Option<String> {
+    let metadata: Metadata = read_metadata(path).ok()?;
+    metadata.into_iter().find(|(name, _)| name == FINGERPRINT).map(|(_, value)| value)
+}
+
+fn minute_bars(trades: &[Trade]) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = Vec::new();
+    for trade in trades {
+        let start = trade.time.div_euclid(60 * SECOND) * 60;
+        match bars.last_mut() {
+            Some(bar) if bar.start == start => bar.add(trade),
+            _ => bars.push(Bar::of(start, trade)),
+        }
+    }
+    bars
+}
+
+fn trade_table(trades: &[Trade]) -> Table {
+    vec![
+        ("time".to_owned(), Column::Time(trades.iter().map(|trade| trade.time).collect())),
+        ("price".to_owned(), Column::Float(trades.iter().map(|trade| trade.price).collect())),
+        ("amount".to_owned(), Column::Float(trades.iter().map(|trade| trade.amount).collect())),
+        ("is_buy".to_owned(), Column::Int(trades.iter().map(|trade| i64::from(trade.buy)).collect())),
+    ]
+}
+
+fn bar_table(bars: &[Bar]) -> Table {
+    let floats =
+        |name: &str, value: fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
+    let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
+    vec![
+        times("time", |bar| bar.start * SECOND),
+        floats("open", |bar| bar.open),
+        floats("high", |bar| bar.high),
+        floats("low", |bar| bar.low),
+        floats("close", |bar| bar.close),
+        floats("buy_volume", |bar| bar.buy),
+        floats("sell_volume", |bar| bar.sell),
+        floats("buy_quote_volume", |bar| bar.buy_quote),
+        floats("sell_quote_volume", |bar| bar.sell_quote),
+        times("first_timestamp", |bar| bar.first),
+        times("last_timestamp", |bar| bar.last),
+    ]
+}
+
+/// The columns of a file, by name and kind.
+pub(super) struct Columns<'a> {
+    path: &'a Path,
+    table: Table,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn read(path: &'a Path) -> Result<Self, SourceError> {
+        let (table, _) = read_parquet(path).map_err(|error| SourceError(error.to_string()))?;
+        Ok(Self { path, table })
+    }
+
+    fn take(&mut self, name: &str) -> Result<Column, SourceError> {
+        let found = self.table.iter().position(|(known, _)| known == name);
+        found.map(|index| self.table.swap_remove(index).1).ok_or_else(|| self.foreign(name))
+    }
+
+    pub(super) fn floats(&mut self, name: &str) -> Result<Vec<f64>, SourceError> {
+        match self.take(name)? {
+            Column::Float(values) => Ok(values),
+            _ => Err(self.foreign(name)),
+        }
+    }
+
+    pub(super) fn whole(&mut self, name: &str) -> Result<Vec<i64>, SourceError> {
+        match self.take(name)? {
+            Column::Int(values) | Column::Time(values) => Ok(values),
+            _ => Err(self.foreign(name)),
+        }
+    }
+
+    fn foreign(&self, name: &str) -> SourceError {
+        SourceError(format!("{}: no column {name} as this store has it; ingest the dump again", self.path.display()))
+    }
+}
+
+pub(super) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let (times, prices) = (columns.whole("time")?, columns.floats("price")?);
+    let (amounts, buys) = (columns.floats("amount")?, columns.whole("is_buy")?);
+    let rows = times.into_iter().zip(prices).zip(amounts.into_iter().zip(buys));
+    Ok(rows.map(|((time, price), (amount, buy))| Trade { time, price, amount, buy: buy != 0 }).collect())
+}
+
+pub(super) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let [starts, first, last] = ["time", "first_timestamp", "last_timestamp"].map(|name| columns.whole(name));
+    let (starts, first, last) = (starts?, first?, last?);
+    let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];
+    let values = names.iter().map(|name| columns.floats(name)).collect::<Result<Vec<_>, _>>()?;
+    let bar = |row: usize| Bar {
+        start: starts[row].div_euclid(SECOND),
+        open: values[0][row],
+        high: values[1][row],
+        low: values[2][row],
+        close: values[3][row],
+        buy: values[4][row],
+        sell: values[5][row],
+        buy_quote: values[6][row],
+        sell_quote: values[7][row],
+        first: first[row],
+        last: last[row],
+    };
+    Ok((0..starts.len()).map(bar).collect())
+}

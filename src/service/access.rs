@@ -1,0 +1,194 @@
+//! Keys and their budgets: who asks, what is charged, what the headers tell (service.md 5, 8.1 and 8.5).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use subtle::ConstantTimeEq;
+
+use super::config::{Allowance, KeyEntry};
+use super::running::ServiceError;
+use crate::budget::{Bucket, Refusal};
+use crate::clock::{SECOND, SharedClock};
+use crate::protocol::tier::TIERS;
+use crate::protocol::wire::WINDOW_SECONDS;
+use crate::protocol::{ErrorBody, Usage};
+
+/// Random bytes of a generated key.
+const KEY_BYTES: usize = 16;
+
+/// A key's holder: what it may do and what it has spent.
+pub(super) struct Access {
+    name: String,
+    key: SecretString,
+    pub(super) allowance: Allowance,
+    bucket: Mutex<Bucket>,
+    clock: SharedClock,
+}
+
+/// Every key of a service.
+pub(super) struct KeyRing(Vec<Arc<Access>>);
+
+impl KeyRing {
+    /// The given keys, or, without any, random ones for every tier and `unlimited`.
+    pub(super) fn new(given: Vec<KeyEntry>, clock: &SharedClock) -> Result<Self, ServiceError> {
+        let entries = if given.is_empty() { generated()? } else { given };
+        for (index, entry) in entries.iter().enumerate() {
+            if entry.key.expose_secret().is_empty() {
+                return Err(ServiceError::Keys(format!("the key named {:?} is empty", entry.name)));
+            }
+            for other in &entries[..index] {
+                if other.name == entry.name {
+                    return Err(ServiceError::Keys(format!("two keys are named {:?}", entry.name)));
+                }
+                if other.key.expose_secret() == entry.key.expose_secret() {
+                    let problem = format!("{:?} and {:?} are the same key", other.name, entry.name);
+                    return Err(ServiceError::Keys(problem));
+                }
+            }
+        }
+        let access = |entry: KeyEntry| {
+            Arc::new(Access {
+                bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
+                name: entry.name,
+                key: entry.key,
+                allowance: entry.allowance,
+                clock: Arc::clone(clock),
+            })
+        };
+        Ok(Self(entries.into_iter().map(access).collect()))
+    }
+
+    /// The holder of a key. Takes as long for a key that is nearly right as for one that is wholly wrong.
+    pub(super) fn find(&self, presented: &[u8]) -> Option<Arc<Access>> {
+        let mut found = None;
+        for access in &self.0 {
+            if bool::from(access.key.expose_secret().as_bytes().ct_eq(presented)) {
+                found = Some(Arc::clone(access));
+            }
+        }
+        found
+    }
+
+    /// The keys by their names, for their owner.
+    pub(super) fn exposed(&self) -> BTreeMap<String, String> {
+        self.0.iter().map(|access| (access.name.clone(), access.key.expose_secret().to_owned())).collect()
+    }
+}
+
+fn generated() -> Result<Vec<KeyEntry>, ServiceError> {
+    let tiers = TIERS.iter().map(|row| Allowance::Tier(row.tier));
+    tiers
+        .chain([Allowance::Unlimited])
+        .map(|allowance| {
+            let mut random = [0; KEY_BYTES];
+            getrandom::fill(&mut random).map_err(|error| ServiceError::Keys(format!("no random source: {error}")))?;
+            let mut key = format!("mp-local-{}-", allowance.name());
+            for byte in random {
+                let _ = write!(key, "{byte:02x}"); // writing to a string cannot fail
+            }
+            Ok(KeyEntry { name: allowance.name().to_owned(), key: key.into(), allowance })
+        })
+        .collect()
+}
+
+impl Access {
+    fn bucket(&self) -> MutexGuard<'_, Bucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The budget as headers and `/v1/usage` tell it: whole weight left (burst included), weight spent in the last 60 s,
+    /// and the Unix second at which the bucket is full again (rounded up; the present second when it is full).
+    pub(super) fn usage(&self) -> Usage {
+        let mut bucket = self.bucket();
+        let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
+        let full_at = bucket.full_at(now);
+        let reset = if full_at <= now { now.div_euclid(SECOND) } else { ceil_seconds(full_at) };
+        Usage {
+            limit: i64::from(bucket.limits().per_minute),
+            remaining: bucket.remaining(now) as i64,
+            used: bucket.used(now) as i64,
+            reset,
+            window_seconds: i64::from(WINDOW_SECONDS),
+        }
+    }
+
+    /// Takes a request's weight, or says in the answer's words why not: 429 with the seconds after which the same
+    /// request passes, or 403 for one that never can.
+    pub(super) fn charge(self: &Arc<Self>, weight: u64) -> Result<Charge, ErrorBody> {
+        let mut bucket = self.bucket();
+        let now = self.clock.now();
+        let limits = bucket.limits();
+        match bucket.try_take(weight, now) {
+            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, open: AtomicBool::new(true) }),
+            Err(Refusal::TooHeavy) => Err(ErrorBody::forbidden(format!(
+                "the request weighs {weight}, more than the {} that the plan {} can ever hold; ask for a shorter window, \
+                 fewer exchanges or less depth",
+                limits.burst,
+                self.allowance.name(),
+            ))),
+            Err(Refusal::Wait(wait)) => {
+                let seconds = whole_seconds(wait);
+                let message = format!(
+                    "the request weighs {weight} and {} are left; {} refill per minute: try again in {seconds} s",
+                    bucket.remaining(now),
+                    limits.per_minute,
+                );
+                Err(ErrorBody::rate_limited(message, seconds))
+            }
+            Err(Refusal::DailyCap(until_midnight)) => {
+                // Right after midnight the bucket itself may still be too empty.
+                let midnight = now.saturating_add(until_midnight.as_nanos() as i64);
+                let refill = bucket.clone().wait(weight, midnight).unwrap_or_default();
+                let seconds = whole_seconds(until_midnight.saturating_add(refill));
+                let message = format!(
+                    "the daily cap of {} weight of the plan {} is reached; it resets at 00:00 UTC: try again in \
+                     {seconds} s",
+                    limits.per_day.unwrap_or_default(),
+                    self.allowance.name(),
+                );
+                Err(ErrorBody::rate_limited(message, seconds))
+            }
+        }
+    }
+}
+
+/// Weight taken for a request under way. It is given back once, unless the request is answered first.
+pub(super) struct Charge {
+    access: Arc<Access>,
+    weight: u64,
+    open: AtomicBool,
+}
+
+impl Charge {
+    /// The request was answered: its weight is spent.
+    pub(super) fn keep(&self) {
+        self.open.store(false, Ordering::SeqCst);
+    }
+
+    /// The request gets no answer: its weight goes back.
+    pub(super) fn refund(&self) {
+        if self.open.swap(false, Ordering::SeqCst) {
+            let mut bucket = self.access.bucket();
+            bucket.refund(self.weight, self.access.clock.now());
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.refund();
+    }
+}
+
+/// Rounded up, so that waiting that long is enough; at least 1.
+fn whole_seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+fn ceil_seconds(nanoseconds: i64) -> i64 {
+    nanoseconds.div_euclid(SECOND) + i64::from(nanoseconds.rem_euclid(SECOND) > 0)
+}

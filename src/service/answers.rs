@@ -1,0 +1,66 @@
+//! What stands behind the service: anything that answers queries.
+
+use crate::columns::Series;
+use crate::market::{Market, MarketError};
+use crate::protocol::{ErrorBody, MarketsPage, MarketsQuery, PointsQuery};
+
+/// Why a source gives no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// The query breaks a rule: which, and how to mend it. 400 `INVALID_PARAMS`.
+    #[error("{0}")]
+    Invalid(String),
+    /// No such exchange. 400 `INVALID_EXCHANGE`.
+    #[error("{0}")]
+    InvalidExchange(String),
+    /// No such symbol. 400 `INVALID_SYMBOL`.
+    #[error("{0}")]
+    InvalidSymbol(String),
+    /// A sound query that this source does not serve. 400 `INVALID_PARAMS`.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The source itself failed. 500 `INTERNAL_ERROR`.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<AnswerError> for ErrorBody {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::Invalid(message) | AnswerError::Unsupported(message) => Self::invalid_params(message),
+            AnswerError::InvalidExchange(message) => Self::new(400, "INVALID_EXCHANGE", message),
+            AnswerError::InvalidSymbol(message) => Self::new(400, "INVALID_SYMBOL", message),
+            AnswerError::Internal(message) => Self::internal(message),
+        }
+    }
+}
+
+/// Answers queries. Called from several threads at once, never on a thread that serves connections.
+pub trait Answers: Send + Sync + 'static {
+    /// The series of a query of `/v1/points`, rows in the order asked for. `now` is in Unix nanoseconds; the query's
+    /// type, interval and window are known and within the limits of the caller's tier.
+    fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, AnswerError>;
+
+    /// One page of `/v1/markets`. `now` is in Unix nanoseconds.
+    fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError>;
+}
+
+impl Answers for Market {
+    fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, AnswerError> {
+        Ok(Self::points(self, query, now)?)
+    }
+
+    fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {
+        Ok(Self::markets(self, query, now)?)
+    }
+}
+
+impl From<MarketError> for AnswerError {
+    fn from(error: MarketError) -> Self {
+        match error {
+            MarketError::Invalid(problem) => Self::Invalid(problem.to_string()),
+            MarketError::Unsupported(message) => Self::Unsupported(message),
+            MarketError::Internal(message) => Self::Internal(message),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How a service is set up: its source, clock, address and keys.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::Answers;
+use crate::budget::Limits;
+use crate::clock::SharedClock;
+use crate::protocol::Tier;
+
+/// Rate of the key `unlimited`, high enough that no load test meets it and low enough for every reader of the headers.
+const UNLIMITED_PER_MINUTE: u32 = 1_000_000_000;
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    /// The limits and features of a tier (section 8.1).
+    Tier(Tier),
+    /// Every feature, no history wall, no daily cap and 1,000,000,000 weight a minute: for load tests, local only. The
+    /// types' maximum points still hold.
+    Unlimited,
+}
+
+impl Allowance {
+    /// The tier whose features it has.
+    pub fn tier(self) -> Tier {
+        match self {
+            Self::Tier(tier) => tier,
+            Self::Unlimited => Tier::Advanced,
+        }
+    }
+
+    /// Rate and capacity of its bucket.
+    pub fn limits(self) -> Limits {
+        match self {
+            Self::Tier(tier) => tier.spec().into(),
+            Self::Unlimited => Limits::of_rate(UNLIMITED_PER_MINUTE),
+        }
+    }
+
+    /// How many days back a window may start; `None` is any number.
+    pub fn history_days(self) -> Option<u32> {
+        match self {
+            Self::Tier(tier) => Some(tier.spec().history_days),
+            Self::Unlimited => None,
+        }
+    }
+
+    /// Name as users type it: a tier's, or `unlimited`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tier(tier) => tier.spec().name,
+            Self::Unlimited => "unlimited",
+        }
+    }
+}
+
+/// A key that the service takes. Each has a budget of its own.
+#[derive(Debug, Clone)]
+pub struct KeyEntry {
+    /// Name under which [`super::RunningService::keys`] lists it.
+    pub name: String,
+    /// The key itself.
+    pub key: SecretString,
+    /// What it may do.
+    pub allowance: Allowance,
+}
+
+/// Set-up of a service.
+#[derive(Clone)]
+pub struct ServiceConfig {
+    /// What answers the queries.
+    pub source: Arc<dyn Answers>,
+    /// The service's time: history depth, forming buckets, budgets.
+    pub clock: SharedClock,
+    /// Address to bind. On a loopback address, requests whose `Host` names anything else are refused.
+    pub host: IpAddr,
+    /// Port to bind; 0 takes a free one.
+    pub port: u16,
+    /// The keys; with none given, one per tier and `unlimited` are made at random.
+    pub keys: Vec<KeyEntry>,
+    /// How long an answer may take before it is cut with 504 (supplement 6).
+    pub answer_within: Duration,
+}
+
+impl ServiceConfig {
+    /// A service on a free port of 127.0.0.1 with random keys that cuts answers at 30 s.
+    pub fn new(source: Arc<dyn Answers>, clock: SharedClock) -> Self {
+        Self {
+            source,
+            clock,
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 0,
+            keys: Vec::new(),
+            answer_within: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What happens to every request before and after its route: length, `Host`, key, budget headers, panics.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::HOST;
+use axum::http::uri::Authority;
+use axum::http::{Response, Version};
+use axum::middleware::Next;
+use futures::FutureExt;
+
+use super::access::Access;
+use super::reply::{refusal, tell};
+use super::routes::Shared;
+use crate::protocol::wire::KEY_HEADER;
+use crate::protocol::{ErrorBody, Usage};
+
+/// Longest path and query that is read.
+const MAX_TARGET: usize = 16 * 1024;
+
+/// The caller, put into a request's extensions when its key is known.
+#[derive(Clone)]
+pub(super) struct Caller(pub(super) Option<Arc<Access>>);
+
+/// The budget that a response's body tells, put into its extensions so that the headers tell the same.
+#[derive(Clone)]
+pub(super) struct Told(pub(super) Usage);
+
+/// Wraps every route. A request that breaks the rules of the transport is refused before its key is looked at.
+pub(super) async fn front(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response<Body> {
+    if let Some(error) = transport_fault(&request, shared.bound_to) {
+        return refusal(&error);
+    }
+    let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
+    request.extensions_mut().insert(Caller(access.clone()));
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| {
+        refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
+    });
+    if let Some(access) = access {
+        let told = response.extensions_mut().remove::<Told>().map(|Told(usage)| usage);
+        tell(&mut response, &told.unwrap_or_else(|| access.usage()));
+    }
+    response
+}
+
+fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
+    let length = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if length > MAX_TARGET {
+        let message = format!("a URL of {length} bytes is too long; send at most {MAX_TARGET}");
+        return Some(ErrorBody::new(414, "URI_TOO_LONG", message));
+    }
+    let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
+    match (&hosts[..], request.version()) {
+        ([], Version::HTTP_11) | ([_, _, ..], _) => {
+            return Some(ErrorBody::new(400, "INVALID_REQUEST", "send the header Host exactly once"));
+        }
+        _ => {}
+    }
+    // A page of the web may get its own name resolved to this machine and so reach the service from a browser; the
+    // name that it then sends gives it away.
+    let named = hosts.first().map(|host| host.to_str().unwrap_or_default());
+    let target = request.uri().authority().map(Authority::as_str);
+    let foreign = [named, target].into_iter().flatten().any(|name| !is_ours(name, bound_to));
+    (bound_to.is_loopback() && foreign).then(|| {
+        ErrorBody::forbidden("the header Host names another machine; ask the service by localhost or its own address")
+    })
+}
+
+/// Whether a `host[:port]` names this machine's loopback or the address that the service is bound to.
+fn is_ours(name: &str, bound_to: IpAddr) -> bool {
+    let Ok(authority) = name.parse::<Authority>() else { return false };
+    let host = authority.host();
+    if name.contains('@') {
+        return false;
+    }
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback() || address == bound_to,
+        Err(_) => bare.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_names_are_ours() {
+        let bound_to = IpAddr::from([127, 0, 0, 1]);
+        for name in ["localhost", "LocalHost:8080", "127.0.0.1", "127.0.0.1:1", "127.9.9.9:80", "[::1]:9", "[::1]"] {
+            assert!(is_ours(name, bound_to), "{name}");
+        }
+        for name in ["", "example.org", "localhost.example.org", "10.0.0.1:80", "me@localhost", "::1", "a b", "[::2]"] {
+            assert!(!is_ours(name, bound_to), "{name}");
+        }
+    }
+}

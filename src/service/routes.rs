@@ -1,0 +1,164 @@
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`; anything else is 404 or 405.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension, RawQuery, State};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Response, StatusCode};
+use axum::routing::get;
+use axum::{Router, middleware};
+use tokio::sync::Semaphore;
+
+use super::access::{Access, Charge, KeyRing};
+use super::check::check;
+use super::front::{Caller, Told, front};
+use super::{Answers, reply};
+use crate::clock::{SECOND, SharedClock};
+use crate::encode;
+use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
+use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
+use crate::protocol::{ErrorBody, MarketsQuery};
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub(super) source: Arc<dyn Answers>,
+    pub(super) clock: SharedClock,
+    pub(super) keys: KeyRing,
+    pub(super) bound_to: IpAddr,
+    /// One permit for each computation that may run at a time.
+    pub(super) computations: Arc<Semaphore>,
+    pub(super) answer_within: Duration,
+}
+
+/// The whole service as a router.
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route(POINTS_PATH, get(points))
+        .route(MARKETS_PATH, get(markets))
+        .route(USAGE_PATH, get(usage))
+        .method_not_allowed_fallback(not_allowed)
+        .fallback(unknown_path)
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
+        .with_state(shared)
+}
+
+type Answer = Result<Response<Body>, Refused>;
+
+/// An error on its way out.
+struct Refused(ErrorBody);
+
+impl<E: Into<ErrorBody>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl axum::response::IntoResponse for Refused {
+    fn into_response(self) -> Response<Body> {
+        reply::refusal(&self.0)
+    }
+}
+
+async fn points(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let access = known(caller)?;
+    let now = shared.clock.now();
+    let checked = check(&query.unwrap_or_default(), access.allowance, now.div_euclid(SECOND))?;
+    let charge = access.charge(checked.weight)?;
+    if checked.empty {
+        charge.keep();
+        return Ok(reply::json(StatusCode::OK, encode::points(&[], false)));
+    }
+    let query = checked.query;
+    let body = compute(&shared, Some(charge), move |source| {
+        let series = source.points(&query, now)?;
+        Ok(encode::points(&series, query.flatten))
+    });
+    Ok(reply::json(StatusCode::OK, body.await?))
+}
+
+async fn markets(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    known(caller)?;
+    let now = shared.clock.now();
+    let query = MarketsQuery::parse(&query.unwrap_or_default())?;
+    refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
+    let body = compute(&shared, None, move |source| {
+        let page = source.markets(&query, now)?;
+        encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
+    });
+    Ok(reply::json(StatusCode::OK, body.await?))
+}
+
+async fn usage(Extension(caller): Extension<Caller>) -> Answer {
+    let usage = known(caller)?.usage();
+    let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
+    let mut response = reply::json(StatusCode::OK, body);
+    response.extensions_mut().insert(Told(usage));
+    Ok(response)
+}
+
+async fn not_allowed() -> Response<Body> {
+    let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "this service only reads; use GET");
+    let mut response = reply::refusal(&error);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response
+}
+
+async fn unknown_path() -> Response<Body> {
+    let message = format!("no such path; there are {POINTS_PATH}, {MARKETS_PATH} and {USAGE_PATH}");
+    reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
+}
+
+/// The holder of the key; the message never repeats what was sent.
+fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
+    access.ok_or_else(|| {
+        let message = format!("no known API key came with the request; send it in the header {KEY_HEADER}");
+        ErrorBody::invalid_key(message)
+    })
+}
+
+/// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
+/// in time keeps the charge: errors, panics and late answers cost nothing.
+async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
+where
+    F: FnOnce(&dyn Answers) -> Result<Vec<u8>, ErrorBody> + Send + 'static,
+{
+    let charge = charge.map(Arc::new);
+    let running = async {
+        let Ok(permit) = Arc::clone(&shared.computations).acquire_owned().await else {
+            return Err(ErrorBody::new(503, "UNAVAILABLE", "the service is stopping"));
+        };
+        let (source, charge) = (Arc::clone(&shared.source), charge.clone());
+        let task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let body = work(&*source)?;
+            // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
+            charge.as_deref().inspect(|charge| charge.keep());
+            Ok(body)
+        });
+        task.await.unwrap_or_else(|_| {
+            Err(ErrorBody::internal(
+                "computing the answer failed; that is a fault of the local service, not of the query",
+            ))
+        })
+    };
+    let answered = tokio::time::timeout(shared.answer_within, running).await.unwrap_or_else(|_| {
+        let seconds = shared.answer_within.as_secs_f64();
+        let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
+        Err(ErrorBody::new(504, "TIMEOUT", message))
+    });
+    if answered.is_err() {
+        charge.as_deref().inspect(|charge| charge.refund());
+    }
+    answered
+}

@@ -1,0 +1,164 @@
+//! Starting and stopping: a runtime of its own on threads of its own, so that it works from any thread.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::sync::{Semaphore, watch};
+
+use super::access::KeyRing;
+use super::config::ServiceConfig;
+use super::connections::serve;
+use super::routes::{Shared, router};
+
+/// Name of the service's threads.
+const THREAD_NAME: &str = "marketpoints-service";
+/// Threads that serve connections.
+const WORKERS: usize = 2;
+/// How long a computation that outlived the grace is waited for; it is left behind after that.
+const LEFT_BEHIND_AFTER: Duration = Duration::from_millis(100);
+
+/// Why a service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Something else listens there.
+    #[error("port {port} of {host} is in use; stop what listens there, or give port 0 for a free one")]
+    PortBusy {
+        /// The address asked for.
+        host: IpAddr,
+        /// The port asked for.
+        port: u16,
+    },
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The keys cannot serve.
+    #[error("cannot use the keys: {0}")]
+    Keys(String),
+    /// No thread or runtime to be had.
+    #[error("cannot start the service's threads: {0}")]
+    Threads(#[from] io::Error),
+}
+
+/// The local service.
+#[derive(Debug, Clone, Copy)]
+pub struct Service;
+
+impl Service {
+    /// Starts a service and returns once it listens. Works on any thread, also inside another runtime.
+    pub fn start(config: ServiceConfig) -> Result<RunningService, ServiceError> {
+        let keys = KeyRing::new(config.keys, &config.clock)?;
+        let asked = SocketAddr::new(config.host, config.port);
+        let listener = TcpListener::bind(asked).map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => ServiceError::PortBusy { host: config.host, port: config.port },
+            _ => ServiceError::Bind { address: asked, source },
+        })?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let exposed = keys.exposed();
+        let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
+        let shared = Shared {
+            source: config.source,
+            clock: config.clock,
+            keys,
+            bound_to: config.host,
+            computations: Arc::new(Semaphore::new(computations)),
+            answer_within: config.answer_within,
+        };
+        let (stop, stopped) = watch::channel(false);
+        let (ready, outcome) = mpsc::channel();
+        let work = move || run(listener, shared, stopped, &ready);
+        let thread = Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
+        let gone = || Err(io::Error::other("the service's thread ended at once"));
+        outcome.recv().unwrap_or_else(|_| gone())?;
+        Ok(RunningService { address, keys: exposed, stop, thread: Mutex::new(Some(thread)) })
+    }
+}
+
+/// The life of the service's first thread: build the runtime, serve, wind down.
+fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, ready: &mpsc::Sender<io::Result<()>>) {
+    let prepare = || {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name(THREAD_NAME)
+            .enable_all()
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        Ok((runtime, listener))
+    };
+    match prepare() {
+        Err(error) => drop(ready.send(Err(error))),
+        Ok((runtime, listener)) => {
+            // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
+            drop(ready.send(Ok(())));
+            runtime.block_on(serve(listener, router(Arc::new(shared)), stopped));
+            runtime.shutdown_timeout(LEFT_BEHIND_AFTER);
+        }
+    }
+}
+
+/// A service that listens. Dropping it stops it.
+pub struct RunningService {
+    address: SocketAddr,
+    keys: BTreeMap<String, String>,
+    stop: watch::Sender<bool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl RunningService {
+    /// Base address, such as `http://127.0.0.1:43211`. A service on every address is named by its loopback one.
+    pub fn url(&self) -> String {
+        let host = match self.address.ip() {
+            IpAddr::V4(any) if any.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(any) if any.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            bound => bound,
+        };
+        format!("http://{}", SocketAddr::new(host, self.address.port()))
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The keys by name: `free`, `basic`, `standard`, `advanced` and `unlimited`, unless others were given.
+    pub fn keys(&self) -> BTreeMap<String, String> {
+        self.keys.clone()
+    }
+
+    /// Stops it: no new connections, two seconds for requests under way, then the rest is cut. A second call does
+    /// nothing; a call beside another waits for the same end.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            // A panic of that thread has nothing left to stop.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for RunningService {
+    /// Without the keys: what is debugged gets logged.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RunningService").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Drop for RunningService {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

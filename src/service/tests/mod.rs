@@ -1,0 +1,7 @@
+//! The service over real sockets, with a clock that stands still and a canned source.
+
+mod budget;
+mod harness;
+mod lifecycle;
+mod transport;
+mod walls;

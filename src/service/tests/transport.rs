@@ -1,0 +1,148 @@
+//! Paths, methods, malformed and oversized requests, the `Host` header, failures behind the routes.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::harness::{Bench, minutes, parse, raw};
+
+#[test]
+fn unknown_paths_and_methods_are_answered_in_json() {
+    let bench = Bench::new();
+    for path in ["/", "/v1", "/v1/points/", "/v2/points", "/shutdown", "/v1/%2e%2e/usage"] {
+        let answer = bench.get("free", path);
+        assert_eq!((answer.status, answer.code().as_str()), (404, "NOT_FOUND"), "{path}");
+        assert!(answer.message().contains("/v1/points"));
+        assert_eq!(answer.budget(), (10, 20, 0));
+    }
+    for method in ["POST", "DELETE", "PUT", "OPTIONS", "PATCH", "TRACE", "BREW"] {
+        let request = format!("{method} /v1/usage HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let answer = bench.raw(&request);
+        assert_eq!((answer.status, answer.code().as_str()), (405, "METHOD_NOT_ALLOWED"), "{method}");
+        let allowed: Vec<_> = answer.headers.iter().filter(|(name, _)| name == "allow").collect();
+        assert_eq!(allowed.len(), 1, "{allowed:?}");
+        assert_eq!(allowed[0].1, "GET,HEAD");
+        assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")));
+    }
+}
+
+#[test]
+fn head_tells_the_length_without_the_body() {
+    let bench = Bench::new();
+    let key = bench.key("free");
+    let answer = bench.raw(&format!(
+        "HEAD /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n"
+    ));
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+    assert_eq!(answer.number("content-length"), bench.get("free", "/v1/usage").body.len() as i64);
+}
+
+#[test]
+fn malformed_requests_get_a_400_and_the_service_goes_on() {
+    let bench = Bench::new();
+    for request in [
+        "nonsense\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET /v1/usage HTTP/9.9\r\n\r\n",
+        "GET /v1/usage HTTP/1.1\r\nHost localhost\r\n\r\n",
+        "GET /v1/usage HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\r\n\r\n",
+    ] {
+        assert_eq!(bench.raw(request).status, 400, "{request:?}");
+    }
+    assert_eq!(bench.get("free", "/v1/usage").status, 200);
+}
+
+#[test]
+fn an_oversized_url_is_refused_in_json_and_an_oversized_head_at_all() {
+    let bench = Bench::new();
+    let answer = bench.get("free", &format!("/v1/points?type={}", "A".repeat(16 * 1024)));
+    assert_eq!((answer.status, answer.code().as_str()), (414, "URI_TOO_LONG"));
+    let answer = bench.get("free", &format!("/v1/points?type={}", "A".repeat(15 * 1024)));
+    assert_eq!(answer.status, 400);
+    let answer = bench.raw(&format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(70_000)));
+    assert_eq!(answer.status, 431);
+}
+
+#[test]
+fn a_foreign_host_is_refused_before_the_key_is_looked_at() {
+    let bench = Bench::new();
+    let key = bench.key("free");
+    let ask = |target: &str, host: &str| {
+        bench
+            .raw(&format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n"))
+    };
+    for host in ["localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"] {
+        assert_eq!(ask("/v1/usage", host).status, 200, "{host}");
+    }
+    for host in ["rebound.example", "10.1.2.3", "localhost.example:80"] {
+        let answer = ask("/v1/usage", host);
+        assert_eq!((answer.status, answer.code().as_str()), (403, "FORBIDDEN"), "{host}");
+        assert_eq!(answer.header("x-ratelimit-limit"), None);
+    }
+    assert_eq!(ask("http://rebound.example/v1/usage", "localhost").status, 403);
+    assert_eq!(ask("http://localhost/v1/usage", "localhost").status, 200);
+}
+
+#[test]
+fn on_every_address_any_host_is_served() {
+    let bench = Bench::with(|config| config.host = std::net::Ipv4Addr::UNSPECIFIED.into());
+    assert_eq!(bench.service.url(), format!("http://127.0.0.1:{}", bench.service.port()));
+    let key = bench.key("free");
+    let answer = bench.raw(&format!(
+        "GET /v1/usage HTTP/1.1\r\nHost: lab.example\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n"
+    ));
+    assert_eq!(answer.status, 200);
+}
+
+#[test]
+fn a_panic_behind_the_routes_is_a_500_and_the_connection_lives() {
+    let bench = Bench::new();
+    let key = bench.key("free");
+    let request = |target: &str, close: &str| {
+        format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\n{close}\r\n")
+    };
+    let mut stream = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let both = request(&minutes(1, "&rawSymbol=PANIC"), "") + &request("/v1/usage", "Connection: close\r\n");
+    stream.write_all(both.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let first = parse(&bytes);
+    assert_eq!(first.status, 500);
+    let length = first.number("content-length") as usize;
+    let (body, second) = first.body.split_at(length);
+    assert!(body.contains("INTERNAL_ERROR") && !body.contains("was told to"), "{body}");
+    assert_eq!(parse(second.as_bytes()).status, 200);
+    assert_eq!(bench.minutes("free", 1, "&rawSymbol=BROKEN").message(), "the store is gone");
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_cut_and_costs_nothing() {
+    let bench = Bench::with(|config| config.answer_within = Duration::from_millis(20));
+    let answer = bench.minutes("free", 1, "&rawSymbol=HELD");
+    assert_eq!((answer.status, answer.code().as_str()), (504, "TIMEOUT"));
+    assert_eq!(answer.budget(), (10, 20, 0));
+    // Nor when the computation, which cannot be interrupted, ends after all.
+    bench.started.recv().unwrap();
+    bench.release.send(()).unwrap();
+    assert_eq!(bench.get("free", "/v1/usage").budget(), (10, 20, 0));
+}
+
+#[test]
+fn many_at_once_are_all_answered() {
+    let bench = Bench::new();
+    let (port, key) = (bench.service.port(), bench.key("unlimited"));
+    let threads: Vec<_> = (0..40)
+        .map(|_| {
+            let request = format!(
+                "GET {} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n",
+                minutes(1, "")
+            );
+            std::thread::spawn(move || raw(port, request.as_bytes()).status)
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap() == 200));
+    assert_eq!(bench.get("unlimited", "/v1/usage").number("x-ratelimit-used"), 40);
+}
