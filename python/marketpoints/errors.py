@@ -9,7 +9,7 @@ __all__ = [
     "DecodeError",
     "Error",
     "InvalidRequest",
-    "MissingDependency",
+    "MissingDependencyError",
     "PartialError",
     "RateLimitError",
     "SelectionError",
@@ -66,7 +66,7 @@ class Error(Exception):
         return str(self)
 
 
-class InvalidRequest(Error, ValueError):
+class InvalidRequest(Error, ValueError):  # noqa: N818 - the name users type
     """An argument or a combination of arguments cannot be right; found before anything was sent, or answered 400."""
 
 
@@ -106,5 +106,5 @@ class SelectionError(Error, LookupError):
     """A set was asked as if it were one series, and it holds none or several."""
 
 
-class MissingDependency(Error, ImportError):
+class MissingDependencyError(Error, ImportError):
     """An optional package is not installed; the message names the command that installs it."""

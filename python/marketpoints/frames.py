@@ -1,4 +1,4 @@
-"""Series as frames of pandas, polars and pyarrow. By vector, never by point; numbers share memory where it is possible."""
+"""Series as frames of pandas, polars and pyarrow: by vector, never by point; numbers share memory where they can."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -3,13 +3,14 @@
 import importlib
 from typing import Any
 
-from .errors import MissingDependency
+from .errors import MissingDependencyError
 
 __all__ = ["load", "load_if_there"]
 
-# The module to import, and the extra of this package that installs it.
+# The package, and the extra of this one that installs it.
 EXTRAS = {
-    "matplotlib.pyplot": "plot",
+    "matplotlib": "plot",
+    "mpl_toolkits": "plot",
     "pandas": "pandas",
     "polars": "polars",
     "pyarrow": "arrow",
@@ -21,7 +22,7 @@ def load(module: str) -> Any:
     """The optional module.
 
     Raises:
-        MissingDependency: It is not installed; the message names the command that installs it.
+        MissingDependencyError: It is not installed; the message names the command that installs it.
     """
     try:
         return importlib.import_module(module)
@@ -29,14 +30,13 @@ def load(module: str) -> Any:
         package = module.partition(".")[0]
         if problem.name is None or problem.name.partition(".")[0] != package:
             raise  # it is there, and something that it needs itself is not
-        extra = EXTRAS[module]
-        hint = f"this needs {package}, which is not installed: pip install 'marketpoints[{extra}]'"
-        raise MissingDependency(hint) from None
+        hint = f"this needs {package}, which is not installed: pip install 'marketpoints[{EXTRAS[package]}]'"
+        raise MissingDependencyError(hint) from None
 
 
 def load_if_there(module: str) -> Any | None:
     """The optional module, or None when it is not installed."""
     try:
         return load(module)
-    except MissingDependency:
+    except MissingDependencyError:
         return None

@@ -142,7 +142,7 @@ class Records(Sequence[Record], Generic[Record]):
         """A pandas ``DataFrame``: one row a record, columns by attribute name.
 
         Raises:
-            MissingDependency: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
         """
         return frames.records_to_pandas([asdict(record) for record in self._records])  # type: ignore[call-overload]
 
@@ -197,7 +197,7 @@ class Plan:
         """A pandas ``DataFrame``: one row a request.
 
         Raises:
-            MissingDependency: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
         """
         return frames.records_to_pandas([asdict(request) for request in self.requests])
 

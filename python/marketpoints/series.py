@@ -129,7 +129,7 @@ class Series:
                 values of the frame's own that may be changed in place.
 
         Raises:
-            MissingDependency: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
         """
         return frames.to_pandas(self, copy=copy)
 
@@ -137,7 +137,7 @@ class Series:
         """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first.
 
         Raises:
-            MissingDependency: polars is not installed.
+            MissingDependencyError: polars is not installed.
         """
         return frames.to_polars(self)
 
@@ -145,7 +145,7 @@ class Series:
         """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
 
         Raises:
-            MissingDependency: pyarrow is not installed.
+            MissingDependencyError: pyarrow is not installed.
         """
         return frames.to_arrow(self)
 
@@ -164,7 +164,7 @@ class Series:
             The axes of the prices.
 
         Raises:
-            MissingDependency: matplotlib is not installed.
+            MissingDependencyError: matplotlib is not installed.
         """
         from . import plots
 
@@ -265,7 +265,7 @@ class Heatmap(Series):
             The axes.
 
         Raises:
-            MissingDependency: matplotlib is not installed.
+            MissingDependencyError: matplotlib is not installed.
         """
         from . import plots
 
@@ -273,7 +273,7 @@ class Heatmap(Series):
 
 
 class SeriesSet(Sequence[Series]):
-    """The series of one answer. A set of exactly one series answers for it: ``answer["close"]``, ``answer.to_pandas()``.
+    """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 
     Series are found by what they are of, never by position: ``answer.sel(side="BUY")``.
     """
@@ -361,7 +361,7 @@ class SeriesSet(Sequence[Series]):
         A set without series gives an empty frame.
 
         Raises:
-            MissingDependency: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
         """
         if len(self._series) == 1:
             return self._series[0].to_pandas(copy=copy)

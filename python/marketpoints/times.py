@@ -8,7 +8,7 @@ import datetime as dt
 import math
 import numbers
 import re
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from .errors import InvalidRequest
 
@@ -61,12 +61,9 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
     """
     if value is None:
         return None
-    seconds: Any = value.total_seconds() if isinstance(value, dt.timedelta) else value
-    whole = "a whole number of seconds or a timedelta"
-    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
-        raise InvalidRequest(f"{name}: {value!r} is not {whole}")
-    if not math.isfinite(seconds) or int(seconds) != seconds:
-        raise InvalidRequest(f"{name}: {value!r} is not {whole}")
+    seconds: object = value.total_seconds() if isinstance(value, dt.timedelta) else value
+    if not _is_number(seconds) or not math.isfinite(seconds) or int(seconds) != seconds:
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number of seconds or a timedelta")
     return int(seconds)
 
 
@@ -82,7 +79,8 @@ def _from_text(text: str, name: str) -> float:
         raise InvalidRequest(f"{name}: {text!r} is not a time; {WANTED}")
     *fields, fraction, offset = match.groups()
     try:
-        moment = dt.datetime(*(int(field or 0) for field in fields), tzinfo=_zone(offset))  # type: ignore[misc]
+        year, month, day, hour, minute, second = (int(field or 0) for field in fields)
+        moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=_zone(offset))
     except ValueError as problem:
         raise InvalidRequest(f"{name}: {text!r} is not a time: {problem}") from None
     return _seconds(moment) + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
@@ -109,7 +107,7 @@ def _from_numpy(value: Any, name: str) -> float:
 
 
 def _from_number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_number(value):
         raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a time; {WANTED}")
     seconds = float(value)
     if not math.isfinite(seconds):
@@ -119,6 +117,11 @@ def _from_number(value: Any, name: str) -> float:
         unit = next((unit for limit, unit in units.items() if abs(seconds) < limit), "nanoseconds")
         raise InvalidRequest(f"{name}: {value!r} looks like {unit}; times are Unix seconds")
     return seconds
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a real number, NumPy's included; a bool is none here."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _seconds(moment: dt.datetime) -> float:
