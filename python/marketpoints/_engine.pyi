@@ -247,7 +247,10 @@ def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
 
 def data_types() -> list[dict[str, Any]]:
-    """The data-type table: name, cost, max_points, included_depth, usd, group_by, gapfill, lowest_tier, shape, columns."""
+    """The data-type table.
+
+    By name: name, cost, max_points, included_depth, usd, group_by, gapfill, lowest_tier, shape, columns.
+    """
 
 def shutdown() -> None:
     """Ends the engine's threads at interpreter exit; calls in flight are dropped."""

@@ -220,9 +220,7 @@ def test_the_forming_bucket_sees_nothing_of_the_future(dumps, store):
             assert close_to(newest["volume"], expected[bucket]["volume"])
             with service.client(tier="unlimited") as client:
                 closed = client.candles(exchange, symbol, "1h", start=start, period=30 * 86_400)
-                forming = client.candles(
-                    exchange, symbol, "1h", start=start, period=30 * 86_400, include_forming=True
-                )
+                forming = client.candles(exchange, symbol, "1h", start=start, period=30 * 86_400, include_forming=True)
             assert forming["close"].tolist() == [candle["close"] for candle in expected.values()]
             assert closed.timestamps.tolist() == forming.timestamps.tolist()[:-1]
 

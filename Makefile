@@ -1,0 +1,66 @@
+# Every target makes what it needs; `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
+DEVELOP := $(BIN)/maturin develop --quiet --profile fast --target-dir target/python
+ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-rust test-python lint check format wheel bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
+	$(BIN)/marketpoints demo --output demo-output
+
+test: test-rust test-python ## Run every test: Rust, Python, the notebook, the stubs
+
+test-rust:
+	cargo test --quiet
+
+test-python: $(VENV)/.dev
+	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --nbmake --nbmake-timeout=120 notebooks
+	$(BIN)/stubtest marketpoints._engine
+
+lint: $(VENV)/.dev ## Run the linters, warnings as errors
+	cargo fmt --check
+	cargo clippy --quiet --all-targets -- -D warnings
+	cargo clippy --quiet --all-targets --features python --target-dir target/python -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+check: test lint ## Everything that must pass before a commit
+
+format: $(VENV)/.dev ## Format Rust and Python
+	cargo fmt
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+wheel: $(VENV)/.venv ## Build the wheel with full optimisation into target/wheels/
+	$(BIN)/maturin build --release --target-dir target/python --out target/wheels
+
+bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
+	$(BIN)/python benches/road.py
+
+clean: ## Remove what was built, the virtual environment included
+	rm -rf target $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/marketpoints/_engine*.so
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo '$(PYTHON) is older than Python 3.10; name another one: make PYTHON=python3.11 …' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.10,<2'
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.venv $(ENGINE)
+	$(DEVELOP) --extras plot
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.venv $(ENGINE)
+	$(DEVELOP) --extras dev
+	@touch $(VENV)/.demo $@

@@ -1,0 +1,74 @@
+"""marketpoints: market data as NumPy arrays and frames, with a budget that is known before it is spent.
+
+>>> import marketpoints as mp
+>>> with mp.LocalService() as service:
+...     client = service.client()
+...     candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-02-01")
+...     frame = candles.to_pandas()
+"""
+
+import atexit
+
+from ._engine import __version__, shutdown
+from .client import AsyncClient, Client
+from .errors import (
+    AuthenticationError,
+    DecodeError,
+    Error,
+    InvalidRequest,
+    MissingDependencyError,
+    PartialError,
+    RateLimitError,
+    SelectionError,
+    ServerError,
+    TierError,
+    TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
+    TransportError,
+)
+from .limits import TIERS, Tier, weight
+from .ragged import Nested, Ragged
+from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
+from .series import Heatmap, Series, SeriesId, SeriesSet, decode_points
+from .service import LocalService
+from .store import IngestReport, Problem, ingest
+
+__all__ = [
+    "TIERS",
+    "AsyncClient",
+    "AuthenticationError",
+    "Budget",
+    "Client",
+    "DecodeError",
+    "Error",
+    "Heatmap",
+    "IngestReport",
+    "InvalidRequest",
+    "LocalService",
+    "Market",
+    "MissingDependencyError",
+    "Nested",
+    "PartialError",
+    "Plan",
+    "PlannedRequest",
+    "Problem",
+    "Ragged",
+    "RateLimitError",
+    "Records",
+    "SelectionError",
+    "Series",
+    "SeriesId",
+    "SeriesSet",
+    "ServerError",
+    "Tier",
+    "TierError",
+    "TimeoutError",
+    "TransportError",
+    "Usage",
+    "__version__",
+    "decode_points",
+    "ingest",
+    "weight",
+]
+
+# The engine's threads end before the interpreter does, so that no call in flight touches what is gone.
+atexit.register(shutdown)

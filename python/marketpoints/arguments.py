@@ -1,0 +1,166 @@
+"""From what users type to what the engine takes. One place, so that every client and the command line agree."""
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from . import _engine
+from .errors import InvalidRequest
+from .times import Duration, Time, to_duration, to_unix
+
+__all__ = ["METHODS", "Extra", "Names", "build_query", "names", "pairs"]
+
+#: One name or several.
+Names: TypeAlias = str | Iterable[str] | None
+#: Parameters passed through as they are, by wire name; a list repeats the parameter.
+Extra: TypeAlias = Mapping[str, Any] | None
+
+#: The series methods and the data type that each asks for.
+METHODS = {
+    "candles": "TRADE_SIDE_AGNOSTIC_AGG",
+    "side_candles": "TRADE_AGG",
+    "orderbook_heatmap": "BLOCK_BOOK_SNAPSHOT_AGG",
+}
+
+
+def build_query(
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Names = None,
+    symbol: str | None = None,
+    interval: str | None = None,
+    *,
+    start: Time | None = None,
+    end: Time | None = None,
+    period: Duration | None = None,
+    coin: str | None = None,
+    usd: bool = False,
+    group_by: str | None = None,
+    gapfill: bool = False,
+    sort: str | None = None,
+    include_forming: bool = False,
+    max_depth: int | None = None,
+    block_size: float | None = None,
+    tenor: str | None = None,
+    token_name: str | None = None,
+    session: str | None = None,
+    block_minutes: int | None = None,
+    extra: Extra = None,
+) -> _engine.Query:
+    """A checked query.
+
+    Raises:
+        InvalidRequest: An argument or a combination of them cannot be right; the message names it.
+    """
+    return _engine.Query(
+        text(type, "type") or "",
+        names(exchange, "exchange"),
+        text(symbol, "symbol"),
+        text(interval, "interval"),
+        start=to_unix(start, "start"),
+        end=to_unix(end, "end"),
+        period=to_duration(period),
+        coin=text(coin, "coin"),
+        usd=flag(usd, "usd"),
+        group_by=text(group_by, "group_by"),
+        gapfill=flag(gapfill, "gapfill"),
+        sort=text(sort, "sort"),
+        include_forming=flag(include_forming, "include_forming"),
+        max_depth=count(max_depth, "max_depth"),
+        block_size=number(block_size, "block_size"),
+        tenor=text(tenor, "tenor"),
+        token_name=text(token_name, "token_name"),
+        session=text(session, "session"),
+        block_minutes=count(block_minutes, "block_minutes"),
+        extra=pairs(extra),
+    )
+
+
+def names(value: Names, name: str) -> list[str]:
+    """One name or several as a list.
+
+    Raises:
+        InvalidRequest: The value holds something else than texts.
+    """
+    if value is None:
+        return []
+    several = [value] if isinstance(value, str) else value
+    try:
+        return [text(one, name) or "" for one in several]
+    except TypeError:
+        raise InvalidRequest(f"{name}: {value!r} is neither a name nor a list of names") from None
+
+
+def pairs(extra: Extra) -> list[tuple[str, str]]:
+    """Pass-through parameters as the wire spells them; None leaves a parameter out.
+
+    Raises:
+        InvalidRequest: ``extra`` is no mapping of names to values.
+    """
+    if extra is None:
+        return []
+    if not isinstance(extra, Mapping):
+        raise InvalidRequest(f"extra: {extra!r} is not a mapping of parameter names to values")
+    spelled = []
+    for name, value in extra.items():
+        several = value if isinstance(value, (list, tuple)) else [value]
+        spelled += [(text(name, "extra") or "", _spell(one)) for one in several if one is not None]
+    return spelled
+
+
+def text(value: object, name: str) -> str | None:
+    """A text or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a text")
+
+
+def flag(value: object, name: str) -> bool:
+    """A truth value.
+
+    Raises:
+        InvalidRequest: The value is no bool: a text such as ``"false"`` would count as true.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(f"{name}: {value!r} is neither True nor False")
+
+
+def count(value: Any, name: str) -> int | None:
+    """A whole number above 0, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None:
+        return None
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = 0
+    if isinstance(value, bool) or not 0 < whole < 2**32:
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number above 0")
+    return whole
+
+
+def number(value: Any, name: str) -> float | None:
+    """A number or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, (bool, str)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidRequest(f"{name}: {value!r} is not a number")
+
+
+def _spell(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,144 @@
+"""The command line: ``marketpoints demo | serve | ingest | fetch | plan | weight | usage``."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import Error
+from . import commands
+from .demo import demo
+
+__all__ = ["main"]
+
+ENVIRONMENT = """\
+environment:
+  MARKETPOINTS_API_KEY    the service's key
+  MARKETPOINTS_BASE_URL   its address
+  MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (without it, learnt from answers)
+
+`marketpoints serve` starts a service on this machine and prints these settings for it.
+"""
+TYPE_HELP = "candles, side_candles, orderbook_heatmap, or any data type by its wire name"
+INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
+TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
+
+# Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
+FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
+    given = parser().parse_args(arguments)
+    try:
+        status = given.run(given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, such as `head`. The interpreter's own flush at exit must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except (Error, OSError) as error:
+        print(f"marketpoints: {one_line(error)}", file=sys.stderr)
+        return MISUSED if isinstance(error, ValueError) else FAILED
+    return int(status)
+
+
+def one_line(error: BaseException) -> str:
+    """The error's text on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="marketpoints",
+        description="Market data from the command line: fetch it, know its cost first, or serve it from this machine.",
+        epilog=ENVIRONMENT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"marketpoints {__version__}")
+    every = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: commands.Command, help_text: str, more: str = "") -> argparse.ArgumentParser:
+        made = every.add_parser(
+            name,
+            help=help_text,
+            description=f"{help_text[0].upper()}{help_text[1:]}.",
+            epilog=more,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        made.set_defaults(run=run)
+        return made
+
+    one = command("demo", demo, "fetch candles and an order-book heatmap from a service of its own; needs no account")
+    one.add_argument(
+        "--output", metavar="DIR", default="demo-output", help="folder for the files (default: %(default)s)"
+    )
+
+    one = command("serve", commands.serve, "run the local service until Ctrl-C")
+    one.add_argument("--data", metavar="STORE", help="store made by `marketpoints ingest` (default: the demo market)")
+    one.add_argument("--now", metavar="TIME", help=f"what time it is for the service: {TIME_HELP} (default: now)")
+    one.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
+    )
+    one.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    one.add_argument("--seed", type=int, default=0, help="seed of the demo market (default: %(default)s)")
+
+    one = command(
+        "ingest",
+        commands.ingest,
+        "turn raw dumps into a store for `marketpoints serve --data STORE`",
+        "Bad rows are reported and skipped; the status is 1 when there are any. A second ingest of the same files\n"
+        "changes nothing.",
+    )
+    one.add_argument("dumps", metavar="DUMPS", help="folder of KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz")
+    one.add_argument("store", metavar="STORE", help="folder of the store; made where it is not there")
+
+    one = command(
+        "fetch",
+        commands.fetch,
+        "fetch points into a file or onto the screen",
+        "example:\n  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv",
+    )
+    query_arguments(one)
+    one.add_argument("-o", "--output", metavar="FILE", help="a .parquet or .csv file (default: a table on the screen)")
+    one.add_argument("--progress", action="store_true", help="show how far it is")
+
+    one = command("plan", commands.plan, "show what a fetch would send and cost; sends nothing, needs no key")
+    query_arguments(one)
+
+    one = command("weight", commands.weight, "compute the weight of one request, exactly")
+    one.add_argument("type", metavar="TYPE", help=TYPE_HELP)
+    one.add_argument("--interval", help=INTERVAL_HELP)
+    one.add_argument("--interval-seconds", type=int, metavar="S", help="length of an interval that has no name here")
+    one.add_argument("--period", type=int, metavar="S", help="length of the window in seconds")
+    one.add_argument("--points", type=int, metavar="N", help="number of buckets, instead of interval and period")
+    one.add_argument(
+        "--exchanges", type=int, default=1, metavar="N", help="exchanges aggregated (default: %(default)s)"
+    )
+    one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")
+
+    command("usage", commands.usage, "show the key's budget as the service sees it")
+    return top
+
+
+def query_arguments(one: argparse.ArgumentParser) -> None:
+    """The arguments that name points."""
+    one.add_argument("type", metavar="TYPE", help=TYPE_HELP)
+    one.add_argument("exchange", metavar="EXCHANGE", help="exchange; several separated by commas")
+    one.add_argument("symbol", metavar="SYMBOL", help="exchange-native symbol; - with --coin")
+    one.add_argument("interval", metavar="INTERVAL", help=INTERVAL_HELP)
+    one.add_argument("--start", metavar="TIME", help=f"first bucket: {TIME_HELP}")
+    one.add_argument("--end", metavar="TIME", help="end of the window, exclusive (default: now)")
+    one.add_argument("--period", type=int, metavar="S", help="length of the window in seconds")
+    one.add_argument("--coin", help="base asset, instead of a symbol")
+    one.add_argument("--usd", action="store_true", help="values in USD")
+    one.add_argument("--group-by", choices=["sum", "oi_weighted"], help="one series over all exchanges")
+    one.add_argument("--gapfill", action="store_true", help="fill missing buckets with the last close")
+    one.add_argument("--include-forming", action="store_true", help="keep the bucket that has not ended yet")
+    one.add_argument("--block-size", type=float, metavar="PRICE", help="height of a heatmap's price bucket")
+    one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

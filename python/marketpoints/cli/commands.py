@@ -1,0 +1,147 @@
+"""What the commands do."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .. import limits, store
+from ..arguments import METHODS
+from ..client import KEY, TIER, URL, Client
+from ..errors import InvalidRequest
+from ..records import when
+from ..service import LocalService
+from ..times import Time
+from . import tables
+
+__all__ = ["Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
+
+#: A command: what was typed, to the exit status.
+Command: TypeAlias = Callable[[argparse.Namespace], int]
+
+# What a plan needs to be made, and never uses: it sends nothing.
+NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Runs the local service until Ctrl-C or a termination signal."""
+    ended = threading.Event()
+    with LocalService(given.data, moment(given.now), given.port, host=given.host, seed=given.seed) as service:
+        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        signal.signal(signal.SIGINT, lambda *_: ended.set())
+        print(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}")
+        print("keys:")
+        for tier, key in service.keys.items():
+            print(f"  {tier:<10} {key}")
+        print(f"for a client:\n  export {URL}={service.url} {KEY}={service.keys['advanced']} {TIER}=advanced")
+        print("Ctrl-C stops it.", flush=True)
+        ended.wait()
+    print("stopped")
+    return 0
+
+
+def ingest(given: argparse.Namespace) -> int:
+    """Turns raw dumps into a store."""
+    report = store.ingest(given.dumps, given.store)
+    for problem in report.problems:
+        print(problem, file=sys.stderr)
+    skipped = f", {report.unchanged:,} unchanged" if report.unchanged else ""
+    print(f"{report.files:,} files read{skipped}, {report.rows:,} rows, {len(report.problems):,} problems")
+    return 1 if report.problems else 0
+
+
+def fetch(given: argparse.Namespace) -> int:
+    """Fetches points into a file or onto the screen."""
+    output = None if given.output is None else tables.target(given.output)
+    with Client() as client:
+        answer = client.points(data_type(given), *where(given), **window(given), progress=given.progress)
+        if output is None:
+            tables.show(answer, sys.stdout)
+            return 0
+        rows = tables.write(answer, output)
+        budget = client.budget
+    left = "" if budget is None else f"; {budget.remaining:,} weight left"
+    print(f"{output}: {rows:,} rows{left}")
+    return 0
+
+
+def plan(given: argparse.Namespace) -> int:
+    """Shows what a fetch would send and cost."""
+    with Client(os.environ.get(KEY) or NO_KEY, os.environ.get(URL) or NO_URL) as client:
+        planned = client.plan(data_type(given), *where(given), **window(given))
+    rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
+    tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
+    wait = f", waits {planned.eta:.0f} s for budget" if planned.eta else ""
+    print(f"{len(planned.requests):,} requests, {planned.points:,} points, weight {planned.weight:,}{wait}")
+    return 0
+
+
+def weight(given: argparse.Namespace) -> int:
+    """Prints the weight of one request."""
+    amount = limits.weight(
+        data_type(given),
+        interval=given.interval,
+        interval_seconds=given.interval_seconds,
+        period=given.period,
+        points=given.points,
+        exchanges=given.exchanges,
+        max_depth=given.max_depth,
+    )
+    print(amount)
+    return 0
+
+
+def usage(_: argparse.Namespace) -> int:
+    """Shows the key's budget."""
+    with Client() as client:
+        record = client.usage()
+    print(f"limit      {record.limit:,} weight in {record.window_seconds} s")
+    print(f"used       {record.used:,}")
+    print(f"remaining  {record.remaining:,}")
+    print(f"full again {when(record.reset)}")
+    return 0
+
+
+def data_type(given: argparse.Namespace) -> str:
+    """The wire name of what was typed as TYPE."""
+    typed: str = given.type
+    return METHODS.get(typed, typed)
+
+
+def where(given: argparse.Namespace) -> tuple[list[str], str | None, str]:
+    """Exchanges, symbol and interval."""
+    exchanges = [name for name in given.exchange.split(",") if name]
+    return exchanges, None if given.symbol == "-" else given.symbol, given.interval
+
+
+def window(given: argparse.Namespace) -> dict[str, Any]:
+    """The options that name points."""
+    options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end)}
+    for name in ("period", "coin", "usd", "group_by", "gapfill", "include_forming", "block_size", "max_depth"):
+        options[name] = getattr(given, name)
+    return options
+
+
+def moment(typed: str | None) -> Time | None:
+    """A time as typed: on a command line, Unix seconds are text too."""
+    return float(typed) if typed is not None and NUMBER.fullmatch(typed) else typed
+
+
+def folder(path: str) -> Path:
+    """A folder for output, made where it is not there.
+
+    Raises:
+        InvalidRequest: It cannot be made.
+    """
+    made = Path(path)
+    try:
+        made.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidRequest(f"{path}: cannot be made: {problem.strerror}") from None
+    return made

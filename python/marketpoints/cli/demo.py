@@ -1,0 +1,78 @@
+"""The demo: the whole road in seconds, without an account."""
+
+import argparse
+from typing import Any
+
+from .. import limits
+from ..arguments import METHODS
+from ..client import Client
+from ..optional import load
+from ..series import SeriesSet
+from ..service import LocalService
+from ..times import iso
+from . import commands, tables
+
+__all__ = ["demo"]
+
+EXCHANGE, SYMBOL = "BINANCE_FUTURES", "BTCUSDT"
+HOUR, DAY = 3600, 86_400
+CANDLE_DAYS, BOOK_HOURS, BLOCK_SIZE = 30, 8, 10.0
+
+
+def demo(given: argparse.Namespace) -> int:
+    """Fetches candles and a heatmap from the demo market; writes a Parquet file and a picture."""
+    folder = commands.folder(given.output)
+    load("matplotlib")  # before the work, not after it
+    with LocalService() as service, service.client() as client:
+        now = service.now() // HOUR * HOUR
+        tier = limits.TIERS["advanced"]
+        print(
+            f"local service at {service.url}, demo market, tier {tier.name}: {tier.weight_per_minute} weight a minute"
+        )
+        candles = step(
+            client, "candles", f"{CANDLE_DAYS} days of hourly candles", "1h", start=now - CANDLE_DAYS * DAY, end=now
+        )
+        book = step(
+            client,
+            "orderbook_heatmap",
+            f"{BOOK_HOURS} hours of the order book, minute by minute",
+            "1m",
+            start=now - BOOK_HOURS * HOUR,
+            end=now,
+            block_size=BLOCK_SIZE,
+        )
+    table = folder / "candles.parquet"
+    rows = tables.write(candles, table)
+    print(f"wrote {table} ({rows:,} rows)")
+    picture = folder / "demo.png"
+    draw(candles, book).savefig(picture, dpi=150)
+    print(f"wrote {picture}")
+    return 0
+
+
+def step(client: Client, method: str, what: str, interval: str, **window: Any) -> SeriesSet:
+    """Fetches one thing and prints what was planned and what it cost."""
+    query = (METHODS[method], EXCHANGE, SYMBOL, interval)
+    planned = client.plan(*query, **window)
+    before = client.usage()
+    answer = client.points(*query, **window)
+    after = client.usage()
+    size = f"{len(answer.only):,} rows"
+    if "levels" in answer.only:
+        size = f"{len(answer.only):,} snapshots, {len(answer['levels']):,} levels"
+    print(f"{what}, {EXCHANGE} {SYMBOL}: {size}")
+    print(f"  from {iso(window['start'])} to {iso(window['end'])} UTC")
+    print(
+        f"  planned weight {planned.weight} in {len(planned.requests)} request(s); "
+        f"budget {before.remaining:,} → {after.remaining:,}"
+    )
+    return answer
+
+
+def draw(candles: SeriesSet, book: SeriesSet) -> Any:
+    """Candles with volume on top, the book below."""
+    figure = load("matplotlib.figure").Figure(figsize=(12, 9), layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=[1.15, 1])
+    candles.plot(ax=above)
+    book.plot(ax=below)
+    return figure

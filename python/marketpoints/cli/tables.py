@@ -1,0 +1,126 @@
+"""Answers as files and as text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from .. import _engine
+from ..errors import InvalidRequest
+from ..frames import LABELS, SIDES, flat
+from ..ragged import Nested, Ragged
+from ..series import Series, SeriesSet
+
+__all__ = ["lay_out", "show", "target", "write"]
+
+SUFFIXES = (".parquet", ".csv")
+
+
+def target(path: str) -> Path:
+    """The file to write, checked before anything is fetched.
+
+    Raises:
+        InvalidRequest: The name ends in neither .parquet nor .csv, or the folder is not there.
+    """
+    file = Path(path)
+    if file.suffix not in SUFFIXES:
+        raise InvalidRequest(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise InvalidRequest(f"{path}: there is no folder {file.parent}")
+    return file
+
+
+def write(answer: SeriesSet, file: Path) -> int:
+    """Writes an answer as one table, whole or not at all; several series get columns that tell them apart.
+
+    Returns:
+        Number of rows.
+
+    Raises:
+        InvalidRequest: The file cannot be written, or a column has a form that a table cannot hold.
+    """
+    import numpy as np
+
+    tables = [_columns(series, labelled=len(answer) > 1) for series in answer]
+    names = list(dict.fromkeys(name for table in tables for name in table)) or ["time"]
+    columns: list[tuple[str, Any]] = []
+    for name in names:
+        parts = [table[name] if name in table else _blank(name, table, tables) for table in tables]
+        if any(isinstance(part, list) for part in parts):
+            columns.append((name, [value for part in parts for value in part]))
+        elif parts:
+            columns.append((name, np.concatenate(parts)))
+        else:
+            columns.append((name, np.array([], dtype="datetime64[ns]")))
+    _engine.write_table(str(file), columns)
+    return len(columns[0][1])
+
+
+def show(answer: SeriesSet, out: TextIO) -> None:
+    """Prints every series as a table under its name."""
+    if not len(answer):
+        print("no data", file=out)
+    for series in answer:
+        print(f"# {series.id}", file=out)
+        table = _columns(series, labelled=False)
+        cells = [[_cell(value) for value in values] for values in table.values()]
+        texts = {index for index, values in enumerate(table.values()) if isinstance(values, list)}
+        lay_out(list(table), list(zip(*cells, strict=True)), out, left=texts)
+
+
+def lay_out(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: set[int]) -> None:
+    """Prints rows in columns; those in ``left`` are aligned to the left, all others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = (
+            cell.ljust(width) if index in left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip(), file=out)
+
+
+def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
+    """The columns that go into a table: arrays, or lists of str and None."""
+    import numpy as np
+
+    times, columns = flat(series)
+    table: dict[str, Any] = {"time": times}
+    if labelled:
+        for name, field in LABELS.items():
+            label = getattr(series.id, field)
+            if label is not None and name not in columns:
+                table[name] = [label] * len(times)
+    for name, values in columns.items():
+        if isinstance(values, (Ragged, Nested)):
+            raise InvalidRequest(f"column {name}: lists have no place in a flat table; use to_arrow() in Python")
+        if values.dtype == np.int8:
+            table[name] = np.array([*SIDES, None], dtype=object)[values].tolist()
+        elif values.dtype == object:
+            table[name] = values.tolist()
+        else:
+            table[name] = np.ascontiguousarray(values)
+    return table
+
+
+def _blank(name: str, table: dict[str, Any], tables: list[dict[str, Any]]) -> Any:
+    """A column that another series has and this one has not."""
+    import numpy as np
+
+    rows = len(table["time"])
+    model = next(other[name] for other in tables if name in other)
+    if isinstance(model, list):
+        return [None] * rows
+    if model.dtype.kind == "M":
+        return np.full(rows, np.datetime64("NaT", "ns"))
+    return np.full(rows, np.nan) if model.dtype.kind == "f" else np.zeros(rows, dtype=model.dtype)
+
+
+def _cell(value: Any) -> str:
+    """A value as people read it: times to the second, or as precise as they are."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if value.dtype.kind == "M":
+        text = str(value).replace("T", " ")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return repr(value.item())

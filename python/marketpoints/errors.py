@@ -1,0 +1,110 @@
+"""What can go wrong, as classes. Every error of this package is an :class:`Error`."""
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "AuthenticationError",
+    "DecodeError",
+    "Error",
+    "InvalidRequest",
+    "MissingDependencyError",
+    "PartialError",
+    "RateLimitError",
+    "SelectionError",
+    "ServerError",
+    "TierError",
+    "TimeoutError",
+    "TransportError",
+]
+
+
+class Error(Exception):
+    """Base of every error of this package.
+
+    Args:
+        message: What is wrong, where, and how to mend it.
+        status: HTTP status of the answer.
+        code: The service's error code, such as ``INVALID_PARAMS`` (supplement, section 6).
+        request: URL of the request, without the key.
+        retry_after: Seconds after which the same request can pass (:class:`RateLimitError`).
+        offset: Byte at which a body stops making sense (:class:`DecodeError`).
+        path: Place inside the body, such as ``series[0].points[3].Point.open`` (:class:`DecodeError`).
+        results: What was fetched before the failure (:class:`PartialError`).
+        failures: What failed, by name (:class:`PartialError`).
+
+    Each argument is kept as an attribute of its name; None where it does not apply.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        request: str | None = None,
+        retry_after: float | None = None,
+        offset: int | None = None,
+        path: str | None = None,
+        results: Any = None,
+        failures: Mapping[str, Exception] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.request = request
+        self.retry_after = retry_after
+        self.offset = offset
+        self.path = path
+        self.results = results
+        self.failures = failures
+
+    @property
+    def message(self) -> str:
+        """The text alone."""
+        return str(self)
+
+
+class InvalidRequest(Error, ValueError):  # noqa: N818 - the name users type
+    """An argument or a combination of arguments cannot be right; found before anything was sent, or answered 400."""
+
+
+class AuthenticationError(Error):
+    """The service does not know the key (401)."""
+
+
+class TierError(Error):
+    """The key's tier does not include what was asked (403; sections 5 and 8.1)."""
+
+
+class RateLimitError(Error):
+    """The weight budget is spent (429; section 8). ``retry_after`` says how many seconds to wait."""
+
+
+class ServerError(Error):
+    """The service failed (5xx) as often as the client tried."""
+
+
+class TransportError(Error, ConnectionError):
+    """No complete answer arrived: refused, reset, cut short, TLS or proxy trouble."""
+
+
+class TimeoutError(TransportError, builtins.TimeoutError):  # noqa: A001 - the name users catch, as socket and asyncio have theirs
+    """An attempt, or the wait for budget, took longer than allowed. Also a builtin ``TimeoutError``."""
+
+
+class DecodeError(Error, ValueError):
+    """A body that is not what the specification says. ``offset`` and ``path`` say where."""
+
+
+class PartialError(Error):
+    """Some parts of a call arrived and some did not: ``results`` holds the ones, ``failures`` the others."""
+
+
+class SelectionError(Error, LookupError):
+    """A set was asked as if it were one series, and it holds none or several."""
+
+
+class MissingDependencyError(Error, ImportError):
+    """An optional package is not installed; the message names the command that installs it."""
