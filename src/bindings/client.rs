@@ -1,10 +1,11 @@
 //! The client: each call once blocking, once awaitable, over the same future.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 use serde_json::Value;
@@ -58,7 +59,8 @@ impl Plan {
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Client {
-    client: client::Client,
+    /// Nothing after `close`.
+    open: Mutex<Option<client::Client>>,
     process: Arc<Process>,
     clock: Option<Py<PyAny>>,
 }
@@ -70,7 +72,6 @@ impl Client {
         api_key, base_url, *, tier = None, timeout = 30.0, retries = 5, max_wait = None, proxy = None, ca_certs = None,
         clock = None
     ))]
-    #[allow(clippy::too_many_arguments)] // the arguments that users type
     fn new(
         py: Python<'_>,
         api_key: String,
@@ -105,12 +106,12 @@ impl Client {
         };
         let process = Process::current(py)?;
         let client = client::Client::new(&config, &process.registry).map_err(|error| errors::from_client(py, error))?;
-        Ok(Self { client, process, clock })
+        Ok(Self { open: Mutex::new(Some(client)), process, clock })
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
         let now = self.now(py)?;
-        self.client.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
+        self.client(py)?.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (query, progress = None))]
@@ -138,7 +139,6 @@ impl Client {
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
         limit = None, extra = Vec::new()
     ))]
-    #[allow(clippy::too_many_arguments)] // the arguments that users type
     fn markets(
         &self,
         py: Python<'_>,
@@ -160,7 +160,6 @@ impl Client {
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
         limit = None, extra = Vec::new()
     ))]
-    #[allow(clippy::too_many_arguments)] // the arguments that users type
     fn markets_async<'py>(
         &self,
         py: Python<'py>,
@@ -179,20 +178,26 @@ impl Client {
     }
 
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.check_process(py)?;
-        let client = self.client.clone();
+        let client = self.client(py)?;
         records(py, wait(py, &self.process, async move { client.usage().await })?)
     }
 
     fn usage_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.check_process(py)?;
-        let client = self.client.clone();
+        let client = self.client(py)?;
         awaitable(py, &self.process, async move { client.usage().await }, records)
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let client = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        if !self.process.is_own() {
+            // The connections are the parent's.
+            std::mem::forget(client);
+        }
     }
 
     #[getter]
     fn budget<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(view) = self.client.budget() else { return Ok(None) };
+        let Some(view) = self.client(py)?.budget() else { return Ok(None) };
         let budget = PyDict::new(py);
         budget.set_item("limit", view.limit)?;
         budget.set_item("remaining", view.remaining)?;
@@ -203,12 +208,14 @@ impl Client {
 }
 
 impl Client {
-    /// Connections and threads stay in the process that made them.
-    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
-        if self.process.is_own() {
-            return Ok(());
+    /// The engine's client, while it may be used.
+    fn client(&self, py: Python<'_>) -> PyResult<client::Client> {
+        if !self.process.is_own() {
+            let message = "this client was made before the process forked; make a new one in the child";
+            return Err(errors::general(py, message));
         }
-        Err(errors::general(py, "this client was made before the process forked; make a new one in the child"))
+        let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| errors::general(py, "this client is closed; make a new one"))
     }
 
     /// Now in Unix seconds, by the client's clock.
@@ -225,9 +232,8 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
-        self.check_process(py)?;
         let now = self.now(py)?;
-        let (client, request) = (self.client.clone(), query.0.clone());
+        let (client, request) = (self.client(py)?, query.0.clone());
         let progress = progress.map(|tell| -> Progress {
             Arc::new(move |done, total| {
                 Python::try_attach(|py| {
@@ -246,8 +252,7 @@ impl Client {
         query: MarketsQuery,
         limit: Option<usize>,
     ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
-        self.check_process(py)?;
-        let client = self.client.clone();
+        let client = self.client(py)?;
         Ok(async move { client.markets(&query, limit).await })
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Columns {
     shape: &'static str,
     rows: usize,
     timestamps: Mutex<Held>,
-    columns: Vec<(String, &'static str, Mutex<Held>)>,
+    fields: Vec<(String, &'static str, Mutex<Held>)>,
 }
 
 fn kind(column: &Column) -> &'static str {
@@ -44,13 +44,13 @@ impl Columns {
     fn new(series: Series) -> Self {
         let rows = series.len();
         let columns = series.columns.into_iter();
-        let columns = columns.map(|(name, column)| (name, kind(&column), Mutex::new(Held::Engine(column)))).collect();
+        let fields = columns.map(|(name, column)| (name, kind(&column), Mutex::new(Held::Engine(column)))).collect();
         Self {
             id: series.id,
             shape: series.shape.name(),
             rows,
             timestamps: Mutex::new(Held::Engine(Column::Time(series.timestamps))),
-            columns,
+            fields,
         }
     }
 
@@ -60,7 +60,7 @@ impl Columns {
     }
 
     fn find(&self, name: &str, wanted: &[&str]) -> PyResult<&Mutex<Held>> {
-        let Some((_, kind, held)) = self.columns.iter().find(|(known, _, _)| known == name) else {
+        let Some((_, kind, held)) = self.fields.iter().find(|(known, _, _)| known == name) else {
             return Err(PyKeyError::new_err(name.to_owned()));
         };
         if wanted.contains(kind) {
@@ -158,7 +158,7 @@ impl Columns {
 
     #[getter]
     fn names(&self) -> Vec<&str> {
-        self.columns.iter().map(|(name, _, _)| name.as_str()).collect()
+        self.fields.iter().map(|(name, _, _)| name.as_str()).collect()
     }
 
     #[getter]
@@ -167,7 +167,7 @@ impl Columns {
     }
 
     fn kind(&self, name: &str) -> PyResult<&'static str> {
-        let found = self.columns.iter().find(|(known, _, _)| known == name);
+        let found = self.fields.iter().find(|(known, _, _)| known == name);
         found.map(|(_, kind, _)| *kind).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 

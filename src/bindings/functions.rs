@@ -124,9 +124,12 @@ fn wrong_column(name: &str) -> PyErr {
     ))
 }
 
+/// Name, weight per minute, burst, weight per day, history days, streams.
+type TierRow = (&'static str, u32, u32, Option<u32>, u32, u32);
+
 /// The tier table (section 8.1).
 #[pyfunction]
-pub(super) fn tiers() -> Vec<(&'static str, u32, u32, Option<u32>, u32, u32)> {
+pub(super) fn tiers() -> Vec<TierRow> {
     let row = |row: &'static TierSpec| {
         (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
     };

@@ -1,5 +1,8 @@
 //! The Python face of the engine: arguments in, arrays out. No logic.
 
+#![allow(clippy::needless_pass_by_value)] // Python's arguments arrive by value
+#![allow(clippy::too_many_arguments)] // the keyword arguments that users type
+
 mod client;
 mod columns;
 mod errors;

@@ -18,7 +18,6 @@ impl Query {
         max_depth = None, block_size = None, tenor = None, token_name = None, session = None, block_minutes = None,
         extra = Vec::new()
     ))]
-    #[allow(clippy::too_many_arguments)] // the arguments that users type
     #[allow(clippy::fn_params_excessive_bools)] // as above
     fn new(
         py: Python<'_>,

@@ -83,14 +83,25 @@ impl LocalService {
 
     fn stop(&self, py: Python<'_>) {
         let running = self.running.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(running) = running {
-            if self.pid == std::process::id() {
-                py.detach(|| running.stop());
-            } else {
-                // A forked child holds the object but not the threads: there is nothing to stop here.
-                std::mem::forget(running);
-            }
+        py.detach(|| self.end(running));
+    }
+}
+
+impl LocalService {
+    fn end(&self, running: Option<RunningService>) {
+        match running {
+            Some(running) if self.pid == std::process::id() => running.stop(),
+            // A forked child holds the object but not the threads: waiting for them would never end.
+            Some(running) => std::mem::forget(running),
+            None => {}
         }
+    }
+}
+
+impl Drop for LocalService {
+    fn drop(&mut self) {
+        let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.end(running);
     }
 }
 
@@ -128,6 +139,7 @@ pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult
     // Attaching between files lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {
+        #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is not general enough a function
         let signal = Python::try_attach(|py| py.check_signals());
         match signal {
             Some(Err(error)) => {

@@ -70,7 +70,7 @@ impl PointsRequest {
             group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
             sort: arguments.sort.as_deref().map(sort).transpose()?,
             data_type: arguments.data_type,
-            exchanges: arguments.exchanges,
+            exchanges: distinct(arguments.exchanges),
             coin: arguments.coin,
             raw_symbol: arguments.symbol,
             interval: Some(interval.name.to_owned()),
@@ -134,6 +134,17 @@ impl PointsRequest {
             max_depth: self.query.max_depth,
         }
     }
+}
+
+/// Each exchange once, in the order given: a repeated name must not weigh twice.
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        if !kept.contains(&name) {
+            kept.push(name);
+        }
+    }
+    kept
 }
 
 fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
@@ -302,6 +313,13 @@ mod tests {
         assert!(problem(|a| a.group_by = Some("sum".into())).contains("coin="));
         assert!(problem(|a| (a.data_type, a.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
         assert!(problem(|a| a.exchanges = vec![String::new()]).contains("name it"));
+    }
+
+    #[test]
+    fn a_repeated_exchange_counts_once() {
+        let twice = vec!["BYBIT".to_owned(), "BYBIT".to_owned()];
+        let request = PointsRequest::new(PointsArguments { exchanges: twice, ..candles() }).unwrap();
+        assert_eq!((request.demand().exchanges, request.query.exchanges.len()), (1, 1));
     }
 
     #[test]

@@ -294,22 +294,3 @@ proptest! {
         assert_same(&back[0], &sent);
     }
 }
-
-/// Speed, by hand: `cargo test --profile fast --lib -- --ignored --nocapture encode`.
-#[test]
-#[ignore = "a measurement"]
-fn a_hundred_thousand_candles() {
-    let rows = 100_000;
-    let wave = |shift: f64| (0..rows).map(|row| 3_000.0 + shift + f64::from(row).sin() * 7.0).collect();
-    let mut series = candles();
-    series.timestamps = (0..i64::from(rows)).map(|row| (AT + 60 * row) * SECOND).collect();
-    for (index, (_, column)) in series.columns.iter_mut().enumerate() {
-        *column = match column {
-            Column::Float(_) => Column::Float(wave(index as f64)),
-            _ => Column::Time(series.timestamps.iter().map(|at| at + 123_456_789).collect()),
-        };
-    }
-    let begun = std::time::Instant::now();
-    let length = points(&[series], false).len();
-    eprintln!("{length} bytes in {:?}", begun.elapsed());
-}

@@ -99,3 +99,57 @@ fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Res
     };
     Ok((usd, entry))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::Demo;
+
+    const NOW: i64 = 1_776_880_830 * SECOND;
+
+    fn list(query: &str) -> MarketsPage {
+        page(&Demo::new(0), &MarketsQuery::parse(query).unwrap(), NOW).unwrap()
+    }
+
+    fn names(query: &str) -> Vec<String> {
+        list(query).symbols.into_iter().map(|market| format!("{} {}", market.exchange, market.raw_symbol)).collect()
+    }
+
+    #[test]
+    fn pages_follow_each_other_by_cursor_and_by_row_number() {
+        let all = names("pageSize=1000");
+        assert!(all.len() >= 40);
+        let (mut offset, mut paged) = (0, Vec::new());
+        loop {
+            let page = list(&format!("pageSize=7&pageOffset={offset}"));
+            let rows = page.symbols.len() as i64;
+            paged.extend(page.symbols.into_iter().map(|market| format!("{} {}", market.exchange, market.raw_symbol)));
+            if page.next_offset == offset + rows {
+                break; // section 4.2: that is how the last page is told
+            }
+            assert!(page.next_offset > offset);
+            offset = page.next_offset;
+        }
+        assert_eq!(paged, all);
+        assert_eq!(names("pageSize=7&pageOffset=14"), all[14..21]);
+        assert_eq!(list("").symbols.len(), 10);
+        assert!(list("pageOffset=5000").symbols.is_empty());
+    }
+
+    #[test]
+    fn filters_are_or_within_and_and_between() {
+        assert_eq!(names("exchange=BYBIT&coin=BTC"), ["BYBIT BTCUSDT"]);
+        assert_eq!(names("exchange=BYBIT&exchange=COINBASE&coin=BTC").len(), 2);
+        assert_eq!(names("symbolFilter=dogeCOIN&category=SPOT&pageSize=100").len(), 4);
+        assert!(names("type=TOKEN_SUPPLY_AGG").is_empty());
+        assert!(names("type=TRADE_AGG&coin=ETH&pageSize=100").len() >= 4);
+        assert!(list("exchange=NOWHERE").symbols.is_empty());
+    }
+
+    #[test]
+    fn the_most_traded_come_first() {
+        let volumes: Vec<f64> =
+            list("pageSize=100").symbols.iter().map(|row| row.extra["volume24hUsd"].as_f64().unwrap()).collect();
+        assert!(volumes.is_sorted_by(|left, right| left >= right));
+    }
+}
