@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-import marketpoints as mp
 import pytest
+
+import marketpoints as mp
 
 # Any moment does: the demo market answers for every one.
 NOW = 1_790_000_000

@@ -4,8 +4,9 @@ import builtins
 import copy
 import pickle
 
-import marketpoints as mp
 import pytest
+
+import marketpoints as mp
 from marketpoints import errors
 
 CLASSES = [getattr(errors, name) for name in errors.__all__]
