@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::MarketError;
-use super::source::{Bar, Source};
+use super::feed::Feed;
+use super::source::{Bar, Source, SourceError};
 use super::window::Buckets;
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Series};
@@ -21,10 +22,19 @@ pub(super) fn roll_up(
     buckets: &Buckets,
     rates: Option<&mut Rates<'_>>,
 ) -> Result<Bars, MarketError> {
+    roll_up_from(|visit| source.bars(market, buckets.from, buckets.end, buckets.now, visit), buckets, rates)
+}
+
+/// As [`roll_up`], of the minute bars that `visit` tells in time order.
+pub(super) fn roll_up_from(
+    visit: impl FnOnce(&mut dyn FnMut(&Bar)) -> Result<(), SourceError>,
+    buckets: &Buckets,
+    rates: Option<&mut Rates<'_>>,
+) -> Result<Bars, MarketError> {
     let mut bars: Bars = Vec::new();
     let mut missing_rate = None;
     let mut rates = rates;
-    source.bars(market, buckets.from, buckets.end, buckets.now, &mut |minute| {
+    visit(&mut |minute| {
         let mut part = Bar { start: buckets.interval.floor(minute.start), ..*minute };
         if let Some(rates) = &mut rates {
             match rates.at(minute.start) {
@@ -60,7 +70,7 @@ impl<'a> Rates<'a> {
     pub(super) fn new(source: &dyn Source, quote: &'a str, buckets: &Buckets) -> Result<Self, MarketError> {
         let mut closes = BTreeMap::new();
         let listings = source.listings();
-        let fits = |row: &super::Listing| row.coin == quote && row.is_usd_like() && row.has_trades;
+        let fits = |row: &super::Listing| row.coin == quote && row.is_usd_like() && row.feeds.has(Feed::Trades);
         if let Some(market) = listings.iter().position(fits) {
             if let Some(bar) = source.bar_before(market, buckets.from, buckets.now)? {
                 closes.insert(bar.start, bar.close);

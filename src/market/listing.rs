@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::MarketError;
+use super::feed::Feed;
 use super::source::{Listing, Source};
 use crate::clock::SECOND;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
@@ -41,11 +42,7 @@ pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Resul
 
 fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
     let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
-    let serves = |name: &String| match DataType::find(name) {
-        Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg) => listing.has_trades,
-        Some(DataType::BlockBookSnapshotAgg) => listing.has_books,
-        _ => false,
-    };
+    let serves = |name: &String| DataType::find(name).is_some_and(|data_type| listing.feeds.serve(data_type));
     let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
     let texts = [&listing.raw_symbol, &listing.normalized_symbol(), &listing.coin_name, &full_name(listing)]
         .map(|text| text.to_lowercase());
@@ -64,7 +61,7 @@ fn full_name(listing: &Listing) -> String {
 fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Result<(f64, Market), MarketError> {
     let second = now.div_euclid(SECOND);
     let (mut first, mut last, mut amount, mut turnover) = (None, None, 0.0, 0.0);
-    if listing.has_trades {
+    if listing.feeds.has(Feed::Trades) {
         source.bars(market, second - DAY, second + 1, now, &mut |bar| {
             first.get_or_insert(bar.open);
             last = Some(bar.close);

@@ -4,8 +4,10 @@
 mod cache;
 mod candles;
 mod demo;
+mod derivatives;
 mod engine;
 mod error;
+mod feed;
 mod heatmap;
 mod ingest;
 mod listing;
@@ -14,7 +16,9 @@ mod store;
 mod window;
 
 pub use demo::Demo;
+pub use derivatives::{Gauge, GaugeBar, Ticker};
 pub use engine::Market;
 pub use error::MarketError;
+pub use feed::{Feed, Feeds};
 pub use ingest::{IngestReport, Problem, ingest};
 pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};

@@ -1,5 +1,7 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
+use super::derivatives::{Gauge, GaugeBar};
+use super::feed::Feeds;
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -19,10 +21,8 @@ pub struct Listing {
     pub coin_name: String,
     /// Unix seconds from which on there is data.
     pub available_since: i64,
-    /// Whether there are trades.
-    pub has_trades: bool,
-    /// Whether there are order books.
-    pub has_books: bool,
+    /// What raw data there is.
+    pub feeds: Feeds,
 }
 
 impl Listing {
@@ -153,6 +153,9 @@ pub struct Book {
 #[error("{0}")]
 pub struct SourceError(pub String);
 
+/// Seconds between settlements on most venues.
+pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
+
 /// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
 pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
@@ -168,6 +171,48 @@ pub trait Source: Send + Sync {
 
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
+
+    /// As [`Source::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
+    /// `sell` what forced sell orders took, the liquidated longs. A source without them tells nothing.
+    fn liquidation_bars(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::bars`], of the readings of a gauge. A source without them tells nothing.
+    fn gauge_bars(
+        &self,
+        _market: usize,
+        _gauge: Gauge,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// The last minute bar of a gauge that starts before `before`.
+    fn gauge_before(
+        &self,
+        _market: usize,
+        _gauge: Gauge,
+        _before: i64,
+        _now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        Ok(None)
+    }
+
+    /// Seconds that a market's funding rates are for: its time between settlements.
+    fn funding_seconds(&self, _market: usize) -> i64 {
+        FUNDING_SECONDS
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::noise::place;
 use super::path::Path;
+use crate::market::feed::{Feed, Feeds};
 use crate::market::source::Listing;
 
 struct Coin {
@@ -87,6 +88,11 @@ pub(super) struct Traits {
     pub minute_amount: f64,
 }
 
+fn feeds(category: &str) -> Feeds {
+    let perpetual = category == "PERPETUAL";
+    Feed::ALL.into_iter().filter(|feed| perpetual || matches!(feed, Feed::Trades | Feed::Books)).collect()
+}
+
 /// First minute of the demo market: 2015-01-01.
 pub(super) const BEGIN: i64 = 1_420_070_400;
 
@@ -107,8 +113,7 @@ pub(super) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
                 category: venue.category.to_owned(),
                 coin_name: coin.name.to_owned(),
                 available_since: BEGIN,
-                has_trades: true,
-                has_books: true,
+                feeds: feeds(venue.category),
             });
             traits.push(Traits {
                 path,

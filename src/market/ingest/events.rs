@@ -6,28 +6,37 @@ use super::rows::{Broken, Row, Rows, fingerprint};
 use super::{IngestReport, MOST_PROBLEMS};
 use crate::archive::ArchiveError;
 use crate::market::MarketError;
+use crate::market::derivatives::Ticker;
 use crate::market::source::Trade;
-use crate::market::store::{self, Event};
+use crate::market::store::{self, Event, LIQUIDATIONS, TRADES};
 
 /// A kind of dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Trades,
     Books,
+    Liquidations,
+    Tickers,
 }
 
 impl Kind {
     /// Names of the kinds' folders.
-    pub(super) const NAMES: [&str; 2] = ["trades", "incremental_book_L2"];
+    pub(super) const NAMES: [&str; 4] = ["trades", "incremental_book_L2", "liquidations", "derivative_ticker"];
 
     pub(super) fn find(name: &str) -> Option<Self> {
         match name {
             "trades" => Some(Self::Trades),
             "incremental_book_L2" => Some(Self::Books),
+            "liquidations" => Some(Self::Liquidations),
+            "derivative_ticker" => Some(Self::Tickers),
             _ => None,
         }
     }
 }
+
+const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
+const TICKER_COLUMNS: [&str; 7] =
+    ["timestamp", "funding_rate", "predicted_funding_rate", "open_interest", "mark_price", "last_price", "index_price"];
 
 /// Reads one file into the store, unless the store holds it already.
 pub(super) fn ingest_file(
@@ -46,16 +55,25 @@ pub(super) fn ingest_file(
         }
     };
     let stored = match kind {
-        Kind::Trades => store::read_trade_fingerprint(store, exchange, symbol, day),
+        Kind::Trades => store::read_trade_fingerprint(TRADES, store, exchange, symbol, day),
+        Kind::Liquidations => store::read_trade_fingerprint(LIQUIDATIONS, store, exchange, symbol, day),
+        Kind::Tickers => store::read_ticker_fingerprint(store, exchange, symbol, day),
         Kind::Books => store::read_book_fingerprint(store, exchange, symbol, day),
     };
     if stored.as_deref() == Some(hash.as_str()) {
         report.unchanged += 1;
         return Ok(());
     }
+    let market = (exchange.as_str(), symbol.as_str());
+    let mut trades = |pair| {
+        collect(file, report, &TRADE_COLUMNS, trade, |trade| trade.time)
+            .map_or(Ok(()), |trades| store::write_trades(pair, store, market, day, &trades, &hash))
+    };
     match kind {
-        Kind::Trades => collect(file, report, &["timestamp", "side", "price", "amount"], trade, |trade| trade.time)
-            .map_or(Ok(()), |trades| store::write_trades(store, exchange, symbol, day, &trades, &hash)),
+        Kind::Trades => trades(TRADES),
+        Kind::Liquidations => trades(LIQUIDATIONS),
+        Kind::Tickers => collect(file, report, &TICKER_COLUMNS, ticker, |reading| reading.time)
+            .map_or(Ok(()), |readings| store::write_tickers(store, exchange, symbol, day, &readings, &hash)),
         Kind::Books => {
             collect(file, report, &["timestamp", "is_snapshot", "side", "price", "amount"], event, |event| event.time)
                 .map_or(Ok(()), |events| store::write_books(store, exchange, symbol, day, &events, &hash))
@@ -70,6 +88,22 @@ fn trade(row: &Row<'_>) -> Result<Trade, String> {
         buy: row.either(1, "side", "buy", "sell")?,
         price: row.number(2, "price", true)?,
         amount: row.number(3, "amount", false)?,
+    })
+}
+
+/// The price that values the open interest is the mark price, or else the last price, or else the index.
+fn ticker(row: &Row<'_>) -> Result<Ticker, String> {
+    let prices = [
+        row.optional(4, "mark_price", false)?,
+        row.optional(5, "last_price", false)?,
+        row.optional(6, "index_price", false)?,
+    ];
+    Ok(Ticker {
+        time: row.time(0)?,
+        funding_rate: row.optional(1, "funding_rate", true)?,
+        predicted_rate: row.optional(2, "predicted_funding_rate", true)?,
+        open_interest: row.optional(3, "open_interest", false)?,
+        price: prices.into_iter().find(|price| *price > 0.0).unwrap_or(f64::NAN),
     })
 }
 

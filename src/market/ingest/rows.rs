@@ -113,6 +113,19 @@ impl<'a> Row<'a> {
         value.filter(right).ok_or_else(|| format!("{name} {} is no number {wanted}", shown(text)))
     }
 
+    /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
+    pub(super) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, String> {
+        let text = self.text(column)?;
+        if text.is_empty() {
+            return Ok(f64::NAN);
+        }
+        let value = fast_float2::parse::<f64, _>(text).ok().filter(|value| value.is_finite());
+        let wanted = if signed { "" } else { " of 0 or more" };
+        value
+            .filter(|value| signed || *value >= 0.0)
+            .ok_or_else(|| format!("{name} {} is no number{wanted}", shown(text)))
+    }
+
     /// One of two words.
     pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, String> {
         match self.text(column)? {

@@ -5,27 +5,46 @@ use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 
-use crate::market::source::Listing;
+use crate::market::feed::{Feed, Feeds};
+use crate::market::source::{FUNDING_SECONDS, Listing};
 
 /// Seconds in a day.
 pub(in crate::market) const DAY: i64 = 86_400;
 
 /// Kinds of files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Dataset {
     Trades,
     Candles,
     BookEvents,
     Books,
+    Liquidations,
+    LiquidationMinutes,
+    Tickers,
+    TickerMinutes,
 }
 
 impl Dataset {
+    /// The minute aggregate of a feed: what is there when the feed is.
+    pub(super) const fn of(feed: Feed) -> Self {
+        match feed {
+            Feed::Trades => Self::Candles,
+            Feed::Books => Self::Books,
+            Feed::Liquidations => Self::LiquidationMinutes,
+            Feed::Tickers => Self::TickerMinutes,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Trades => "trades",
             Self::Candles => "candles_1m",
             Self::BookEvents => "book_events",
             Self::Books => "book_1m",
+            Self::Liquidations => "liquidations",
+            Self::LiquidationMinutes => "liquidations_1m",
+            Self::Tickers => "derivative_ticker",
+            Self::TickerMinutes => "derivative_ticker_1m",
         }
     }
 }
@@ -133,8 +152,16 @@ const DERIVATIVES: [&str; 15] = [
     "CME",
 ];
 
+/// Exchanges that settle funding every hour; the others do so every eight.
+const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
+
+/// Seconds between settlements on an exchange: dumps do not tell it.
+pub(super) fn funding_seconds(exchange: &str) -> i64 {
+    if HOURLY.contains(&exchange) { 3_600 } else { FUNDING_SECONDS }
+}
+
 /// The listing of a market that only its names describe.
-pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, has_trades: bool, has_books: bool) -> Listing {
+pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
     let (coin, quote) = split_symbol(&raw_symbol);
     let category = if DERIVATIVES.contains(&exchange.as_str()) { "PERPETUAL" } else { "SPOT" };
     Listing {
@@ -145,8 +172,7 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, has_trad
         category: category.to_owned(),
         coin_name: String::new(),
         available_since: since,
-        has_trades,
-        has_books,
+        feeds,
     }
 }
 

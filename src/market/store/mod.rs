@@ -1,15 +1,18 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
-//! and `book_1m` of books. The minute aggregates answer for everything; the events only for the minute that holds `now`.
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The minute aggregates answer for everything; the events only for the minute that holds `now`.
 
 mod books;
 mod layout;
+mod minutes;
+mod tickers;
 mod trades;
 
 pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
 pub(super) use layout::{DAY, parse_date};
-pub(super) use trades::{read_fingerprint as read_trade_fingerprint, write as write_trades};
+pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
+pub(super) use trades::{LIQUIDATIONS, TRADES, read_fingerprint as read_trade_fingerprint, write as write_trades};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,34 +20,45 @@ use std::sync::Arc;
 
 use self::books::BookDay;
 use self::layout::Dataset;
+use self::minutes::{Minutes, near};
+use self::tickers::GaugeDay;
+use self::trades::Pair;
 use super::cache::Cache;
+use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
+use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
 use crate::clock::SECOND;
 
 /// Day files of bars kept decoded: about 60 MB.
 const KEPT_BAR_DAYS: usize = 400;
+/// Day files of gauges kept decoded: about 60 MB.
+const KEPT_GAUGE_DAYS: usize = 150;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+
+/// Days with a file, ascending, by feed.
+type Days = [Vec<i64>; Feed::ALL.len()];
 
 /// An opened store.
 pub(super) struct Store {
     root: PathBuf,
     listings: Vec<Listing>,
-    /// Days by market, ascending, of trades and of books.
-    days: Vec<(Vec<i64>, Vec<i64>)>,
-    bars: Cache<(usize, i64), Vec<Bar>>,
-    trades: Cache<(usize, i64), Vec<Trade>>,
+    /// By market.
+    days: Vec<Days>,
+    bars: Cache<(Feed, usize, i64), Vec<Bar>>,
+    trades: Cache<(Feed, usize, i64), Vec<Trade>>,
     books: Cache<(usize, i64), BookDay>,
+    gauges: Cache<(usize, i64), GaugeDay>,
+    tickers: Cache<(usize, i64), Vec<Ticker>>,
 }
 
 impl Store {
     /// Opens a store.
     pub(super) fn open(root: &Path) -> Result<Self, SourceError> {
-        let mut found: BTreeMap<(String, String), (Vec<i64>, Vec<i64>)> = BTreeMap::new();
-        for (dataset, book) in [(Dataset::Candles, false), (Dataset::Books, true)] {
-            for (exchange, symbol, day) in layout::files(root, dataset) {
-                let days = found.entry((exchange, symbol)).or_default();
-                if book { &mut days.1 } else { &mut days.0 }.push(day);
+        let mut found: BTreeMap<(String, String), Days> = BTreeMap::new();
+        for feed in Feed::ALL {
+            for (exchange, symbol, day) in layout::files(root, Dataset::of(feed)) {
+                found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
             }
         }
         if found.is_empty() {
@@ -53,10 +67,10 @@ impl Store {
         }
         let (mut listings, mut days) = (Vec::new(), Vec::new());
         for ((exchange, symbol), mut of) in found {
-            of.0.sort_unstable();
-            of.1.sort_unstable();
-            let first = of.0.iter().chain(&of.1).min().copied().unwrap_or(0);
-            listings.push(layout::listing(exchange, symbol, first * DAY, !of.0.is_empty(), !of.1.is_empty()));
+            of.iter_mut().for_each(|days| days.sort_unstable());
+            let first = of.iter().flatten().min().copied().unwrap_or(0);
+            let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
+            listings.push(layout::listing(exchange, symbol, first * DAY, feeds));
             days.push(of);
         }
         Ok(Self {
@@ -66,12 +80,14 @@ impl Store {
             bars: Cache::new(KEPT_BAR_DAYS),
             trades: Cache::new(KEPT_EVENT_DAYS),
             books: Cache::new(KEPT_EVENT_DAYS),
+            gauges: Cache::new(KEPT_GAUGE_DAYS),
+            tickers: Cache::new(KEPT_EVENT_DAYS),
         })
     }
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
-        let days = self.days.iter().flat_map(|(trades, books)| trades.iter().chain(books));
+        let days = self.days.iter().flatten().flatten();
         days.max().map(|day| (day + 1) * DAY * SECOND)
     }
 
@@ -80,40 +96,59 @@ impl Store {
         layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
     }
 
-    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
-        self.bars.get((market, day), || trades::read_bars(&self.file(Dataset::Candles, market, day)))
-    }
-
-    /// The bar of a minute from its trades up to `now`.
-    fn partial(&self, market: usize, start: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        let mut whole: Option<Bar> = None;
-        for &day in near(&self.days[market].0, start, start + 60) {
-            let read = || trades::read_trades(&self.file(Dataset::Trades, market, day));
-            let trades = self.trades.get((market, day), read)?;
-            let minute = trades.iter().filter(|trade| (start..start + 60).contains(&trade.time.div_euclid(SECOND)));
+    /// Hands over the minute bars of a market's trades or liquidations.
+    fn minutes<T>(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        now: i64,
+        use_them: impl FnOnce(&Minutes<'_, Bar>) -> T,
+    ) -> T {
+        let read = |day: i64| {
+            let path = self.file(pair.minutes, market, day);
+            self.bars.get((feed, market, day), || trades::read_bars(&path))
+        };
+        let partial = |day: i64, start: i64| {
+            let read = || trades::read_trades(&self.file(pair.events, market, day));
+            let events = self.trades.get((feed, market, day), read)?;
             let mut part: Option<Bar> = None;
-            for trade in minute.filter(|trade| trade.time <= now) {
+            for event in events.iter().filter(|event| is_in(event.time, start, now)) {
                 match &mut part {
-                    None => part = Some(Bar::of(start, trade)),
-                    Some(part) => part.add(trade),
+                    None => part = Some(Bar::of(start, event)),
+                    Some(part) => part.add(event),
                 }
             }
-            match (&mut whole, part) {
-                (Some(whole), Some(part)) => whole.merge(&part),
-                (None, part) => whole = part,
-                (Some(_), None) => {}
-            }
-        }
-        Ok(whole)
+            Ok(part)
+        };
+        use_them(&Minutes { days: &self.days[market][feed as usize], read: &read, partial: &partial })
+    }
+
+    /// Hands over the minute bars of a gauge of a market.
+    fn gauges<T>(
+        &self,
+        gauge: Gauge,
+        market: usize,
+        now: i64,
+        use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
+    ) -> T {
+        let read = |day: i64| {
+            let read = || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day));
+            Ok(Arc::clone(&self.gauges.get((market, day), read)?[gauge as usize]))
+        };
+        let partial = |day: i64, start: i64| {
+            let read = || tickers::read_readings(&self.file(Dataset::Tickers, market, day));
+            let readings = self.tickers.get((market, day), read)?;
+            let told: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
+            Ok(minute_bars(&told, gauge).pop())
+        };
+        use_them(&Minutes { days: &self.days[market][Feed::Tickers as usize], read: &read, partial: &partial })
     }
 }
 
-/// The days whose files may hold a time in `[from, to)`: dumps are cut by the time of arrival, so a file may reach into
-/// the day before and after.
-fn near(days: &[i64], from: i64, to: i64) -> &[i64] {
-    let first = days.partition_point(|day| (day + 2) * DAY <= from);
-    let end = days.partition_point(|day| (day - 1) * DAY < to);
-    &days[first.min(end)..end]
+/// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
+fn is_in(time: i64, start: i64, now: i64) -> bool {
+    (start..start + 60).contains(&time.div_euclid(SECOND)) && time <= now
 }
 
 impl Source for Store {
@@ -129,43 +164,15 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        let mut tell = |bar: &Bar| -> Result<(), SourceError> {
-            if !(from..to).contains(&bar.start) || bar.start.saturating_mul(SECOND) > now {
-                return Ok(());
-            }
-            if bar.last <= now {
-                visit(bar);
-            } else if let Some(partial) = self.partial(market, bar.start, now)? {
-                visit(&partial);
-            }
-            Ok(())
-        };
-        // Bars of a day may still get a part from the next file: they wait for it.
-        let mut waiting: Vec<Bar> = Vec::new();
-        for &day in near(&self.days[market].0, from, to) {
-            waiting = merge(waiting, &self.day_bars(market, day)?);
-            let ready = waiting.partition_point(|bar| bar.start < day * DAY);
-            for bar in waiting.drain(..ready) {
-                tell(&bar)?;
-            }
-        }
-        waiting.iter().try_for_each(tell)
+        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.visit(from, to, now, visit))
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        let days = near(&self.days[market].0, i64::MIN / 2, before);
-        for &day in days.iter().rev() {
-            let mut last = None;
-            self.bars(market, (day - 1) * DAY, before, now, &mut |bar| last = Some(*bar))?;
-            if last.is_some() {
-                return Ok(last);
-            }
-        }
-        Ok(None)
+        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
-        for &day in near(&self.days[market].1, from, to).iter().rev() {
+        for &day in near(&self.days[market][Feed::Books as usize], from, to).iter().rev() {
             let read = || books::read(&self.file(Dataset::Books, market, day));
             let books = self.books.get((market, day), read)?;
             let events = || books::read_events(&self.file(Dataset::BookEvents, market, day));
@@ -175,22 +182,41 @@ impl Source for Store {
         }
         Ok(None)
     }
-}
 
-/// Joins two runs of bars; the parts of a minute that is in both are merged, `later` being later in file order.
-fn merge(earlier: Vec<Bar>, later: &[Bar]) -> Vec<Bar> {
-    if earlier.is_empty() {
-        return later.to_vec();
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        self.minutes(Feed::Liquidations, LIQUIDATIONS, market, now, |minutes| minutes.visit(from, to, now, visit))
     }
-    let mut merged: Vec<Bar> = Vec::with_capacity(earlier.len() + later.len());
-    let mut pending = later.iter().peekable();
-    for mut bar in earlier {
-        merged.extend(std::iter::from_fn(|| pending.next_if(|next| next.start < bar.start)));
-        if let Some(part) = pending.next_if(|next| next.start == bar.start) {
-            bar.merge(part);
-        }
-        merged.push(bar);
+
+    fn gauge_bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        self.gauges(gauge, market, now, |minutes| minutes.visit(from, to, now, visit))
     }
-    merged.extend(pending);
-    merged
+
+    fn gauge_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        self.gauges(gauge, market, now, |minutes| minutes.before(before, now))
+    }
+
+    fn funding_seconds(&self, market: usize) -> i64 {
+        layout::funding_seconds(&self.listings[market].exchange)
+    }
 }

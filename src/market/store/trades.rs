@@ -11,24 +11,43 @@ use crate::market::source::{Bar, SourceError, Trade};
 /// Metadata key: hash of the dump file that a table was made of.
 pub(super) const FINGERPRINT: &str = "marketpoints.source_sha256";
 
+/// Where events of the form of trades, and their minute bars, lie.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::market) struct Pair {
+    pub(super) events: Dataset,
+    pub(super) minutes: Dataset,
+}
+
+/// Trades and candles.
+pub(in crate::market) const TRADES: Pair = Pair { events: Dataset::Trades, minutes: Dataset::Candles };
+/// Liquidations: forced orders, each with the side of the order.
+pub(in crate::market) const LIQUIDATIONS: Pair =
+    Pair { events: Dataset::Liquidations, minutes: Dataset::LiquidationMinutes };
+
 /// Writes a day's trades, in time order, and their minute bars. The bars come last: where they are, both are.
 pub(in crate::market) fn write(
+    pair: Pair,
     root: &Path,
-    exchange: &str,
-    symbol: &str,
+    (exchange, symbol): (&str, &str),
     day: i64,
     trades: &[Trade],
     fingerprint: &str,
 ) -> Result<(), ArchiveError> {
     let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    write_parquet(&path(Dataset::Trades), &trade_table(trades), &metadata)?;
-    write_parquet(&path(Dataset::Candles), &bar_table(&minute_bars(trades)), &metadata)
+    write_parquet(&path(pair.events), &trade_table(trades), &metadata)?;
+    write_parquet(&path(pair.minutes), &bar_table(&minute_bars(trades)), &metadata)
 }
 
 /// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
-pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
-    fingerprint(&layout::file(root, Dataset::Candles, exchange, symbol, day))
+pub(in crate::market) fn read_fingerprint(
+    pair: Pair,
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+) -> Option<String> {
+    fingerprint(&layout::file(root, pair.minutes, exchange, symbol, day))
 }
 
 pub(super) fn fingerprint(path: &Path) -> Option<String> {

@@ -1,0 +1,6 @@
+//! Liquidations, funding rates and open interest of perpetual markets (service.md 2.3 and 4.1).
+
+mod gauge;
+
+pub(super) use gauge::minute_bars;
+pub use gauge::{Gauge, GaugeBar, Ticker};

@@ -1,0 +1,133 @@
+//! Minute bars over day files: days that reach into each other, and the minute that holds `now`.
+
+use std::sync::Arc;
+
+use super::layout::DAY;
+use crate::clock::SECOND;
+use crate::market::derivatives::GaugeBar;
+use crate::market::source::{Bar, SourceError};
+
+/// A bar of one minute.
+pub(super) trait Minute: Copy {
+    /// Unix seconds.
+    fn start(&self) -> i64;
+    /// Unix nanoseconds of the last event.
+    fn last(&self) -> i64;
+    /// Joins a part of the same minute that comes later in file order.
+    fn join(&mut self, later: &Self);
+}
+
+impl Minute for Bar {
+    fn start(&self) -> i64 {
+        self.start
+    }
+
+    fn last(&self) -> i64 {
+        self.last
+    }
+
+    fn join(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+impl Minute for GaugeBar {
+    fn start(&self) -> i64 {
+        self.start
+    }
+
+    fn last(&self) -> i64 {
+        self.last
+    }
+
+    fn join(&mut self, later: &Self) {
+        self.merge(later);
+    }
+}
+
+/// The days whose files may hold a time in `[from, to)`: dumps are cut by the time of arrival, so a file may reach into
+/// the day before and after.
+pub(super) fn near(days: &[i64], from: i64, to: i64) -> &[i64] {
+    let first = days.partition_point(|day| (day + 2) * DAY <= from);
+    let end = days.partition_point(|day| (day - 1) * DAY < to);
+    &days[first.min(end)..end]
+}
+
+/// Where minute bars of one market come from.
+pub(super) struct Minutes<'a, M> {
+    /// Days with a file, ascending.
+    pub days: &'a [i64],
+    /// The bars of a day's file.
+    pub read: &'a dyn Fn(i64) -> Result<Arc<Vec<M>>, SourceError>,
+    /// The bar of the minute that starts at the second, from the day's events up to `now`.
+    pub partial: &'a dyn Fn(i64, i64) -> Result<Option<M>, SourceError>,
+}
+
+impl<M: Minute> Minutes<'_, M> {
+    /// Visits the bars with a start in `[from, to)` in time order, as of `now` (Unix nanoseconds).
+    pub(super) fn visit(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&M)) -> Result<(), SourceError> {
+        let mut tell = |bar: &M| -> Result<(), SourceError> {
+            if !(from..to).contains(&bar.start()) || bar.start().saturating_mul(SECOND) > now {
+                return Ok(());
+            }
+            if bar.last() <= now {
+                visit(bar);
+            } else if let Some(partial) = self.partial_of(bar.start())? {
+                visit(&partial);
+            }
+            Ok(())
+        };
+        // Bars of a day may still get a part from the next file: they wait for it.
+        let mut waiting: Vec<M> = Vec::new();
+        for &day in near(self.days, from, to) {
+            waiting = merge(waiting, &(self.read)(day)?);
+            let ready = waiting.partition_point(|bar| bar.start() < day * DAY);
+            for bar in waiting.drain(..ready) {
+                tell(&bar)?;
+            }
+        }
+        waiting.iter().try_for_each(tell)
+    }
+
+    /// The last bar that starts before `before`, as of `now`.
+    pub(super) fn before(&self, before: i64, now: i64) -> Result<Option<M>, SourceError> {
+        for &day in near(self.days, i64::MIN / 2, before).iter().rev() {
+            let mut last = None;
+            self.visit((day - 1) * DAY, before, now, &mut |bar| last = Some(*bar))?;
+            if last.is_some() {
+                return Ok(last);
+            }
+        }
+        Ok(None)
+    }
+
+    fn partial_of(&self, start: i64) -> Result<Option<M>, SourceError> {
+        let mut whole: Option<M> = None;
+        for &day in near(self.days, start, start + 60) {
+            match (&mut whole, (self.partial)(day, start)?) {
+                (Some(whole), Some(part)) => whole.join(&part),
+                (None, part) => whole = part,
+                (Some(_), None) => {}
+            }
+        }
+        Ok(whole)
+    }
+}
+
+/// Joins two runs of bars; the parts of a minute that is in both are merged, `later` being later in file order.
+fn merge<M: Minute>(earlier: Vec<M>, later: &[M]) -> Vec<M> {
+    if earlier.is_empty() {
+        return later.to_vec();
+    }
+    let mut merged: Vec<M> = Vec::with_capacity(earlier.len() + later.len());
+    let mut pending = later.iter().peekable();
+    for mut bar in earlier {
+        merged.extend(std::iter::from_fn(|| pending.next_if(|next| next.start() < bar.start())));
+        if let Some(part) = pending.next_if(|next| next.start() == bar.start()) {
+            bar.join(part);
+        }
+        merged.push(bar);
+    }
+    merged.extend(pending);
+    merged
+}

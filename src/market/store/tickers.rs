@@ -1,0 +1,163 @@
+//! Readings of the derivative ticker and their minute bars as tables.
+
+use std::path::Path;
+
+use super::layout::{self, Dataset};
+use super::trades::{Columns, FINGERPRINT, fingerprint};
+use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::clock::SECOND;
+use crate::columns::{Column, NO_TIME};
+use crate::market::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
+use crate::market::source::SourceError;
+
+/// The bars of a day, by gauge.
+pub(super) type GaugeDay = [std::sync::Arc<Vec<GaugeBar>>; Gauge::ALL.len()];
+
+/// Writes a day's readings, in time order, and their minute bars. The bars come last: where they are, both are.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    readings: &[Ticker],
+    fingerprint: &str,
+) -> Result<(), ArchiveError> {
+    let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
+    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
+    write_parquet(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
+    write_parquet(&path(Dataset::TickerMinutes), &bar_table(readings), &metadata)
+}
+
+/// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
+pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
+    fingerprint(&layout::file(root, Dataset::TickerMinutes, exchange, symbol, day))
+}
+
+fn reading_table(readings: &[Ticker]) -> Table {
+    let floats =
+        |name: &str, value: fn(&Ticker) -> f64| (name.to_owned(), Column::Float(readings.iter().map(value).collect()));
+    vec![
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.time).collect())),
+        floats(Gauge::FundingRate.name(), |reading| reading.funding_rate),
+        floats(Gauge::PredictedRate.name(), |reading| reading.predicted_rate),
+        floats(Gauge::OpenInterest.name(), |reading| reading.open_interest),
+        floats("price", |reading| reading.price),
+    ]
+}
+
+/// A row per minute and five columns per gauge, so that the file reads as one table; the values of a gauge that was not
+/// told in a minute are NaN, its times are absent.
+fn bar_table(readings: &[Ticker]) -> Table {
+    let bars = Gauge::ALL.map(|gauge| minute_bars(readings, gauge));
+    let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().map(|start| start * SECOND).collect()))];
+    for (gauge, bars) in Gauge::ALL.into_iter().zip(&bars) {
+        let mut told = bars.iter().peekable();
+        let rows: Vec<Option<&GaugeBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
+        let floats =
+            |value: fn(&GaugeBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
+        let times =
+            |value: fn(&GaugeBar) -> i64| Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, value)).collect());
+        let columns = [
+            floats(|bar| bar.open),
+            floats(|bar| bar.high),
+            floats(|bar| bar.low),
+            floats(|bar| bar.close),
+            times(|bar| bar.first),
+            times(|bar| bar.last),
+        ];
+        table.extend(PARTS.into_iter().zip(columns).map(|(part, column)| (name(gauge, part), column)));
+    }
+    table
+}
+
+const PARTS: [&str; 6] = ["open", "high", "low", "close", "first_timestamp", "last_timestamp"];
+
+fn name(gauge: Gauge, part: &str) -> String {
+    format!("{}_{part}", gauge.name())
+}
+
+pub(super) fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let times = columns.whole("time")?;
+    let [rates, predicted, interest] =
+        [Gauge::FundingRate, Gauge::PredictedRate, Gauge::OpenInterest].map(|gauge| columns.floats(gauge.name()));
+    let (rates, predicted, interest, prices) = (rates?, predicted?, interest?, columns.floats("price")?);
+    let reading = |row: usize| Ticker {
+        time: times[row],
+        funding_rate: rates[row],
+        predicted_rate: predicted[row],
+        open_interest: interest[row],
+        price: prices[row],
+    };
+    Ok((0..times.len()).map(reading).collect())
+}
+
+pub(super) fn read_bars(path: &Path) -> Result<GaugeDay, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let starts = columns.whole("time")?;
+    let mut day = GaugeDay::default();
+    for (gauge, bars) in Gauge::ALL.into_iter().zip(&mut day) {
+        let [open, high, low, close] = ["open", "high", "low", "close"].map(|part| columns.floats(&name(gauge, part)));
+        let (open, high, low, close) = (open?, high?, low?, close?);
+        let first = columns.whole(&name(gauge, "first_timestamp"))?;
+        let last = columns.whole(&name(gauge, "last_timestamp"))?;
+        let told = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
+        let bar = |row: usize| GaugeBar {
+            start: starts[row].div_euclid(SECOND),
+            open: open[row],
+            high: high[row],
+            low: low[row],
+            close: close[row],
+            first: first[row],
+            last: last[row],
+        };
+        *bars = std::sync::Arc::new(told.map(bar).collect());
+    }
+    Ok(day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        const NAN: f64 = f64::NAN;
+        let reading = |second: i64, values: [f64; 4]| Ticker {
+            time: second * SECOND,
+            funding_rate: values[0],
+            predicted_rate: values[1],
+            open_interest: values[2],
+            price: values[3],
+        };
+        let readings = [
+            reading(5, [0.0001, NAN, 10.0, 3.0]),
+            reading(6, [NAN, -0.0002, NAN, 4.0]),
+            reading(59, [0.0003, NAN, 12.0, 2.0]),
+            reading(120, [NAN, 0.0005, NAN, NAN]),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "X", "A", 0, &readings, "hash").unwrap();
+        assert_eq!(read_fingerprint(folder.path(), "X", "A", 0).as_deref(), Some("hash"));
+        let file = |dataset| layout::file(folder.path(), dataset, "X", "A", 0);
+        let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
+        assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));
+        let day = read_bars(&file(Dataset::TickerMinutes)).unwrap();
+        let bar = |start, [open, high, low, close]: [f64; 4], first: i64, last: i64| GaugeBar {
+            start,
+            open,
+            high,
+            low,
+            close,
+            first: first * SECOND,
+            last: last * SECOND,
+        };
+        assert_eq!(*day[Gauge::FundingRate as usize], [bar(0, [0.0001, 0.0003, 0.0001, 0.0003], 5, 59)]);
+        assert_eq!(*day[Gauge::PredictedRate as usize], [bar(0, [-0.0002; 4], 6, 6), bar(120, [0.0005; 4], 120, 120)]);
+        assert_eq!(*day[Gauge::OpenInterest as usize], [bar(0, [10.0, 12.0, 10.0, 12.0], 5, 59)]);
+        assert_eq!(*day[Gauge::OpenInterestValue as usize], [bar(0, [30.0, 30.0, 24.0, 24.0], 5, 59)]);
+    }
+}
