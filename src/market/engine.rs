@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::candles::{self, Bars, Rates, Side};
+use super::derivatives::Asked;
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
 use super::source::{Listing, Source};
@@ -57,9 +58,19 @@ impl Market {
         let interval = Interval::find(name).ok_or_else(|| unknown_interval(name))?;
         let buckets = Buckets::new(interval, query.from, query.period, now);
         let markets = self.select(query);
+        let asked = Asked {
+            source: self.source.as_ref(),
+            query,
+            markets: &markets,
+            buckets: &buckets,
+            id: &|markets| self.id(query, markets),
+        };
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
+            DataType::LiquidationAgg => asked.liquidations()?,
+            DataType::FundingRateAgg => asked.funding_rate()?,
+            DataType::OpenInterestAgg => asked.open_interest()?,
             DataType::BlockBookSnapshotAgg => self.books(query, &markets, &buckets)?,
             _ => {
                 let message = format!("type: the local service does not serve {} yet", spec.name);
@@ -231,6 +242,21 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
             return refuse("transform.groupBy.type", &format!("does not aggregate by {}", asked.name()));
         }
         Some(_) if !coin => return refuse("transform.groupBy.type", "aggregates by coin; give coin"),
+        _ => {}
+    }
+    match query.funding_interval {
+        Some(_) if spec.data_type != DataType::FundingRateAgg => {
+            return refuse(
+                "transform.normalize.fundingInterval",
+                "has no rates to normalize; only FUNDING_RATE_AGG has",
+            );
+        }
+        Some(..=0) => {
+            return refuse(
+                "transform.normalize.fundingInterval",
+                "needs milliseconds above 0, such as 28800000 for 8 h",
+            );
+        }
         _ => {}
     }
     if spec.needs_block_size && query.block_size.is_none() {

@@ -15,13 +15,22 @@ pub(super) fn round(value: f64, decimals: i32) -> f64 {
     if decimals >= 0 { (value * scale).round() / scale } else { (value / scale).round() * scale }
 }
 
+/// The venue's distance to the common price at a Unix minute (with its part), as a fraction: within a few hundredths of a
+/// percent.
+pub(super) fn premium(traits: &Traits, minute: f64) -> f64 {
+    traits.premium + 2e-4 * smooth(traits.seed, minute / 60.0 / 3.0)
+}
+
+/// The venue's price as a multiple of the common one.
+pub(super) fn basis(traits: &Traits, minute: i64) -> f64 {
+    1.0 + premium(traits, minute as f64)
+}
+
 /// Visits the trades of a Unix minute in time order. `block` is the one that holds the minute.
 pub(super) fn trades(traits: &Traits, block: &Block, minute: i64, mut visit: impl FnMut(&Trade)) {
     let index = (minute - block.start) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
-    let hours = minute as f64 / 60.0;
-    // The venue keeps its distance to the common price within a few hundredths of a percent.
-    let basis = 1.0 + traits.premium + 2e-4 * smooth(traits.seed, hours / 3.0);
+    let basis = basis(traits, minute);
     let wildness = traits.path.wildness(minute);
     let hash = mix(traits.seed ^ minute as u64);
     let count = TRADES + (hash % TRADES) + (wildness * 2.5).min(TRADES as f64) as u64;

@@ -1,10 +1,11 @@
 //! The demo market: deterministic in seed, market and minute, without files.
 //!
 //! Everything derives from the trades of a minute, which derive from the coin's path: candles are their sum, the book
-//! stands around the last of them.
+//! stands around the last of them, liquidations are some of them, open interest moves with their volume.
 
 mod book;
 mod catalog;
+mod derivatives;
 mod minute;
 mod noise;
 mod path;
@@ -15,7 +16,9 @@ use std::sync::Arc;
 use self::catalog::{BEGIN, Traits};
 use self::path::{BLOCK, Block};
 use super::cache::Cache;
-use super::source::{Bar, Book, Listing, Source, SourceError};
+use super::derivatives::{Gauge, GaugeBar, minute_bars};
+use super::feed::Feed;
+use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
@@ -27,13 +30,49 @@ pub struct Demo {
     traits: Vec<Traits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
+    /// Open interest at the boundaries of a block's minutes by (market, start).
+    interest: Cache<(usize, i64), Vec<f64>>,
 }
 
 impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
-        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
+        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS), interest: Cache::new(KEPT_BLOCKS) }
+    }
+
+    /// Visits the minutes with a start in `[from, to)` that have begun at `now`, each with the block that holds it.
+    fn each_minute(&self, market: usize, from: i64, to: i64, now: i64, mut visit: impl FnMut(&Block, i64)) {
+        let (mut minute, end) = minutes(from, to, now);
+        while minute < end {
+            let block = self.block(&self.traits[market], minute);
+            let stop = end.min(block.start + BLOCK);
+            (minute..stop).for_each(|minute| visit(&block, minute));
+            minute = stop;
+        }
+    }
+
+    /// The bar of a gauge in a Unix minute, of its readings up to `now`.
+    fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
+        let traits = &self.traits[market];
+        let interest = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue).then(|| {
+            let make = || Ok::<_, Infallible>(derivatives::open_interest(traits, block));
+            match self.interest.get((market, block.start), make) {
+                Ok(interest) => interest,
+                Err(never) => match never {},
+            }
+        });
+        let mut told = Vec::new();
+        derivatives::readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
+            if reading.time <= now {
+                told.push(*reading);
+            }
+        });
+        minute_bars(&told, gauge).pop()
+    }
+
+    fn has_derivatives(&self, market: usize) -> bool {
+        self.listings[market].feeds.has(Feed::Tickers)
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -45,19 +84,33 @@ impl Demo {
     }
 }
 
-/// The bar of a Unix minute, of its trades up to `now`; `None` when there are none yet.
-fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+/// Visits the events of a Unix minute of a market in time order.
+type Events = fn(&Traits, &Block, i64, &mut dyn FnMut(&Trade));
+
+/// The bar of a Unix minute, of its events up to `now`; `None` when there are none yet.
+fn bar_of(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
     let mut bar: Option<Bar> = None;
-    minute::trades(traits, block, minute, |trade| {
-        if trade.time > now {
+    events(traits, block, minute, &mut |event| {
+        if event.time > now {
             return;
         }
         match &mut bar {
-            None => bar = Some(Bar::of(minute * 60, trade)),
-            Some(bar) => bar.add(trade),
+            None => bar = Some(Bar::of(minute * 60, event)),
+            Some(bar) => bar.add(event),
         }
     });
     bar
+}
+
+/// The bar of a Unix minute's trades.
+fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+    bar_of(|traits, block, minute, visit| minute::trades(traits, block, minute, visit), traits, block, minute, now)
+}
+
+/// The bar of a Unix minute's liquidations.
+fn liquidation_bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+    let events: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
+    bar_of(events, traits, block, minute, now)
 }
 
 impl Source for Demo {
@@ -74,18 +127,11 @@ impl Source for Demo {
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let traits = &self.traits[market];
-        let (first, end) = minutes(from, to, now);
-        let mut minute = first;
-        while minute < end {
-            let block = self.block(traits, minute);
-            let stop = end.min(block.start + BLOCK);
-            for minute in minute..stop {
-                if let Some(bar) = bar(traits, &block, minute, now) {
-                    visit(&bar);
-                }
+        self.each_minute(market, from, to, now, |block, minute| {
+            if let Some(bar) = bar(traits, block, minute, now) {
+                visit(&bar);
             }
-            minute = stop;
-        }
+        });
         Ok(())
     }
 
@@ -104,6 +150,58 @@ impl Source for Demo {
             Some((minute, bar.close))
         });
         Ok(last.map(|(minute, close)| book::around(traits, minute, close)))
+    }
+
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        if self.has_derivatives(market) {
+            let traits = &self.traits[market];
+            self.each_minute(market, from, to, now, |block, minute| {
+                if let Some(bar) = liquidation_bar(traits, block, minute, now) {
+                    visit(&bar);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn gauge_bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        if self.has_derivatives(market) {
+            self.each_minute(market, from, to, now, |block, minute| {
+                if let Some(bar) = self.gauge_bar(market, gauge, block, minute, now) {
+                    visit(&bar);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn gauge_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        // Every minute that has begun has a reading at its start.
+        let last = before.min(now.div_euclid(SECOND) + 1);
+        let mut found = None;
+        self.gauge_bars(market, gauge, (last - 60).div_euclid(60) * 60, last, now, &mut |bar| found = Some(*bar))?;
+        Ok(found)
     }
 }
 

@@ -35,6 +35,11 @@ impl Path {
         self.seed
     }
 
+    /// Deviation of the price's logarithm in a minute of usual wildness.
+    pub(super) fn minute_deviation(&self) -> f64 {
+        self.minute_deviation
+    }
+
     /// A path around `level` with a deviation per year (0.5 is a calm coin, 1 a wild one).
     pub(super) fn new(seed: u64, level: f64, yearly_deviation: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;

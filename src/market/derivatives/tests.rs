@@ -1,0 +1,403 @@
+//! Dumps → store → answers, against plain computations over the same rows; and the invariants on the demo.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::clock::SECOND;
+use crate::columns::Series;
+use crate::market::{IngestReport, Market, MarketError, ingest};
+use crate::protocol::PointsQuery;
+
+/// 2024-12-01 00:00 UTC.
+const DAY: i64 = 1_733_011_200;
+const LATER: i64 = (DAY + 30 * 86_400) * SECOND;
+
+/// Reproducible numbers in `0..range`.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, range: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % range
+    }
+}
+
+/// A forced order: Unix second, whether it buys, price, amount in eighths (which add exactly).
+type Forced = (i64, bool, f64, f64);
+/// A reading: Unix second, rate, predicted, open interest, mark price; `None` where the dump leaves the field empty.
+type Reading = (i64, [Option<f64>; 4]);
+
+fn forced(seed: u64, count: usize) -> Vec<Forced> {
+    let mut dice = Dice(seed);
+    let mut rows: Vec<Forced> = (0..count)
+        .map(|_| {
+            let second = DAY + dice.roll(7_200) as i64;
+            (second, dice.roll(3) == 0, 100.0 + dice.roll(50) as f64, (1 + dice.roll(80)) as f64 / 8.0)
+        })
+        .collect();
+    rows.sort_by_key(|row| row.0);
+    rows
+}
+
+fn readings(seed: u64, count: usize) -> Vec<Reading> {
+    let mut dice = Dice(seed);
+    let mut rows: Vec<Reading> = (0..count)
+        .map(|_| {
+            let second = DAY + dice.roll(7_200) as i64;
+            let mut known = |value: f64| (dice.roll(4) > 0).then_some(value);
+            let values = [known(0.0), known(0.0), known(0.0), known(0.0)];
+            let mut dice = Dice(seed ^ second as u64);
+            let told = [
+                (dice.roll(64) as f64 - 20.0) / 65_536.0,
+                (dice.roll(64) as f64 - 20.0) / 65_536.0,
+                1_000.0 + dice.roll(500) as f64,
+                100.0 + dice.roll(50) as f64,
+            ];
+            (second, [0, 1, 2, 3].map(|index| values[index].map(|_| told[index])))
+        })
+        .collect();
+    rows.sort_by_key(|row| row.0);
+    rows
+}
+
+fn put(dumps: &Path, kind: &str, market: &str, text: &str) {
+    let folder = dumps.join(kind).join(market);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("2024-12-01.csv"), text).unwrap();
+}
+
+fn put_forced(dumps: &Path, market: &str, rows: &[Forced]) {
+    let mut text = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n".to_owned();
+    for (second, buy, price, amount) in rows {
+        let side = if *buy { "buy" } else { "sell" };
+        writeln!(text, "x,y,{0}000000,{0}000005,,{side},{price},{amount}", second).unwrap();
+    }
+    put(dumps, "liquidations", market, &text);
+}
+
+const TICKER_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,funding_timestamp,funding_rate,\
+                             predicted_funding_rate,open_interest,last_price,index_price,mark_price\n";
+
+fn put_readings(dumps: &Path, market: &str, rows: &[Reading]) {
+    let mut text = TICKER_HEADER.to_owned();
+    for (second, values) in rows {
+        let [rate, predicted, interest, mark] = values.map(|value| value.map_or(String::new(), |v| v.to_string()));
+        writeln!(text, "x,y,{0}000000,{0}000005,,{rate},{predicted},{interest},,,{mark}", second).unwrap();
+    }
+    put(dumps, "derivative_ticker", market, &text);
+}
+
+/// Dumps that `fill` writes, ingested and opened.
+fn market(fill: impl FnOnce(&Path)) -> (tempfile::TempDir, Market, IngestReport) {
+    let folder = tempfile::tempdir().unwrap();
+    let (dumps, store) = (folder.path().join("dumps"), folder.path().join("store"));
+    std::fs::create_dir_all(&dumps).unwrap();
+    fill(&dumps);
+    let report = ingest(&dumps, &store, &|| true).unwrap();
+    let market = Market::open(&store).unwrap();
+    (folder, market, report)
+}
+
+fn ask_at(market: &Market, query: &str, now: i64) -> Result<Vec<Series>, MarketError> {
+    let query = format!("{query}&from={DAY}&period=86400");
+    market.points(&PointsQuery::parse(&query).unwrap(), now)
+}
+
+fn ask(market: &Market, query: &str) -> Vec<Series> {
+    ask_at(market, query, LATER).unwrap()
+}
+
+fn refused(market: &Market, query: &str) -> String {
+    match ask_at(market, query, LATER) {
+        Err(MarketError::Invalid(problem)) => problem.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Rows of the named columns by bucket start.
+fn table<const N: usize>(series: &Series, names: [&str; N]) -> BTreeMap<i64, [f64; N]> {
+    let row = |row: usize| names.map(|name| series.floats(name).unwrap()[row]);
+    series.timestamps.iter().enumerate().map(|(index, time)| (time / SECOND, row(index))).collect()
+}
+
+/// First, highest, lowest and last of the values by bucket.
+fn ohlc(rows: impl Iterator<Item = (i64, Option<f64>)>, seconds: i64) -> BTreeMap<i64, [f64; 4]> {
+    let mut groups: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for (second, value) in rows {
+        if let Some(value) = value {
+            groups.entry(second / seconds * seconds).or_default().push(value);
+        }
+    }
+    let four = |values: Vec<f64>| {
+        let (high, low) =
+            (values.iter().copied().fold(f64::MIN, f64::max), values.iter().copied().fold(f64::MAX, f64::min));
+        [values[0], high, low, values[values.len() - 1]]
+    };
+    groups.into_iter().map(|(start, values)| (start, four(values))).collect()
+}
+
+const OHLC: [&str; 4] = ["open", "high", "low", "close"];
+const RATE: [&str; 4] = ["rate_open", "rate_high", "rate_low", "rate_close"];
+const PREDICTED: [&str; 4] = ["predicted_open", "predicted_high", "predicted_low", "predicted_close"];
+const INTERVALS: [(&str, i64); 3] = [("MINUTE", 60), ("FIVE_MINUTES", 300), ("HOUR", 3_600)];
+
+fn close(one: &BTreeMap<i64, [f64; 4]>, other: &BTreeMap<i64, [f64; 4]>) {
+    assert!(one.keys().eq(other.keys()), "{:?} {:?}", one.keys(), other.keys());
+    for (left, right) in one.values().flatten().zip(other.values().flatten()) {
+        assert!((left - right).abs() <= 1e-12 * right.abs().max(1e-3), "{left} {right}");
+    }
+}
+
+fn side_sums(rows: &[Forced], buy: bool, seconds: i64, usd: bool) -> BTreeMap<i64, [f64; 1]> {
+    let mut sums = BTreeMap::new();
+    for (second, side, price, amount) in rows {
+        if *side == buy {
+            sums.entry(second / seconds * seconds).or_insert([0.0])[0] += if usd { price * amount } else { *amount };
+        }
+    }
+    sums
+}
+
+#[test]
+fn liquidations_are_sums_per_side() {
+    let (one, two) = (forced(1, 300), forced(2, 200));
+    let (_folder, market, report) = market(|dumps| {
+        put_forced(dumps, "BINANCE_FUTURES/XRPUSDT", &one);
+        put_forced(dumps, "BYBIT/XRPUSDT", &two);
+    });
+    assert_eq!((report.files, report.rows, report.problems.len()), (2, 500, 0));
+    let both: Vec<Forced> = one.iter().chain(&two).copied().collect();
+    for (interval, seconds) in INTERVALS {
+        for usd in [false, true] {
+            let tail = if usd { "&transform.normalize.quote=USD" } else { "" };
+            let alone = format!("type=LIQUIDATION_AGG&exchange=BINANCE_FUTURES&interval={interval}{tail}");
+            let series = ask(&market, &format!("{alone}&rawSymbol=XRPUSDT"));
+            let grouped = "&coin=XRP&transform.groupBy.type=GROUP_BY_TYPE_SUM";
+            let same = ask(&market, &format!("{alone}{grouped}"));
+            let sum = ask(&market, &format!("{alone}&exchange=BYBIT{grouped}"));
+            assert_eq!((series.len(), &series), (2, &same), "a sum over one exchange is the exchange");
+            assert_eq!((sum.len(), &sum[0].id.exchange, &sum[0].id.coin), (2, &None, &Some("XRP".to_owned())));
+            for (side, buy) in [(0, true), (1, false)] {
+                assert_eq!(series[side].id.side.as_deref(), Some(if buy { "BUY" } else { "SELL" }));
+                assert_eq!(table(&series[side], ["liquidations"]), side_sums(&one, buy, seconds, usd));
+                assert_eq!(table(&sum[side], ["liquidations"]), side_sums(&both, buy, seconds, usd));
+            }
+        }
+    }
+    assert!(ask(&market, "type=OPEN_INTEREST_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=HOUR").is_empty());
+}
+
+#[test]
+fn rates_and_interest_are_first_highest_lowest_last() {
+    let rows = readings(3, 400);
+    let (_folder, market, report) = market(|dumps| put_readings(dumps, "BYBIT/XRPUSDT", &rows));
+    assert_eq!((report.rows, report.problems.len()), (400, 0));
+    let of = |index: usize| rows.iter().map(move |(second, values)| (*second, values[index]));
+    for (interval, seconds) in INTERVALS {
+        let tail = format!("exchange=BYBIT&rawSymbol=XRPUSDT&interval={interval}");
+        let interest = ask(&market, &format!("type=OPEN_INTEREST_AGG&{tail}"));
+        assert_eq!(table(&interest[0], OHLC), ohlc(of(2), seconds));
+        let value =
+            rows.iter().map(|(second, [_, _, interest, mark])| (*second, interest.zip(*mark).map(|(i, p)| i * p)));
+        let in_usd = ask(&market, &format!("type=OPEN_INTEREST_AGG&{tail}&transform.normalize.quote=USD"));
+        assert_eq!(table(&in_usd[0], OHLC), ohlc(value, seconds));
+        let funding = ask(&market, &format!("type=FUNDING_RATE_AGG&{tail}"));
+        let quarter =
+            ask(&market, &format!("type=FUNDING_RATE_AGG&{tail}&transform.normalize.fundingInterval=7200000"));
+        for (index, names) in [(0, RATE), (1, PREDICTED)] {
+            let known = |series: &Series| -> BTreeMap<i64, [f64; 4]> {
+                table(series, names).into_iter().filter(|(_, row)| !row[0].is_nan()).collect()
+            };
+            assert_eq!(known(&funding[0]), ohlc(of(index), seconds));
+            assert_eq!(known(&quarter[0]), ohlc(of(index).map(|(s, v)| (s, v.map(|v| v / 4.0))), seconds));
+        }
+    }
+}
+
+#[test]
+fn hourly_venues_are_brought_to_eight_hours() {
+    let rows = [(DAY + 5, [Some(0.0000125), None, Some(10.0), None])];
+    let (_folder, market, _) = market(|dumps| put_readings(dumps, "HYPERLIQUID_FUTURES/XRP", &rows));
+    let query = "type=FUNDING_RATE_AGG&exchange=HYPERLIQUID_FUTURES&rawSymbol=XRP&interval=HOUR";
+    close(&table(&ask(&market, query)[0], RATE), &BTreeMap::from([(DAY, [0.0001; 4])]));
+    let native = ask(&market, &format!("{query}&transform.normalize.fundingInterval=3600000"));
+    assert_eq!(table(&native[0], RATE), BTreeMap::from([(DAY, [0.0000125; 4])]));
+    assert!(table(&native[0], PREDICTED)[&DAY].iter().all(|value| value.is_nan()));
+}
+
+#[test]
+fn exchanges_add_and_weigh_and_a_silent_one_keeps_its_last() {
+    let full = |second: i64, rate: f64, interest: f64| (DAY + second, [Some(rate), None, Some(interest), Some(2.0)]);
+    let one = [full(0, 0.0001, 300.0), full(30, 0.0003, 400.0), full(65, 0.0002, 500.0), full(200, 0.0004, 100.0)];
+    let two = [full(10, -0.0001, 100.0), full(50, 0.0001, 100.0), full(190, 0.0, 300.0)];
+    let (_folder, market, _) = market(|dumps| {
+        put_readings(dumps, "BINANCE_FUTURES/XRPUSDT", &one);
+        put_readings(dumps, "BYBIT/XRPUSDT", &two);
+    });
+    let tail = "exchange=BINANCE_FUTURES&exchange=BYBIT&coin=XRP&interval=MINUTE&transform.groupBy.type=GROUP_BY_TYPE";
+    let sum = ask(&market, &format!("type=OPEN_INTEREST_AGG&{tail}_SUM"));
+    let expected = [
+        (DAY, [400.0, 500.0, 400.0, 500.0]),
+        (DAY + 60, [600.0; 4]), // the second is silent: its last 100
+        (DAY + 180, [400.0; 4]),
+    ];
+    assert_eq!((sum.len(), table(&sum[0], OHLC)), (1, BTreeMap::from(expected)));
+    let in_usd = ask(&market, &format!("type=OPEN_INTEREST_AGG&{tail}_SUM&transform.normalize.quote=USD"));
+    assert_eq!(table(&in_usd[0], OHLC), expected.iter().map(|(s, row)| (*s, row.map(|v| v * 2.0))).collect());
+    let mean = ask(&market, &format!("type=FUNDING_RATE_AGG&{tail}_OPEN_INTEREST_WEIGHTED_AVG"));
+    let weighted = |one: f64, weight: f64, two: f64, other: f64| (one * weight + two * other) / (weight + other);
+    let expected = BTreeMap::from([
+        (
+            DAY,
+            [(0.0001, -0.0001), (0.0003, 0.0001), (0.0001, -0.0001), (0.0003, 0.0001)]
+                .map(|(a, b)| weighted(a, 400.0, b, 100.0)),
+        ),
+        (DAY + 60, [weighted(0.0002, 500.0, 0.0001, 100.0); 4]),
+        (DAY + 180, [weighted(0.0004, 100.0, 0.0, 300.0); 4]),
+    ]);
+    close(&table(&mean[0], RATE), &expected);
+    // A window that begins later knows what was before it.
+    let late = format!("type=OPEN_INTEREST_AGG&{tail}_SUM&from={}&period=60", DAY + 60);
+    let late = market.points(&PointsQuery::parse(&late).unwrap(), LATER).unwrap();
+    assert_eq!(table(&late[0], OHLC), BTreeMap::from([(DAY + 60, [600.0; 4])]));
+    // One exchange alone is as it is.
+    let single = "type=FUNDING_RATE_AGG&exchange=BYBIT&coin=XRP&interval=FIVE_MINUTES";
+    let grouped = format!("{single}&transform.groupBy.type=GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG");
+    assert_eq!(format!("{:?}", ask(&market, &grouped)), format!("{:?}", ask(&market, single)));
+}
+
+#[test]
+fn the_past_does_not_change_and_the_future_is_not_told() {
+    let (rows, events) = (readings(5, 300), forced(6, 300));
+    let (_folder, market, _) = market(|dumps| {
+        put_readings(dumps, "BYBIT/XRPUSDT", &rows);
+        put_forced(dumps, "BYBIT/XRPUSDT", &events);
+    });
+    for now in [DAY + 61, DAY + 1_810, DAY + 3_599, DAY + 5_000] {
+        let tail = "exchange=BYBIT&rawSymbol=XRPUSDT&interval=FIVE_MINUTES";
+        let seen = rows.iter().filter(|row| row.0 <= now).map(|(second, values)| (*second, values[2]));
+        let interest = ask_at(&market, &format!("type=OPEN_INTEREST_AGG&{tail}"), now * SECOND).unwrap();
+        assert_eq!(interest.first().map(|one| table(one, OHLC)).unwrap_or_default(), ohlc(seen, 300));
+        let told: Vec<Forced> = events.iter().filter(|event| event.0 <= now).copied().collect();
+        for series in ask_at(&market, &format!("type=LIQUIDATION_AGG&{tail}"), now * SECOND).unwrap() {
+            let buy = series.id.side.as_deref() == Some("BUY");
+            assert_eq!(table(&series, ["liquidations"]), side_sums(&told, buy, 300, false));
+        }
+    }
+}
+
+#[test]
+fn foreign_quotes_take_the_stores_own_rate() {
+    let events = [(DAY + 70, true, 0.5, 4.0), (DAY + 130, false, 0.25, 8.0)];
+    let rows = [(DAY + 70, [None, None, Some(10.0), Some(0.5)])];
+    let fill = |dumps: &Path| {
+        put_forced(dumps, "BYBIT/XRPETH", &events);
+        put_readings(dumps, "BYBIT/XRPETH", &rows);
+    };
+    let tail = "exchange=BYBIT&rawSymbol=XRPETH&interval=MINUTE&transform.normalize.quote=USD";
+    let (_folder, poor, _) = market(fill);
+    for data_type in ["LIQUIDATION_AGG", "OPEN_INTEREST_AGG"] {
+        assert!(refused(&poor, &format!("type={data_type}&{tail}")).contains("ETH"));
+    }
+    let (_folder, rich, _) = market(|dumps| {
+        fill(dumps);
+        let text =
+            format!("timestamp,side,price,amount\n{}000000,buy,3000,1\n{}000000,buy,4000,1\n", DAY + 10, DAY + 125);
+        put(dumps, "trades", "BINANCE/ETHUSDT", &text);
+    });
+    let series = ask(&rich, &format!("type=LIQUIDATION_AGG&{tail}"));
+    assert_eq!(table(&series[0], ["liquidations"]), BTreeMap::from([(DAY + 60, [0.5 * 4.0 * 3_000.0])]));
+    assert_eq!(table(&series[1], ["liquidations"]), BTreeMap::from([(DAY + 120, [0.25 * 8.0 * 4_000.0])]));
+    let interest = ask(&rich, &format!("type=OPEN_INTEREST_AGG&{tail}"));
+    assert_eq!(table(&interest[0], OHLC), BTreeMap::from([(DAY + 60, [10.0 * 0.5 * 3_000.0; 4])]));
+}
+
+#[test]
+fn bad_rows_are_named_and_a_second_ingest_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dumps, store) = (folder.path().join("dumps"), folder.path().join("store"));
+    let row = |values: &str| format!("x,y,{DAY}000000,{DAY}000000,{values}\n");
+    let ticker = [",0.1,,,,,", ",,,-5,,,1", ",abc,,,,,", ",,,,,,", ",-0.1,NaN,,,,"].map(row).concat();
+    put(&dumps, "derivative_ticker", "BYBIT/XRPUSDT", &format!("{TICKER_HEADER}{ticker}"));
+    let forced = [",buy,1,2", ",BUY,1,2", ",sell,0,2", ",sell,1"].map(row).concat();
+    let header = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n";
+    put(&dumps, "liquidations", "BYBIT/XRPUSDT", &format!("{header}{forced}"));
+    put(&dumps, "liquidations", "BYBIT/BTCUSDT", "exchange,symbol,timestamp,side,price\n");
+    let report = ingest(&dumps, &store, &|| true).unwrap();
+    let lines: Vec<(bool, u64)> =
+        report.problems.iter().map(|problem| (problem.file.contains("ticker"), problem.line)).collect();
+    let expected = [(true, 3), (true, 4), (true, 6), (false, 1), (false, 3), (false, 4), (false, 5)];
+    assert_eq!((report.files, report.rows, &lines[..]), (2, 3, &expected[..]), "{:?}", report.problems);
+    let again = ingest(&dumps, &store, &|| true).unwrap();
+    assert_eq!((again.files, again.unchanged, again.rows), (0, 2, 0));
+    assert!(!store.join("liquidations_1m/exchange=BYBIT/symbol=BTCUSDT").exists(), "taken whole or not at all");
+}
+
+#[test]
+fn the_table_decides_what_is_refused() {
+    let market = Market::demo(0);
+    let tail = "exchange=BYBIT&coin=BTC&interval=HOUR";
+    for (data_type, extra, word) in [
+        ("FUNDING_RATE_AGG", "&transform.groupBy.type=GROUP_BY_TYPE_SUM", "does not aggregate"),
+        ("OPEN_INTEREST_AGG", "&transform.groupBy.type=GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG", "does not aggregate"),
+        ("FUNDING_RATE_AGG", "&transform.normalize.quote=USD", "USD"),
+        ("FUNDING_RATE_AGG", "&transform.normalize.fundingInterval=0", "above 0"),
+        ("LIQUIDATION_AGG", "&transform.normalize.fundingInterval=28800000", "only FUNDING_RATE_AGG"),
+        ("OPEN_INTEREST_AGG", "&gapfill=true", "gapfill"),
+        ("LIQUIDATION_AGG", "&gapfill=true", "gapfill"),
+    ] {
+        let problem = refused(&market, &format!("type={data_type}&{tail}{extra}"));
+        assert!(problem.contains(word), "{problem}");
+    }
+}
+
+#[test]
+fn the_demo_keeps_the_invariants() {
+    let market = Market::demo(0);
+    let at = |query: &str, interval: &str, now: i64| {
+        let query = format!("{query}&interval={interval}&from={DAY}&period=14400");
+        market.points(&PointsQuery::parse(&query).unwrap(), now).unwrap()
+    };
+    let future = (DAY + 86_400) * SECOND;
+    for (data_type, names) in [("OPEN_INTEREST_AGG", OHLC), ("FUNDING_RATE_AGG", RATE), ("FUNDING_RATE_AGG", PREDICTED)]
+    {
+        let query = format!("type={data_type}&exchange=BYBIT&rawSymbol=BTCUSDT");
+        let minutes = table(&at(&query, "MINUTE", future)[0], names);
+        assert_eq!(minutes.len(), 240);
+        let mut rolled: BTreeMap<i64, [f64; 4]> = BTreeMap::new();
+        for (start, row) in &minutes {
+            let bucket = rolled.entry(start / 300 * 300).or_insert(*row);
+            *bucket = [bucket[0], bucket[1].max(row[1]), bucket[2].min(row[2]), row[3]];
+        }
+        assert_eq!(table(&at(&query, "FIVE_MINUTES", future)[0], names), rolled);
+        let early = table(&at(&query, "FIVE_MINUTES", (DAY + 7_000) * SECOND)[0], names);
+        for (start, row) in early.iter().filter(|(start, _)| *start + 300 <= DAY + 7_000) {
+            assert_eq!(row, &rolled[start]);
+        }
+        assert_eq!(early.len(), 24);
+    }
+    let query = "type=LIQUIDATION_AGG&exchange=BYBIT&rawSymbol=BTCUSDT";
+    let (minutes, fives) = (at(query, "MINUTE", future), at(query, "FIVE_MINUTES", future));
+    for (minutes, fives) in minutes.iter().zip(&fives) {
+        let mut rolled: BTreeMap<i64, f64> = BTreeMap::new();
+        for (start, [amount]) in table(minutes, ["liquidations"]) {
+            *rolled.entry(start / 300 * 300).or_default() += amount;
+        }
+        let fives = table(fives, ["liquidations"]);
+        assert!(!fives.is_empty() && fives.keys().eq(rolled.keys()));
+        assert!(fives.iter().all(|(start, [amount])| (amount - rolled[start]).abs() < 1e-9 && *amount > 0.0));
+    }
+    let exchanges = "exchange=BINANCE_FUTURES&exchange=BYBIT&exchange=BINANCE&coin=BTC";
+    let group = "transform.groupBy.type=GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG";
+    let interest = at(&format!("type=OPEN_INTEREST_AGG&{exchanges}"), "HOUR", future);
+    let rates = at(&format!("type=FUNDING_RATE_AGG&{exchanges}"), "HOUR", future);
+    assert_eq!((interest.len(), rates.len()), (2, 2), "a spot market has neither");
+    let mean = table(&at(&format!("type=FUNDING_RATE_AGG&{exchanges}&{group}"), "HOUR", future)[0], RATE);
+    let [first, second] = [0, 1].map(|index| (table(&rates[index], RATE), table(&interest[index], OHLC)));
+    let expected = first.0.keys().map(|start| {
+        let (one, other) = (first.1[start][3], second.1[start][3]);
+        (*start, [0, 1, 2, 3].map(|at| (first.0[start][at] * one + second.0[start][at] * other) / (one + other)))
+    });
+    close(&mean, &expected.collect());
+}
