@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::MarketError;
+use super::derivatives::Gauge;
 use super::feed::Feed;
 use super::source::{Listing, Source};
 use crate::clock::SECOND;
@@ -72,6 +73,15 @@ fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Res
             last = source.bar_before(market, second + 1, now)?.map(|bar| bar.close);
         }
     }
+    let interest = |at: i64| -> Result<Option<f64>, MarketError> {
+        let bar = source.gauge_before(market, Gauge::OpenInterest, at + 1, now)?;
+        Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
+    };
+    let oi_change = if listing.feeds.has(Feed::Tickers) {
+        interest(second - DAY)?.zip(interest(second)?).map_or(0.0, |(then, now)| (now / then - 1.0) * 100.0)
+    } else {
+        0.0
+    };
     let change = first.zip(last).map_or(0.0, |(open, close)| (close / open - 1.0) * 100.0);
     let usd = if listing.is_usd_like() { turnover } else { 0.0 };
     let mut extra = Map::new();
@@ -90,6 +100,7 @@ fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Res
         last_price: last.unwrap_or(0.0),
         volume_24h: amount,
         price_change_24h: change,
+        oi_change_24h: oi_change,
         available_since: Some(Timestamp { s: listing.available_since, ns: 0 }),
         extra,
         ..Market::default()
@@ -141,6 +152,21 @@ mod tests {
         assert!(names("type=TOKEN_SUPPLY_AGG").is_empty());
         assert!(names("type=TRADE_AGG&coin=ETH&pageSize=100").len() >= 4);
         assert!(list("exchange=NOWHERE").symbols.is_empty());
+    }
+
+    #[test]
+    fn types_are_served_by_the_markets_that_have_their_data() {
+        let all = names("pageSize=100");
+        let perpetual = names("pageSize=100&category=PERPETUAL");
+        assert!(!perpetual.is_empty() && perpetual.len() < all.len());
+        for name in ["LIQUIDATION_AGG", "FUNDING_RATE_AGG", "OPEN_INTEREST_AGG"] {
+            assert_eq!(names(&format!("pageSize=100&type={name}")), perpetual, "{name}");
+            assert_eq!(names(&format!("pageSize=100&type={name}&type=TRADE_AGG")), all, "{name}");
+        }
+        assert_eq!(names("pageSize=100&type=BLOCK_BOOK_SNAPSHOT_AGG"), all);
+        for market in list("pageSize=100").symbols {
+            assert_eq!(market.oi_change_24h != 0.0, market.category == "PERPETUAL", "{}", market.full_name);
+        }
     }
 
     #[test]

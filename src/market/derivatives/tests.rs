@@ -71,7 +71,7 @@ fn put_forced(dumps: &Path, market: &str, rows: &[Forced]) {
     let mut text = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n".to_owned();
     for (second, buy, price, amount) in rows {
         let side = if *buy { "buy" } else { "sell" };
-        writeln!(text, "x,y,{0}000000,{0}000005,,{side},{price},{amount}", second).unwrap();
+        writeln!(text, "x,y,{second}000000,{second}000005,,{side},{price},{amount}").unwrap();
     }
     put(dumps, "liquidations", market, &text);
 }
@@ -83,7 +83,7 @@ fn put_readings(dumps: &Path, market: &str, rows: &[Reading]) {
     let mut text = TICKER_HEADER.to_owned();
     for (second, values) in rows {
         let [rate, predicted, interest, mark] = values.map(|value| value.map_or(String::new(), |v| v.to_string()));
-        writeln!(text, "x,y,{0}000000,{0}000005,,{rate},{predicted},{interest},,,{mark}", second).unwrap();
+        writeln!(text, "x,y,{second}000000,{second}000005,,{rate},{predicted},{interest},,,{mark}").unwrap();
     }
     put(dumps, "derivative_ticker", market, &text);
 }
@@ -217,12 +217,12 @@ fn rates_and_interest_are_first_highest_lowest_last() {
 
 #[test]
 fn hourly_venues_are_brought_to_eight_hours() {
-    let rows = [(DAY + 5, [Some(0.0000125), None, Some(10.0), None])];
+    let rows = [(DAY + 5, [Some(1.25e-5), None, Some(10.0), None])];
     let (_folder, market, _) = market(|dumps| put_readings(dumps, "HYPERLIQUID_FUTURES/XRP", &rows));
     let query = "type=FUNDING_RATE_AGG&exchange=HYPERLIQUID_FUTURES&rawSymbol=XRP&interval=HOUR";
     close(&table(&ask(&market, query)[0], RATE), &BTreeMap::from([(DAY, [0.0001; 4])]));
     let native = ask(&market, &format!("{query}&transform.normalize.fundingInterval=3600000"));
-    assert_eq!(table(&native[0], RATE), BTreeMap::from([(DAY, [0.0000125; 4])]));
+    assert_eq!(table(&native[0], RATE), BTreeMap::from([(DAY, [1.25e-5; 4])]));
     assert!(table(&native[0], PREDICTED)[&DAY].iter().all(|value| value.is_nan()));
 }
 
@@ -265,6 +265,48 @@ fn exchanges_add_and_weigh_and_a_silent_one_keeps_its_last() {
     let single = "type=FUNDING_RATE_AGG&exchange=BYBIT&coin=XRP&interval=FIVE_MINUTES";
     let grouped = format!("{single}&transform.groupBy.type=GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG");
     assert_eq!(format!("{:?}", ask(&market, &grouped)), format!("{:?}", ask(&market, single)));
+}
+
+#[test]
+fn a_value_is_carried_for_a_day_and_parts_of_a_minute_join_over_files() {
+    let full = |second: i64, interest: f64| (DAY + second, [None, None, Some(interest), Some(2.0)]);
+    let (_folder, market, _) = market(|dumps| {
+        put_readings(dumps, "BYBIT/XRPUSDT", &[full(30, 7.0), full(86_400 + 30, 9.0), full(86_400 + 90, 9.5)]);
+        // Dumps are cut by arrival: a reading of the first day's last minute may come with the second day.
+        put_readings(dumps, "BINANCE_FUTURES/XRPUSDT", &[full(0, 1.0), full(86_399, 2.0)]);
+        let second = format!("{TICKER_HEADER}x,y,{0}500000,{1}000000,,,,4,,,1\n", DAY + 86_399, DAY + 86_400);
+        std::fs::write(dumps.join("derivative_ticker/BINANCE_FUTURES/XRPUSDT/2024-12-02.csv"), second).unwrap();
+    });
+    let alone = "type=OPEN_INTEREST_AGG&exchange=BINANCE_FUTURES&rawSymbol=XRPUSDT&interval=MINUTE";
+    let expected = [(DAY, [1.0; 4]), (DAY + 86_340, [2.0, 4.0, 2.0, 4.0])];
+    assert_eq!(table(&ask(&market, alone)[0], OHLC), BTreeMap::from(expected));
+    let seen = ask_at(&market, alone, (DAY + 86_399) * SECOND).unwrap();
+    assert_eq!(table(&seen[0], OHLC)[&(DAY + 86_340)], [2.0; 4]);
+    let sum = "type=OPEN_INTEREST_AGG&exchange=BINANCE_FUTURES&exchange=BYBIT&coin=XRP&interval=MINUTE\
+               &transform.groupBy.type=GROUP_BY_TYPE_SUM";
+    let both = table(&ask(&market, sum)[0], OHLC);
+    assert_eq!(both, BTreeMap::from([(DAY, [8.0; 4]), (DAY + 86_340, [9.0, 11.0, 9.0, 11.0])]));
+    let next = format!("{sum}&from={}&period=172800", DAY + 86_400);
+    let next = market.points(&PointsQuery::parse(&next).unwrap(), LATER).unwrap();
+    assert_eq!(table(&next[0], OHLC).into_keys().collect::<Vec<_>>(), [DAY + 86_400, DAY + 86_460]);
+    assert_eq!(table(&next[0], OHLC)[&(DAY + 86_460)], [13.5; 4]);
+}
+
+#[test]
+fn a_value_older_than_a_day_does_not_count() {
+    let full = |interest: f64| [None, None, Some(interest), None];
+    let rows = |late: i64| {
+        let (_folder, market, _) = market(|dumps| {
+            put_readings(dumps, "BYBIT/XRPUSDT", &[(DAY, full(7.0))]);
+            put_readings(dumps, "BINANCE_FUTURES/XRPUSDT", &[(DAY + late, full(1.0))]);
+        });
+        let query = "type=OPEN_INTEREST_AGG&exchange=BINANCE_FUTURES&exchange=BYBIT&coin=XRP&interval=MINUTE\
+                     &transform.groupBy.type=GROUP_BY_TYPE_SUM";
+        let query = format!("{query}&from={}&period=60", DAY + late / 60 * 60);
+        table(&market.points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap()[0], OHLC)
+    };
+    assert_eq!(rows(86_410), BTreeMap::from([(DAY + 86_400, [8.0; 4])]));
+    assert_eq!(rows(86_470), BTreeMap::from([(DAY + 86_460, [1.0; 4])]));
 }
 
 #[test]

@@ -67,7 +67,9 @@ impl Store {
         }
         let (mut listings, mut days) = (Vec::new(), Vec::new());
         for ((exchange, symbol), mut of) in found {
-            of.iter_mut().for_each(|days| days.sort_unstable());
+            for days in &mut of {
+                days.sort_unstable();
+            }
             let first = of.iter().flatten().min().copied().unwrap_or(0);
             let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
             listings.push(layout::listing(exchange, symbol, first * DAY, feeds));
