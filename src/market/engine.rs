@@ -61,7 +61,7 @@ impl Market {
         let asked = Asked {
             source: self.source.as_ref(),
             query,
-            markets: &markets,
+            markets: self.serving(&markets, spec.data_type),
             buckets: &buckets,
             id: &|markets| self.id(query, markets),
         };
@@ -102,6 +102,12 @@ impl Market {
         };
         let listings = self.source.listings().iter().enumerate();
         listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
+    }
+
+    /// Those of the markets that have the data of a type: the others are no part of an aggregate or of its identity.
+    fn serving(&self, markets: &[usize], data_type: DataType) -> Vec<usize> {
+        let listings = self.source.listings();
+        markets.iter().copied().filter(|&market| listings[market].feeds.serve(data_type)).collect()
     }
 
     fn candles(

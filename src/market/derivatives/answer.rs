@@ -22,8 +22,8 @@ const FUNDING_INTERVAL: i64 = 28_800_000;
 pub(in crate::market) struct Asked<'a> {
     pub source: &'a dyn Source,
     pub query: &'a PointsQuery,
-    /// The markets that the query selects.
-    pub markets: &'a [usize],
+    /// The markets that the query selects, of those that have the data.
+    pub markets: Vec<usize>,
     pub buckets: &'a Buckets,
     /// The identity of a series over some markets.
     pub id: &'a dyn Fn(&[usize]) -> SeriesId,
@@ -109,7 +109,7 @@ impl Asked<'_> {
     fn groups(&self) -> Vec<&[usize]> {
         match self.query.group_by {
             Some(_) if self.markets.is_empty() => Vec::new(),
-            Some(_) => vec![self.markets],
+            Some(_) => vec![&self.markets],
             None => self.markets.chunks(1).collect(),
         }
     }
