@@ -1,5 +1,5 @@
-//! The engine behind the service: raw events → candles and book heatmaps; its sources (demo, store); transforms.
-//! No HTTP.
+//! The engine behind the service: raw events → candles, liquidations, funding rates, open interest and book heatmaps;
+//! its sources (demo, store); transforms. No HTTP.
 
 mod cache;
 mod candles;

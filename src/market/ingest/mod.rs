@@ -1,7 +1,8 @@
 //! Raw dumps → store.
 //!
 //! Dumps lie as `KIND/EXCHANGE/SYMBOL/DAY.csv` or `.csv.gz`, with the columns of the published tick-data dumps in any
-//! order. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
+//! order; KIND is `trades`, `incremental_book_L2`, `liquidations` or `derivative_ticker` (there an empty field means
+//! unknown). A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
 
 mod events;
 mod rows;

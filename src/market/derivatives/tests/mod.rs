@@ -123,6 +123,21 @@ fn exchanges_add_and_weigh_and_a_silent_one_keeps_its_last() {
 }
 
 #[test]
+fn interest_is_valued_by_mark_then_last_then_index() {
+    let rows = [",,,2,5,6,7", ",,,2,5,6,", ",,,2,,6,", ",,,2,,,", ",,,2,0,,"].iter().enumerate();
+    let rows = rows.map(|(at, row)| format!("x,y,{0}000000,1,{row}\n", DAY + 60 * at as i64));
+    let rows = rows.collect::<Vec<_>>().concat();
+    let fill = |dumps: &Path| put(dumps, "derivative_ticker", "BYBIT/XRPUSDT", &format!("{TICKER_HEADER}{rows}"));
+    let (_folder, market, _) = market(fill);
+    let query = "type=OPEN_INTEREST_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=MINUTE";
+    assert_eq!(table(&ask(&market, query)[0], OHLC).len(), 5);
+    let valued = table(&ask(&market, &format!("{query}&transform.normalize.quote=USD"))[0], OHLC);
+    // The columns are last, index, mark; what has no price has no value.
+    let expected = [(DAY, [14.0; 4]), (DAY + 60, [10.0; 4]), (DAY + 120, [12.0; 4])];
+    assert_eq!(valued, BTreeMap::from(expected));
+}
+
+#[test]
 fn a_value_is_carried_for_a_day_and_parts_of_a_minute_join_over_files() {
     let full = |second: i64, interest: f64| (DAY + second, [None, None, Some(interest), Some(2.0)]);
     let (_folder, market, _) = market(|dumps| {
