@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::config::{Allowance, KeyEntry};
-use super::running::ServiceError;
+use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
 use crate::clock::{SECOND, SharedClock};
 use crate::protocol::tier::TIERS;

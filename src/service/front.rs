@@ -14,7 +14,7 @@ use futures::FutureExt;
 
 use super::access::Access;
 use super::reply::{refusal, tell};
-use super::routes::Shared;
+use super::shared::Shared;
 use crate::protocol::wire::KEY_HEADER;
 use crate::protocol::{ErrorBody, Usage};
 

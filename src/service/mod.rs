@@ -8,13 +8,16 @@ mod answers;
 mod check;
 mod config;
 mod connections;
+mod error;
 mod front;
 mod reply;
 mod routes;
 mod running;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub use answers::{AnswerError, Answers};
 pub use config::{Allowance, KeyEntry, ServiceConfig};
-pub use running::{RunningService, Service, ServiceError};
+pub use error::ServiceError;
+pub use running::{RunningService, Service};

@@ -1,8 +1,6 @@
 //! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`; anything else is 404 or 405.
 
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
@@ -10,28 +8,17 @@ use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::routing::get;
 use axum::{Router, middleware};
-use tokio::sync::Semaphore;
 
-use super::access::{Access, Charge, KeyRing};
+use super::access::{Access, Charge};
 use super::check::check;
 use super::front::{Caller, Told, front};
+use super::shared::Shared;
 use super::{Answers, reply};
-use crate::clock::{SECOND, SharedClock};
+use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, MarketsQuery};
-
-/// What all requests share.
-pub(super) struct Shared {
-    pub(super) source: Arc<dyn Answers>,
-    pub(super) clock: SharedClock,
-    pub(super) keys: KeyRing,
-    pub(super) bound_to: IpAddr,
-    /// One permit for each computation that may run at a time.
-    pub(super) computations: Arc<Semaphore>,
-    pub(super) answer_within: Duration,
-}
 
 /// The whole service as a router.
 pub(super) fn router(shared: Arc<Shared>) -> Router {

@@ -13,7 +13,9 @@ use tokio::sync::{Semaphore, watch};
 use super::access::KeyRing;
 use super::config::ServiceConfig;
 use super::connections::serve;
-use super::routes::{Shared, router};
+use super::error::ServiceError;
+use super::routes::router;
+use super::shared::Shared;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -21,33 +23,6 @@ const THREAD_NAME: &str = "marketpoints-service";
 const WORKERS: usize = 2;
 /// How long a computation that outlived the grace is waited for; it is left behind after that.
 const LEFT_BEHIND_AFTER: Duration = Duration::from_millis(100);
-
-/// Why a service did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    /// Something else listens there.
-    #[error("port {port} of {host} is in use; stop what listens there, or give port 0 for a free one")]
-    PortBusy {
-        /// The address asked for.
-        host: IpAddr,
-        /// The port asked for.
-        port: u16,
-    },
-    /// The address cannot be bound.
-    #[error("cannot listen on {address}: {source}")]
-    Bind {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The keys cannot serve.
-    #[error("cannot use the keys: {0}")]
-    Keys(String),
-    /// No thread or runtime to be had.
-    #[error("cannot start the service's threads: {0}")]
-    Threads(#[from] io::Error),
-}
 
 /// The local service.
 #[derive(Debug, Clone, Copy)]

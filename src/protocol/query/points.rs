@@ -1,81 +1,9 @@
-//! Queries and their URL parameters. The client writes them and the service reads them with this one file
-//! (service.md 4.1 and 4.2).
+//! The query of the time-series endpoint (service.md 4.1).
 
 use std::borrow::Cow;
-use std::fmt::Display;
-use std::str::FromStr;
 
-use super::suggest::hint;
-
-/// Order of points in an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SortDirection {
-    /// Oldest first.
-    #[default]
-    Ascending,
-    /// Newest first.
-    Descending,
-}
-
-impl SortDirection {
-    /// Name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ascending => "SORT_DIRECTION_ASC",
-            Self::Descending => "SORT_DIRECTION_DESC",
-        }
-    }
-
-    /// Reads the wire name or its numeric form (1 ascending, 2 descending; supplement 1).
-    pub fn find(text: &str) -> Option<Self> {
-        match text {
-            "SORT_DIRECTION_ASC" | "1" => Some(Self::Ascending),
-            "SORT_DIRECTION_DESC" | "2" => Some(Self::Descending),
-            _ => None,
-        }
-    }
-}
-
-/// Aggregation over exchanges (`transform.groupBy.type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupBy {
-    /// Sum across exchanges.
-    Sum,
-    /// Mean of funding rates weighted by open interest.
-    OpenInterestWeighted,
-}
-
-impl GroupBy {
-    /// Name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "GROUP_BY_TYPE_SUM",
-            Self::OpenInterestWeighted => "GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG",
-        }
-    }
-
-    /// Reads the wire name.
-    pub fn find(text: &str) -> Option<Self> {
-        [Self::Sum, Self::OpenInterestWeighted].into_iter().find(|one| one.name() == text)
-    }
-}
-
-/// A parameter that could not be read: which, and how to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("parameter {name}: {problem}")]
-pub struct ParamError {
-    /// Name of the parameter.
-    pub name: String,
-    /// What is wrong and what would be right.
-    pub problem: String,
-}
-
-impl ParamError {
-    /// A parameter and what is wrong with it.
-    pub fn new(name: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { name: name.into(), problem: problem.into() }
-    }
-}
+use super::parameters::{Pairs, ParamError, choice, flag, number, push_flag, push_number, push_text};
+use super::transform::{GroupBy, SortDirection};
 
 /// A query of `GET /v1/points` (section 4.1). Names stay open strings: the service adds values over time.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -144,20 +72,6 @@ pub const POINTS_PARAMETERS: [&str; 19] = [
     "tenor",
     "tokenName",
 ];
-
-type Pairs<'a> = Vec<(&'a str, Cow<'a, str>)>;
-
-fn push_text<'a>(pairs: &mut Pairs<'a>, name: &'a str, value: Option<&'a str>) {
-    pairs.extend(value.map(|text| (name, Cow::Borrowed(text))));
-}
-
-fn push_number<'a>(pairs: &mut Pairs<'a>, name: &'a str, value: Option<impl Display>) {
-    pairs.extend(value.map(|number| (name, Cow::Owned(number.to_string()))));
-}
-
-fn push_flag<'a>(pairs: &mut Pairs<'a>, name: &'a str, value: bool) {
-    push_text(pairs, name, value.then_some("true"));
-}
 
 impl PointsQuery {
     /// The parameters in their canonical order; two equal queries give the same list.
@@ -258,93 +172,10 @@ impl PointsQuery {
     }
 }
 
-/// A query of `GET /v1/markets` (section 4.2).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MarketsQuery {
-    /// `exchange`, repeated
-    pub exchanges: Vec<String>,
-    /// `coin`, repeated
-    pub coins: Vec<String>,
-    /// `category`, repeated
-    pub categories: Vec<String>,
-    /// `type`, repeated
-    pub types: Vec<String>,
-    /// `symbolFilter`
-    pub symbol_filter: Option<String>,
-    /// `pageSize`
-    pub page_size: Option<u32>,
-    /// `pageOffset`
-    pub page_offset: Option<u32>,
-    /// Parameters this version does not know, passed through in order.
-    pub extra: Vec<(String, String)>,
-}
-
-/// Parameter names of `/v1/markets` that this version reads.
-pub const MARKETS_PARAMETERS: [&str; 7] =
-    ["exchange", "coin", "category", "type", "symbolFilter", "pageSize", "pageOffset"];
-
-impl MarketsQuery {
-    /// The query string, percent-encoded, without a leading `?`.
-    pub fn to_query_string(&self) -> String {
-        let mut pairs: Pairs<'_> = Vec::new();
-        for (name, values) in [
-            ("exchange", &self.exchanges),
-            ("coin", &self.coins),
-            ("category", &self.categories),
-            ("type", &self.types),
-        ] {
-            pairs.extend(values.iter().map(|value| (name, Cow::Borrowed(value.as_str()))));
-        }
-        push_text(&mut pairs, "symbolFilter", self.symbol_filter.as_deref());
-        push_number(&mut pairs, "pageSize", self.page_size);
-        push_number(&mut pairs, "pageOffset", self.page_offset);
-        pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
-        form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
-    }
-
-    /// Reads a query string. Unknown parameters are kept in `extra`.
-    pub fn parse(query: &str) -> Result<Self, ParamError> {
-        let mut parsed = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let value = value.into_owned();
-            match &*name {
-                "exchange" => parsed.exchanges.push(value),
-                "coin" => parsed.coins.push(value),
-                "category" => parsed.categories.push(value),
-                "type" => parsed.types.push(value),
-                "symbolFilter" => parsed.symbol_filter = Some(value),
-                "pageSize" => parsed.page_size = Some(number(&name, &value, "a number of rows")?),
-                "pageOffset" => parsed.page_offset = Some(number(&name, &value, "a row number from 0")?),
-                _ => parsed.extra.push((name.into_owned(), value)),
-            }
-        }
-        Ok(parsed)
-    }
-}
-
-/// The error for parameters that nobody reads, with a hint at the nearest known name; `Ok` when there are none.
-pub fn refuse_unknown(extra: &[(String, String)], known: &[&str]) -> Result<(), ParamError> {
-    match extra.first() {
-        None => Ok(()),
-        Some((name, _)) => Err(ParamError::new(name.as_str(), format!("unknown{}", hint(name, known.iter().copied())))),
-    }
-}
-
-fn number<T: FromStr>(name: &str, value: &str, wanted: &str) -> Result<T, ParamError> {
-    value.parse().map_err(|_| ParamError::new(name, format!("{value:?} is not {wanted}")))
-}
-
-fn flag(name: &str, value: &str) -> Result<bool, ParamError> {
-    choice(name, value, value.parse().ok(), &["true", "false"])
-}
-
-fn choice<T>(name: &str, value: &str, found: Option<T>, valid: &[&str]) -> Result<T, ParamError> {
-    found.ok_or_else(|| ParamError::new(name, format!("{value:?} is not one of {}", valid.join(", "))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::query::refuse_unknown;
     use proptest::prelude::*;
 
     #[test]

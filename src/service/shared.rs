@@ -1,0 +1,22 @@
+//! What the parts of a service have in common.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::Answers;
+use super::access::KeyRing;
+use crate::clock::SharedClock;
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub(super) source: Arc<dyn Answers>,
+    pub(super) clock: SharedClock,
+    pub(super) keys: KeyRing,
+    pub(super) bound_to: IpAddr,
+    /// One permit for each computation that may run at a time.
+    pub(super) computations: Arc<Semaphore>,
+    pub(super) answer_within: Duration,
+}

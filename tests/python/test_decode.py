@@ -1,0 +1,209 @@
+"""The decoder against a slow one in plain Python, on bodies with every quirk of the supplement (sections 2 and 3)."""
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marketpoints as mp
+
+NUMBERS = ["open", "high", "low", "close", "volume"]
+OPTIONAL = ["rateOpen", "rateHigh", "rateLow", "rateClose", "predictedOpen", "predictedClose"]
+SNAKE = {"rateOpen": "rate_open", "rateHigh": "rate_high", "rateLow": "rate_low", "rateClose": "rate_close"}
+SNAKE |= {"predictedOpen": "predicted_open", "predictedClose": "predicted_close"}
+
+
+def spell(value: float, rng: random.Random) -> str:
+    """A number as the service may write it: 17 digits, exponents, whole doubles without a point."""
+    forms = [repr(value), f"{value:.17g}", f"{value:.16e}", f"{value:.17e}".replace("e", "E")]
+    if value == int(value) and abs(value) < 1e15 and str(value) != "-0.0":
+        forms.append(str(int(value)))
+    return rng.choice([form for form in forms if float(form) == value])
+
+
+def write(value, rng: random.Random) -> str:
+    """JSON text with keys in any order and white space anywhere."""
+    space = rng.choice(["", "", " ", "\n\t"])
+    if isinstance(value, dict):
+        items = list(value.items())
+        rng.shuffle(items)
+        return "{" + ",".join(f"{space}{json.dumps(k)}{space}:{space}{write(v, rng)}" for k, v in items) + space + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(space + write(v, rng) for v in value) + space + "]"
+    if isinstance(value, float):
+        return spell(value, rng)
+    return json.dumps(value, ensure_ascii=rng.random() < 0.5)
+
+
+doubles = st.floats(allow_nan=False, allow_infinity=False)
+times = st.integers(0, 4_000_000_000)
+
+
+def point(fields, values):
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(fields, values))
+
+
+unknown = st.dictionaries(
+    st.sampled_from(["new", "Ünï", 'quo"te']),
+    st.none() | st.booleans() | doubles | st.text(max_size=5) | st.lists(doubles, max_size=3),
+    max_size=2,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([("TRADE_AGG", NUMBERS), ("FUNDING_RATE_AGG", OPTIONAL)]),
+    st.lists(times, unique=True, max_size=8),
+    st.data(),
+    st.integers(0, 2**32),
+)
+def test_tables_equal_the_slow_decoder(kind, stamps, data, seed):
+    name, fields = kind
+    rng = random.Random(seed)
+    rows = [data.draw(point(fields, doubles)) for _ in stamps]
+    points = []
+    for stamp, row in zip(stamps, rows, strict=True):
+        nanoseconds = rng.choice([0, 1, 999_999_999])
+        wire = dict(row) | {"timestamp": {"s": stamp} | ({"ns": nanoseconds} if nanoseconds else {})}
+        row["time"] = stamp * 10**9 + nanoseconds
+        points.append({"Point": wire, "beside": {"deep": [1, {"x": None}]}})
+    body = write({"series": [{"id": {"type": name, "side": "BUY", "rank": 7}, "points": points, "more": []}]}, rng)
+    (series,) = mp.decode_points(body.encode())
+    rows.sort(key=lambda row: row["time"])
+    assert series.timestamps.astype(int).tolist() == [row["time"] for row in rows]
+    missing = 0.0 if name == "TRADE_AGG" else math.nan
+    for field in fields:
+        expected = np.array([row.get(field, missing) for row in rows], dtype=float)
+        found = series[SNAKE.get(field, field)]
+        assert found.tobytes() == expected.tobytes() or np.array_equal(found, expected, equal_nan=True)
+        assert [math.copysign(1, x) for x in found if x == 0] == [math.copysign(1, x) for x in expected if x == 0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(times, unknown), unique_by=lambda pair: pair[0], max_size=5), st.integers(0, 2**32))
+def test_unknown_fields_never_break_a_known_type(rows, seed):
+    rng = random.Random(seed)
+    kinds = {}  # a field keeps its kind within a body, as a service would have it
+    points = []
+    for stamp, extra in rows:
+        extra = {k: v for k, v in extra.items() if v is None or kinds.setdefault(k, type(v)) is type(v)}
+        points.append({"Point": {"open": 1.5, "timestamp": {"s": stamp}} | extra})
+    body = write({"series": [{"id": {"type": "TRADE_AGG"}, "points": points}]}, rng)
+    (series,) = mp.decode_points(body.encode())
+    assert series["open"].tolist() == [1.5] * len(rows)
+
+
+levels = st.lists(st.tuples(st.floats(0.001, 1e9), st.floats(0, 1e12)), max_size=6, unique_by=lambda level: level[0])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(10**8, 4 * 10**9), levels, levels), unique_by=lambda s: s[0], max_size=5), st.integers())
+def test_nested_and_flat_heatmaps_are_one(snapshots, seed):
+    rng = random.Random(seed)
+    points, flat, expected = [], [], []
+    for stamp, bids, asks in snapshots:
+        bids, asks = sorted(bids, reverse=True), sorted(asks)
+        fields = {"timestamp": {"s": stamp}}
+        if bids:
+            fields["bids"] = [x for level in bids for x in level]
+        if asks:
+            fields["asks"] = [x for level in asks for x in level]
+        points.append({"Point": fields})
+        ascending = sorted(bids[::-1] + asks, key=lambda level: level[0])
+        flat += [float(len(ascending)), stamp * 1e6] + [x for level in ascending for x in level]
+        expected.append((stamp, ascending))
+    identity = {"type": "BLOCK_BOOK_SNAPSHOT_AGG"}
+    (nested,) = mp.decode_points(write({"series": [{"id": identity, "points": points}]}, rng).encode())
+    (short,) = mp.decode_points(write({"series": [{"id": identity, "flat_points": flat}]}, rng).encode())
+    expected.sort()
+    for heatmap in (nested, short):
+        assert heatmap.timestamps.astype("datetime64[s]").astype(int).tolist() == [stamp for stamp, _ in expected]
+        for index, (_, pairs) in enumerate(expected):
+            assert heatmap.snapshot(index)[:, 0].tolist() == [price for price, _ in pairs]
+        assert heatmap.levels.shape == (sum(len(pairs) for _, pairs in expected), 2)
+
+
+CANDLES = (
+    b'{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","rawSymbol":"BTCUSDT","exchange":"BINANCE_FUTURES"},'
+    b'"points":[{"Point":{"open":78869.8,"high":79129.8,"low":78783.7,"close":78989.5,"volume":3353.919000000029,'
+    b'"timestamp":{"s":1776880800},"lastTimestamp":{"s":1776884399,"ns":878000000}}},'
+    b'{"Point":{"open":1.9340026e+07,"close":-8.81e-06,"timestamp":{"s":1776884400}}}]}]}'
+)
+
+
+def test_every_truncation_is_an_error_with_its_offset():
+    for end in range(len(CANDLES)):
+        with pytest.raises(mp.DecodeError) as caught:
+            mp.decode_points(CANDLES[:end])
+        assert 0 <= caught.value.offset <= end
+
+
+def test_every_corrupted_byte_is_an_error_or_an_answer_and_never_a_short_one():
+    for index in range(len(CANDLES)):
+        for byte in (0, ord('"'), ord("}"), ord("9"), ord("-"), 0xFF):
+            body = CANDLES[:index] + bytes([byte]) + CANDLES[index + 1 :]
+            try:
+                answer = mp.decode_points(body)
+            except mp.DecodeError as error:
+                assert 0 <= error.offset <= len(body)
+                continue
+            # A whole document: then Python's own reader takes it too, and no point of it is missing.
+            document = json.loads(body)
+            points = [len(series.get("points", [])) for series in document.get("series", [])]
+            assert [len(series) for series in answer] == points
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (b'{"series":[{"points":[{"Point":{"open":NaN,"timestamp":{"s":1}}}]}]}', "series[0].points[0].Point.open"),
+        (b'{"series":[{"points":[{"Point":{"open":1e400,"timestamp":{"s":1}}}]}]}', "out of the range"),
+        (b'{"series":[{"points":[{"Point":{"open":1}}]}]}', "timestamp"),
+        (b'{"series":[{"points":[{"open":1,"timestamp":{"s":1}}]}]}', "Point"),
+        (b'{"series":[{"id":{"type":"BLOCK_BOOK_SNAPSHOT_AGG"},"flat_points":[1e18,1.7e15]}]}', "flat_points[0]"),
+        (b"\xef\xbb\xbf{}", "expected an object"),
+        (b"[" * 1_000_000, "expected an object"),
+        (b"", "ends too early"),
+        (b'{"series":[]} trailing', "after the end"),
+    ],
+)
+def test_malformed_bodies_name_the_place(body, word):
+    with pytest.raises(mp.DecodeError, match=word.replace("[", r"\[").replace("]", r"\]")):
+        mp.decode_points(body)
+
+
+def test_arrays_stand_over_the_engine_and_cannot_be_written():
+    (series,) = mp.decode_points(CANDLES)
+    close = series["close"]
+    assert close is series["close"] or np.shares_memory(close, series["close"])
+    with pytest.raises(ValueError, match="read-only"):
+        close[0] = 1.0
+    del series
+    assert close.tolist() == [78989.5, -8.81e-06]  # the memory outlives the series
+
+
+def test_recorded_candles(shared):
+    if shared is None:
+        pytest.skip("the recorded answers are not at hand")
+    body = (shared / "recorded" / "candles_btc_1h.json").read_bytes()
+    (series,) = mp.decode_points(body)
+    points = [point["Point"] for point in json.loads(body)["series"][0]["points"]]
+    for field in NUMBERS:
+        assert series[field].tolist() == [point[field] for point in points]
+    assert series.id.raw_symbol == "BTCUSDT" and series.id.category == "PERPETUAL"
+
+
+def test_recorded_liquidations_come_in_time_order(shared):
+    if shared is None:
+        pytest.skip("the recorded answers are not at hand")
+    body = (shared / "recorded" / "liq_btc_24h.json").read_bytes()
+    answer = mp.decode_points(body)
+    for wire in json.loads(body)["series"]:
+        by_time = {point["Point"]["timestamp"]["s"]: point["Point"]["liquidations"] for point in wire["points"]}
+        series = answer.sel(side=wire["id"]["side"])
+        assert series.timestamps.astype("datetime64[s]").astype(int).tolist() == sorted(by_time)
+        assert series["liquidations"].tolist() == [by_time[stamp] for stamp in sorted(by_time)]
