@@ -132,7 +132,8 @@ def test_markets(client):
 def test_the_plan_is_what_is_spent(service):
     with service.client("standard") as client:
         query = ("TRADE_AGG", *MARKET, "1m")
-        window = {"start": service.now() - 20 * 86_400, "end": service.now()}
+        end = int(service.now()) // 60 * 60
+        window = {"start": end - 20 * 86_400, "end": end}
         before = client.usage()
         plan = client.plan(*query, **window)
         assert client.usage() == before
