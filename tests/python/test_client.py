@@ -110,7 +110,7 @@ def test_a_heatmap(client):
     assert len(shown.timestamps) == 10
     for snapshot in range(10):
         prices = shown.snapshot(snapshot)[:, 0]
-        assert (prices[1:] > prices[:-1]).all()
+        assert (prices[1:] >= prices[:-1]).all()  # best bid and best ask may share a bucket
         assert (prices % 25 == 0).all()
 
 
