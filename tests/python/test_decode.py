@@ -101,7 +101,10 @@ levels = st.lists(st.tuples(st.floats(0.001, 1e9), st.floats(0, 1e12)), max_size
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.integers(10**8, 4 * 10**9), levels, levels), unique_by=lambda s: s[0], max_size=5), st.integers())
+@given(
+    st.lists(st.tuples(st.integers(10**8, 4 * 10**9), levels, levels), unique_by=lambda s: s[0], max_size=5),
+    st.integers(),
+)
 def test_nested_and_flat_heatmaps_are_one(snapshots, seed):
     rng = random.Random(seed)
     points, flat, expected = [], [], []
