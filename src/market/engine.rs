@@ -14,6 +14,7 @@ use crate::columns::{List, Series, heatmap_from_sides};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
+use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
     DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection, SeriesId, SortDirection,
     TypeSpec,
@@ -57,6 +58,7 @@ impl Market {
         let interval = Interval::find(name).ok_or_else(|| unknown_interval(name))?;
         let buckets = Buckets::new(interval, query.from, query.period, now);
         let markets = self.select(query);
+        self.check_quotes(query, &markets)?;
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
@@ -93,6 +95,27 @@ impl Market {
         listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
     }
 
+    /// Prices in unlike quotes have no mean.
+    fn check_quotes(&self, query: &PointsQuery, markets: &[usize]) -> Result<(), ParamError> {
+        let listings = self.source.listings();
+        let quote = |market: &usize| {
+            let listing = &listings[*market];
+            if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }
+        };
+        let mut quotes = markets.iter().map(quote);
+        let first = quotes.next();
+        match quotes.find(|quote| Some(*quote) != first) {
+            Some(other) if query.group_by.is_some() && !query.usd => {
+                let problem = format!(
+                    "the coin's markets are quoted in {} and {other}; add transform.normalize.quote=USD",
+                    first.unwrap_or_default()
+                );
+                Err(ParamError::new("transform.groupBy.type", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn candles(
         &self,
         query: &PointsQuery,
@@ -108,6 +131,12 @@ impl Market {
             let (markets, bars): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
             parts = vec![(markets.concat(), candles::sum(bars))];
         }
+        if query.gapfill {
+            // After the sum: where one of its markets did not trade, the others make the bucket.
+            for (markets, bars) in &mut parts {
+                *bars = candles::gapfill(bars, self.close_before(query, markets, buckets)?, buckets);
+            }
+        }
         let mut series = Vec::new();
         for (markets, bars) in parts {
             let id = self.id(query, &markets);
@@ -121,15 +150,25 @@ impl Market {
         let listing = &source.listings()[market];
         let mut rates =
             if query.usd && !listing.is_usd_like() { Some(Rates::new(source, &listing.quote, buckets)?) } else { None };
-        let bars = candles::roll_up(source, market, buckets, rates.as_mut())?;
-        if !query.gapfill {
-            return Ok(bars);
+        candles::roll_up(source, market, buckets, rates.as_mut())
+    }
+
+    /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it.
+    fn close_before(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        buckets: &Buckets,
+    ) -> Result<Option<f64>, MarketError> {
+        let mut last = None;
+        for &market in markets {
+            let bar = self.source.bar_before(market, buckets.from, buckets.now)?;
+            last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
         }
-        let mut before = source.bar_before(market, buckets.from, buckets.now)?.map(|bar| bar.close);
-        if let (Some(rates), Some(close)) = (&rates, before) {
-            before = rates.at(buckets.from).map(|rate| close * rate);
-        }
-        Ok(candles::gapfill(&bars, before, buckets))
+        let Some(start) = last else { return Ok(None) };
+        let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
+        let parts: Result<Vec<_>, _> = markets.iter().map(|&market| self.bars(query, market, &bucket)).collect();
+        Ok(candles::sum(parts?).first().map(|bar| bar.close))
     }
 
     fn books(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Vec<Series>, MarketError> {

@@ -11,7 +11,7 @@ pub struct Listing {
     pub raw_symbol: String,
     /// Base asset.
     pub coin: String,
-    /// Quote asset.
+    /// Quote asset; empty where nothing tells it.
     pub quote: String,
     /// `SPOT` or `PERPETUAL`.
     pub category: String,
@@ -28,7 +28,7 @@ pub struct Listing {
 impl Listing {
     /// Symbol in BASE-QUOTE form.
     pub fn normalized_symbol(&self) -> String {
-        format!("{}-{}", self.coin, self.quote)
+        if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
     }
 
     /// Whether the quote counts as one USD.

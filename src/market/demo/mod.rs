@@ -12,7 +12,7 @@ mod path;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use self::catalog::{BEGIN, Traits};
+use self::catalog::{BEGIN, END, Traits};
 use self::path::{BLOCK, Block};
 use super::cache::Cache;
 use super::source::{Bar, Book, Listing, Source, SourceError};
@@ -111,7 +111,7 @@ impl Source for Demo {
 fn minutes(from: i64, to: i64, now: i64) -> (i64, i64) {
     let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
     let begun = now.div_euclid(SECOND * 60) + 1;
-    (ceil(from.max(BEGIN)), ceil(to).min(begun))
+    (ceil(from.clamp(BEGIN, END)), ceil(to.clamp(BEGIN, END)).min(begun))
 }
 
 #[cfg(test)]

@@ -54,11 +54,21 @@ pub(super) fn ingest_file(
         return Ok(());
     }
     match kind {
-        Kind::Trades => collect(file, report, &["timestamp", "side", "price", "amount"], trade, |trade| trade.time)
-            .map_or(Ok(()), |trades| store::write_trades(store, exchange, symbol, day, &trades, &hash)),
+        Kind::Trades => {
+            collect(file, day, report, &["timestamp", "side", "price", "amount"], trade, |trade| trade.time)
+                .map_or(Ok(()), |trades| store::write_trades(store, exchange, symbol, day, &trades, &hash))
+        }
         Kind::Books => {
-            collect(file, report, &["timestamp", "is_snapshot", "side", "price", "amount"], event, |event| event.time)
-                .map_or(Ok(()), |events| store::write_books(store, exchange, symbol, day, &events, &hash))
+            let columns = ["timestamp", "is_snapshot", "side", "price", "amount"];
+            collect(file, day, report, &columns, event, |event| event.time).map_or(Ok(()), |mut events| {
+                // Changes of a book that nobody has shown yet would make a book with holes.
+                let first = events.iter().position(|event| event.snapshot).unwrap_or(events.len());
+                if first > 0 {
+                    report.problem(file, 0, format!("{first} changes before the first snapshot were left out"));
+                    report.rows -= first;
+                }
+                store::write_books(store, exchange, symbol, day, &events.split_off(first), &hash)
+            })
         }
     }
     .map_err(|error: ArchiveError| MarketError::Internal(error.to_string()))
@@ -87,6 +97,7 @@ fn event(row: &Row<'_>) -> Result<Event, String> {
 /// the report.
 fn collect<T>(
     file: &Path,
+    day: i64,
     report: &mut IngestReport,
     columns: &[&str],
     read: fn(&Row<'_>) -> Result<T, String>,
@@ -95,7 +106,7 @@ fn collect<T>(
     let mut events = Vec::new();
     let mut bad = 0;
     let outcome = (|| -> Result<(), Broken> {
-        let mut rows = Rows::open(file, columns)?;
+        let mut rows = Rows::open(file, day, columns)?;
         while let Some(row) = rows.next()? {
             match read(&row) {
                 Ok(event) => events.push(event),
