@@ -146,7 +146,8 @@ impl AnalyticsQuery {
     /// caller decides what they mean.
     pub fn parse(endpoint: AnalyticsEndpoint, query: &str) -> Result<Self, ParamError> {
         let known = endpoint.spec().parameters;
-        let (mut given, mut extra): (Vec<(String, String)>, Vec<(String, String)>) = (Vec::new(), Vec::new());
+        let mut given: Vec<(String, String)> = Vec::new();
+        let mut extra = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let pair = (name.into_owned(), value.into_owned());
             if !known.contains(&pair.0.as_str()) {

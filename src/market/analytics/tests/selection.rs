@@ -41,7 +41,7 @@ fn a_wallet_may_be_narrowed_to_an_outcome_or_a_market() {
         let by = |name: &str, value: &str| {
             ask(AnalyticsEndpoint::Positions, &format!("userWallet={wallet}&{name}={value}")).user_positions
         };
-        assert_eq!(by("assetId", &row.asset_id), [row.clone()]);
+        assert_eq!(by("assetId", &row.asset_id), std::slice::from_ref(row));
         let same: Vec<UserPosition> = rows.iter().filter(|one| one.condition_id == row.condition_id).cloned().collect();
         assert_eq!(by("conditionId", &row.condition_id), same);
     }
