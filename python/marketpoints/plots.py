@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from . import _engine
 from .errors import SelectionError
 from .optional import load
 
@@ -13,6 +14,7 @@ __all__ = ["heatmap", "series"]
 
 UP, DOWN, LINE, QUIET = "#1a9c86", "#e0524d", "#2f6fde", "#8a8f98"
 CANDLE = ("open", "high", "low", "close")
+HEATMAPS = {"BLOCK_BOOK_SNAPSHOT_AGG": "order book", "VENUE_LIQUIDATION_AGG": "liquidation heatmap"}
 #: More candles than this blur into each other: then the close and its range say more.
 MOST_CANDLES = 1500
 #: Rows that a heatmap's picture can show.
@@ -29,8 +31,8 @@ def series(shown: "Series", *, ax: Any, volume: bool) -> Any:
             _range(shown, ax)
         else:
             _candles(shown, ax)
-        ax.set_ylabel("price")
-        ax.set_title(_title(shown.id), loc="left")
+        _price_axis(ax)
+        ax.set_title(_title(shown.id, "candles"), loc="left")
         _time_axis(ax)
         if volume and "volume" in shown:
             _volume(shown, ax)
@@ -56,15 +58,15 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
 
     ax = _axes(ax)
     colours, ticks = load("matplotlib.colors"), load("matplotlib.ticker")
-    ax.set_title(_title(shown.id), loc="left")
-    ax.set_ylabel("price")
+    ax.set_title(_title(shown.id, HEATMAPS.get(shown.id.type or "", "price levels")), loc="left")
+    _price_axis(ax)
     if len(shown) == 0 or len(shown.levels) == 0:
         ax.text(0.5, 0.5, "no levels", transform=ax.transAxes, ha="center", va="center", color=QUIET)
         return ax
     low, high = prices or _around_market(shown)
     _, edges, volumes = shown.to_grid(step or _step(shown, low, high))
     width = edges[1] - edges[0] if len(edges) > 1 else (step or 1.0)
-    seen = (edges + width > low) & (edges < high)
+    seen = (edges + width > low) & (edges <= high)
     if not seen.any():
         seen[:] = True
     edges, volumes = edges[seen], volumes[:, seen]
@@ -78,7 +80,7 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
     mesh = ax.pcolormesh(
         np.append(times, times[-1] + _bucket(times)),
         np.append(edges, edges[-1] + width),
-        np.ma.masked_less_equal(volumes.T, 0),
+        np.where(volumes > 0, volumes, np.nan).T,
         norm=norm,
         cmap=palette,
         rasterized=True,
@@ -88,7 +90,7 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
     ax.set_xlim(times[0], times[-1] + _bucket(times))
     ax.set_ylim(edges[0], edges[-1] + width)
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.015, aspect=30)
-    bar.set_label("volume a level")
+    bar.set_label("volume per bucket")
     bar.ax.yaxis.set_major_formatter(ticks.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_formatter(ticks.NullFormatter())
     bar.outline.set_visible(False)
@@ -116,18 +118,26 @@ def _bucket(times: Any) -> float:
     return float(gaps.min()) if gaps.size else 1 / 1440
 
 
-def _title(identity: "SeriesId") -> str:
-    symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin
-    parts = [identity.exchange, symbol, identity.side, identity.interval]
-    return " · ".join(part for part in parts if part) or (identity.type or "")
+def _title(identity: "SeriesId", what: str = "") -> str:
+    symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin or identity.type or ""
+    market = f"{symbol} on {identity.exchange}" if identity.exchange else symbol
+    short = {wire: name for wire, name, _ in _engine.intervals()}
+    interval = short.get(identity.interval or "", identity.interval)
+    return " · ".join(part for part in (market, what or identity.type, identity.side, interval) if part)
+
+
+def _price_axis(ax: Any) -> None:
+    formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: f"{value:,.12g}")
+    ax.yaxis.set_major_formatter(formatter)
+    ax.set_ylabel("price")
 
 
 def _time_axis(ax: Any) -> None:
     dates = load("matplotlib.dates")
     locator = dates.AutoDateLocator(minticks=4, maxticks=9, tz="UTC")
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC"))
-    ax.set_xlabel("UTC")
+    beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC", offset_formats=beside))
     ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
@@ -167,7 +177,7 @@ def _volume(shown: "Series", ax: Any) -> None:
     import numpy as np
 
     ticks = load("matplotlib.ticker")
-    below = load("mpl_toolkits.axes_grid1").make_axes_locatable(ax).append_axes("bottom", "24%", pad=0.08, sharex=ax)
+    below = _below(ax)
     times = _days(shown)
     width = _bucket(times)
     colours = np.where(shown["close"] >= shown["open"], UP, DOWN)
@@ -178,8 +188,19 @@ def _volume(shown: "Series", ax: Any) -> None:
     below.set_ylim(bottom=0)
     _time_axis(below)
     ax.tick_params(axis="x", labelbottom=False)
-    ax.set_xlabel("")
     ax.xaxis.get_offset_text().set_visible(False)
+
+
+def _below(ax: Any) -> Any:
+    """A quarter of the axes' place, at its bottom."""
+    place = ax.get_subplotspec()
+    if place is None:
+        divider = load("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
+        return divider.append_axes("bottom", "24%", pad=0.08, sharex=ax)
+    # A layout engine knows the panels of a grid, and nothing of appended ones.
+    upper, lower = place.subgridspec(2, 1, height_ratios=[3.4, 1], hspace=0.04)
+    ax.set_subplotspec(upper)
+    return ax.figure.add_subplot(lower, sharex=ax)
 
 
 def _middles(shown: "Heatmap") -> Any:

@@ -3,6 +3,7 @@
 
 pub mod analytics;
 pub mod data_type;
+pub mod discovery;
 pub mod error_body;
 pub mod identity;
 pub mod interval;
@@ -14,9 +15,10 @@ pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
+pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;
-pub use query::{AnalyticsAsk, AnalyticsQuery, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
+pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
 pub use records::{Market, MarketsPage, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};

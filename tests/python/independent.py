@@ -76,7 +76,7 @@ def books(path: Path, until_us=None):
 
 
 def bucketed(book, block: str, depth: int):
-    """A book floored to multiples of ``block``: bids and asks as ascending [(price, volume)], ``depth`` blocks a side."""
+    """A book floored to multiples of ``block``: bids, asks as ascending [(price, volume)], ``depth`` blocks a side."""
     step = Decimal(block)
     sides = {}
     for side, levels in book.items():

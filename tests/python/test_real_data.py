@@ -254,7 +254,8 @@ def test_newest_first_is_the_same_the_other_way_round(dumps, twin):
     select = f"type=TRADE_SIDE_AGNOSTIC_AGG&exchange={exchange}&rawSymbol={symbol}&interval=HOUR&from={start}"
     up = json.loads(get(twin, f"{select}&period=400000"))["series"][0]["points"]
     down = json.loads(get(twin, f"{select}&period=400000&sortDirection=SORT_DIRECTION_DESC"))["series"][0]["points"]
-    assert up == down[::-1] and len(up) > 20
+    assert up == down[::-1]
+    assert len(up) > 20
 
 
 def test_usd_volume_is_price_times_amount(dumps, twin):
@@ -355,7 +356,7 @@ def test_bad_rows_are_reported_with_their_line_and_do_not_stop_the_rest(tmp_path
     header = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
     good = "okex,A-USDT,1709251200000000,1709251200000009,1,buy,2.5,4"
     lines = [good, good.replace("2.5", "nonsense"), good.replace("buy", "up"), good.replace("2.5", "-1"), "short,row"]
-    write_dump(tmp_path / "dumps/trades/OKEX/A-USDT/2024-03-01.csv", header, lines + [good.replace("2.5", "3")])
+    write_dump(tmp_path / "dumps/trades/OKEX/A-USDT/2024-03-01.csv", header, [*lines, good.replace("2.5", "3")])
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
     assert sorted(problem[1] for problem in report.problems) == [3, 4, 5, 6]
     assert all("2024-03-01.csv" in problem[0] for problem in report.problems)

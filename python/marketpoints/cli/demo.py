@@ -62,9 +62,10 @@ def step(client: Client, method: str, what: str, interval: str, **window: Any) -
         size = f"{len(answer.only):,} snapshots, {len(answer['levels']):,} levels"
     print(f"{what}, {EXCHANGE} {SYMBOL}: {size}")
     print(f"  from {iso(window['start'])} to {iso(window['end'])} UTC")
+    print(f"  planned: weight {planned.weight} in {len(planned.requests)} request(s)")
     print(
-        f"  planned weight {planned.weight} in {len(planned.requests)} request(s); "
-        f"budget {before.remaining:,} → {after.remaining:,}"
+        f"  budget:  {before.used:,} → {after.used:,} spent in the last minute, "
+        f"{before.remaining:,} → {after.remaining:,} left (it refills as time passes)"
     )
     return answer
 

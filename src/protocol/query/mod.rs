@@ -2,6 +2,7 @@
 //! (service.md 4.1 to 4.3).
 
 mod analytics;
+mod filters;
 mod leaderboard;
 mod markets;
 mod parameters;
@@ -9,6 +10,7 @@ mod points;
 mod transform;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, Page, PositionsQuery};
+pub use filters::{FILTER_PARAMETERS, Filters};
 pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{MARKETS_PARAMETERS, MarketsQuery};
 pub use parameters::{ParamError, refuse_unknown};

@@ -1,0 +1,50 @@
+"""What the tests share: where the project's data lies, a running service, a client of it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import marketpoints as mp
+
+# Any moment does: the demo market answers for every one.
+NOW = 1_790_000_000
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Folder of the project's shared data; None where it is not at hand."""
+    named = os.environ.get("MARKETPOINTS_SHARED")
+    folder = Path(named) if named else Path(__file__).resolve().parents[3] / "shared"
+    if named and not folder.is_dir():
+        pytest.fail(f"MARKETPOINTS_SHARED names {named}, which is no folder")
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """A demo service for tests that change nothing in it; its budget is shared, so use the unlimited key."""
+    with mp.LocalService(now=NOW) as service:
+        yield service
+
+
+@pytest.fixture
+def service():
+    """A demo service of the test's own."""
+    with mp.LocalService(now=NOW) as running:
+        yield running
+
+
+@pytest.fixture
+def client(demo):
+    """A blocking client without a budget."""
+    with demo.client("unlimited") as made:
+        yield made
+
+
+@pytest.fixture
+def environment(demo):
+    """Environment of a child process that talks to the demo service."""
+    settings = {"MARKETPOINTS_API_KEY": demo.keys["unlimited"], "MARKETPOINTS_BASE_URL": demo.url}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MARKETPOINTS_")}
+    return kept | settings | {"PYTHONWARNINGS": "error"}

@@ -1,0 +1,213 @@
+"""Series as frames of pandas, polars and pyarrow."""
+
+import importlib
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import marketpoints as mp
+from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from marketpoints import optional
+
+TIMES = pd.to_datetime([START, START + 3600, START + 7200], unit="s", utc=True).as_unit("ns")
+
+
+@pytest.fixture
+def series():
+    return mp.decode_points(body(candles(CANDLES)))
+
+
+@pytest.fixture
+def both_sides():
+    rows = {"BUY": CANDLES, "SELL": CANDLES[:2]}
+    return mp.decode_points(body(*(candles(some, type="TRADE_AGG", side=side) for side, some in rows.items())))
+
+
+@pytest.fixture
+def book():
+    return mp.decode_points(body(heatmap(BOOK)))
+
+
+def test_pandas(series):
+    frame = series.to_pandas()
+    assert frame.index.name == "time"
+    assert frame.index.dtype == pd.DatetimeTZDtype("ns", "UTC")
+    assert frame.index.equals(TIMES)
+    assert list(frame.columns) == list(series.columns)
+    assert frame["close"].tolist() == series["close"].tolist()
+    assert frame["first_timestamp"].dtype == pd.DatetimeTZDtype("ns", "UTC")
+    assert frame.attrs["id"]["raw_symbol"] == "BTCUSDT"
+    assert frame.loc["2026-04-22 19:00", "volume"] == 0.0
+
+
+def test_pandas_shares_memory_unless_asked(series):
+    shared = series.to_pandas()
+    assert np.shares_memory(shared["close"].to_numpy(), series["close"])
+    shared["twice"] = shared["close"] * 2  # new columns are the frame's own
+    assert shared["twice"].tolist() == [210.0, 204.0, 203.0]
+    own = series.to_pandas(copy=True)
+    own.iloc[0, 0] = -1.0
+    assert own.iloc[0, 0] == -1.0
+    assert series["open"][0] == 100.0
+    assert own.attrs == shared.attrs
+
+
+def test_pandas_frames_reach_a_parquet_file_and_back(series):
+    file = io.BytesIO()
+    series.to_pandas().to_parquet(file)
+    again = pd.read_parquet(file)
+    pd.testing.assert_frame_equal(again, series.to_pandas(), check_freq=False)
+
+
+def test_a_long_frame_tells_the_series_apart(both_sides):
+    frame = both_sides.to_pandas()
+    assert list(frame.columns[:3]) == ["side", "exchange", "symbol"]
+    assert frame["side"].tolist() == ["BUY"] * 3 + ["SELL"] * 2
+    assert isinstance(frame["side"].dtype, pd.CategoricalDtype)
+    assert set(frame["exchange"]) == {"BINANCE_FUTURES"}
+    assert frame.index.name == "time"
+    pivot = frame.pivot(columns="side", values="volume")
+    assert pivot["BUY"].tolist() == [row[4] for row in CANDLES]
+
+
+def test_polars(series):
+    frame = series.to_polars()
+    assert frame.columns == ["time", *series.columns]
+    assert frame.schema["time"] == frame.schema["last_timestamp"] == pl.Datetime("ns", "UTC")
+    assert frame["time"].to_list() == TIMES.to_pydatetime().tolist()
+    assert frame["close"].to_list() == series["close"].tolist()
+
+
+def test_a_long_polars_frame(both_sides):
+    frame = both_sides.to_polars()
+    assert frame.columns[:4] == ["time", "side", "exchange", "symbol"]
+    assert frame["side"].to_list() == ["BUY"] * 3 + ["SELL"] * 2
+
+
+def test_arrow(series):
+    table = series.to_arrow()
+    assert table.column_names == ["time", *series.columns]
+    assert table.schema.field("time").type == pa.timestamp("ns", tz="UTC")
+    close = table["close"].chunk(0)
+    assert close.buffers()[1].address == series["close"].ctypes.data
+    assert close.null_count == 0
+    assert table.schema.metadata[b"exchange"] == b"BINANCE_FUTURES"
+
+
+def test_a_long_arrow_table(both_sides):
+    table = both_sides.to_arrow()
+    assert table.column_names[:4] == ["time", "side", "exchange", "symbol"]
+    assert table["side"].to_pylist() == ["BUY"] * 3 + ["SELL"] * 2
+
+
+def test_the_arrow_stream_is_read_by_others(series, both_sides):
+    assert pa.table(series.only).equals(series.to_arrow())
+    assert pl.DataFrame(series.only)["close"].to_list() == series["close"].tolist()
+    assert pa.table(both_sides).num_rows == 5
+
+
+def test_absent_times_and_optional_values():
+    point = {"Point": {"open": 1, "high": 1, "low": 1, "close": 1, "timestamp": stamp(START)}}
+    filled = mp.decode_points(body({"id": {"type": "TRADE_AGG"}, "points": [point]}))
+    assert np.isnat(filled["first_timestamp"]).all()
+    assert filled.to_pandas()["first_timestamp"].isna().all()
+    assert filled.to_polars()["first_timestamp"].null_count() == 1
+    assert filled.to_arrow()["first_timestamp"].null_count == 1
+    point = {"Point": {"rateClose": 0.0001, "timestamp": stamp(START)}}
+    funding = mp.decode_points(body({"id": {"type": "FUNDING_RATE_AGG"}, "points": [point]}))
+    assert np.isnan(funding.to_pandas()["rate_open"]).all()
+    assert np.isnan(funding.to_polars()["rate_open"][0])
+    assert funding.to_arrow()["rate_open"].null_count == 0
+
+
+def test_texts_and_lists():
+    row = {"Point": {"marketcap": 1.0, "chain": "ETH", "timestamp": stamp(START)}}
+    bare = {"Point": {"marketcap": 2.0, "timestamp": stamp(START + 60)}}
+    supply = mp.decode_points(body({"id": {"type": "TOKEN_SUPPLY_AGG"}, "points": [row, bare]}))
+    assert supply["chain"].tolist() == ["ETH", None]
+    assert supply.to_polars()["chain"].to_list() == ["ETH", None]
+    assert supply.to_arrow()["chain"].to_pylist() == ["ETH", None]
+    assert supply.to_pandas()["chain"].iloc[0] == "ETH"
+    point = {"Point": {"profile": [1.0, 2.0, 3.0], "timestamp": stamp(START)}}
+    profile = mp.decode_points(body({"id": {"type": "VOLUME_PROFILE_AGG"}, "points": [point]}))
+    assert profile.to_pandas()["profile"].iloc[0].tolist() == [1.0, 2.0, 3.0]
+    assert profile.to_arrow()["profile"].to_pylist() == [[1.0, 2.0, 3.0]]
+    assert profile.to_polars()["profile"].to_list() == [[1.0, 2.0, 3.0]]
+
+
+LEVELS = [
+    (0, 98.0, 2.0, "bid"),
+    (0, 99.0, 1.0, "bid"),
+    (0, 100.0, 3.0, "ask"),
+    (0, 102.0, 4.0, "ask"),
+    (60, 100.0, 5.0, "ask"),
+    (120, 97.0, 6.0, "bid"),
+    (120, 99.0, 7.0, "ask"),
+    (120, 101.0, 8.0, "ask"),
+]
+
+
+def test_a_heatmap_has_a_row_a_level(book):
+    times = [pd.Timestamp(START + after, unit="s", tz="UTC") for after, *_ in LEVELS]
+    rows = [tuple(rest) for _, *rest in LEVELS]
+    frame = book.to_pandas()
+    assert frame.index.tolist() == times
+    assert list(frame.itertuples(index=False, name=None)) == rows
+    assert list(book.to_polars().select("price", "volume", "side").iter_rows()) == rows
+    table = book.to_arrow()
+    assert list(zip(*(table[name].to_pylist() for name in ("price", "volume", "side")), strict=True)) == rows
+
+
+def test_levels_without_a_side_have_none():
+    flat = [2.0, START * 1e6, 1.0, 5.0, 2.0, 6.0]
+    answer = mp.decode_points(body({"id": {"type": "VENUE_LIQUIDATION_AGG", "coin": "BTC"}, "flat_points": flat}))
+    assert answer.to_pandas()["side"].isna().all()
+    assert answer.to_polars()["side"].to_list() == [None, None]
+    assert answer.to_arrow()["side"].to_pylist() == [None, None]
+
+
+def test_two_heatmaps_keep_the_sides_of_the_book():
+    answer = mp.decode_points(body(heatmap(BOOK), heatmap(BOOK[:1], exchange="OKEX_SWAP")))
+    frame = answer.to_pandas()
+    assert list(frame.columns) == ["exchange", "symbol", "price", "volume", "side"]
+    assert frame["side"].tolist() == [side for *_, side in LEVELS + LEVELS[:4]]
+    assert frame["exchange"].tolist() == ["BYBIT"] * 8 + ["OKEX_SWAP"] * 4
+
+
+def test_no_series_is_an_empty_frame():
+    empty = mp.decode_points(b"{}")
+    assert empty.to_pandas().empty
+    assert empty.to_pandas().index.dtype == pd.DatetimeTZDtype("ns", "UTC")
+    assert empty.to_polars().schema == {"time": pl.Datetime("ns", "UTC")}
+    assert empty.to_arrow().num_rows == 0
+
+
+def test_a_series_without_points_is_a_frame_without_rows():
+    shown = json.dumps({"series": [{"id": {"type": "TRADE_AGG"}, "points": []}]}).encode()
+    frame = mp.decode_points(shown).to_pandas()
+    assert len(frame) == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "package", "extra"),
+    [
+        ("to_pandas", "pandas", "pandas"),
+        ("to_polars", "polars", "polars"),
+        ("to_arrow", "pyarrow", "arrow"),
+        ("plot", "matplotlib", "plot"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_remedy(series, monkeypatch, method, package, extra):
+    def import_module(name):
+        if name.partition(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(optional, "importlib", type("Without", (), {"import_module": staticmethod(import_module)}))
+    with pytest.raises(mp.MissingDependencyError, match=rf"{package}.*pip install 'marketpoints\[{extra}\]'"):
+        getattr(series, method)()

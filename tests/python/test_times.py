@@ -1,0 +1,123 @@
+"""Times and durations as users write them."""
+
+import datetime as dt
+import math
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marketpoints as mp
+from marketpoints.times import iso, to_duration, to_unix
+
+NOON = 1_767_268_800  # 2026-01-01 12:00:00 UTC, by `date -u -d`
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        NOON,
+        float(NOON),
+        np.int64(NOON),
+        np.float64(NOON),
+        "2026-01-01T12:00:00Z",
+        "2026-01-01T12:00Z",
+        "2026-01-01 12:00",
+        "2026-01-01 12:00:00",
+        "2026-01-01T12:00:00.000000000z",
+        "2026-01-01T14:00:00+02:00",
+        "2026-01-01T14:00:00+0200",
+        "2026-01-01T07:30-04:30",
+        "2026-01-01T02:00-10",
+        " 2026-01-01T12:00:00 Z ",
+        dt.datetime(2026, 1, 1, 12),
+        dt.datetime(2026, 1, 1, 12, tzinfo=dt.timezone.utc),
+        dt.datetime(2026, 1, 1, 7, tzinfo=ZoneInfo("America/New_York")),
+        pd.Timestamp("2026-01-01 12:00"),
+        pd.Timestamp("2026-01-01 21:00", tz="Asia/Tokyo"),
+        np.datetime64("2026-01-01T12:00"),
+        np.datetime64("2026-01-01T12:00:00.000000000", "ns"),
+        np.array(["2026-01-01T12:00"], dtype="datetime64[s]")[0],
+    ],
+)
+def test_every_way_to_write_one_moment(value):
+    assert to_unix(value) == NOON
+
+
+def test_a_day_is_its_midnight_and_none_is_none():
+    assert (
+        to_unix(dt.date(2026, 1, 1)) == to_unix("2026-01-01") == to_unix(np.datetime64("2026-01-01")) == NOON - 43_200
+    )
+    assert to_unix(None) is None
+
+
+def test_fractions_of_a_second():
+    assert to_unix("2026-01-01T12:00:00.25") == NOON + 0.25
+    assert to_unix("2026-01-01T12:00:00,250000000Z") == NOON + 0.25
+    assert to_unix(dt.datetime(2026, 1, 1, 12, 0, 0, 250_000)) == NOON + 0.25
+    assert to_unix(np.datetime64("2026-01-01T12:00:00.250")) == NOON + 0.25
+
+
+def test_the_hour_that_comes_twice():
+    berlin = ZoneInfo("Europe/Berlin")
+    first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=berlin)
+    assert to_unix(first) == 1_792_888_200  # 00:30 UTC, summer time
+    assert to_unix(first.replace(fold=1)) == 1_792_891_800  # 01:30 UTC, winter time
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (1_767_268_800_000, "looks like milliseconds"),
+        (1_767_268_800_000_000, "looks like microseconds"),
+        (1_767_268_800_000_000_000, "looks like nanoseconds"),
+        (np.int64(1_767_268_800_000), "looks like milliseconds"),
+        (True, "bool"),
+        (np.bool_(True), "not a time"),
+        (math.nan, "not a time"),
+        (math.inf, "not a time"),
+        ("yesterday", "'yesterday' is not a time"),
+        ("2026-13-01", "month"),
+        ("2026-02-30T00:00", "day"),
+        ("2026-01-01T25:00", "hour"),
+        ("2026-01-01T00:00+25:00", "not a time"),
+        ("2026-01-01T00:00+01:60", "minutes of the offset"),
+        ("1767268800", "not a time"),
+        ("٢٠٢٦-01-01", "not a time"),
+        ("", "not a time"),
+        (pd.NaT, "not a time"),
+        (np.datetime64("NaT", "s"), "NaT is not a time"),
+        (np.array(["2026-01-01"], dtype="datetime64[D]"), "array"),
+        ([NOON], "list"),
+        (dt.timedelta(1), "timedelta"),
+    ],
+)
+def test_what_is_no_time_is_refused_by_name(value, word):
+    with pytest.raises(mp.InvalidRequest, match="start: ") as caught:
+        to_unix(value, "start")
+    assert word in str(caught.value)
+
+
+@given(st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1)), st.integers(-14 * 60, 14 * 60))
+def test_texts_agree_with_datetimes(moment, offset):
+    zone = dt.timezone(dt.timedelta(minutes=offset))
+    aware = moment.replace(tzinfo=zone)
+    assert to_unix(aware.isoformat()) == pytest.approx(to_unix(aware), abs=1e-6)
+    assert to_unix(aware) == aware.timestamp()
+
+
+def test_durations():
+    assert to_duration(None) is None
+    assert to_duration(dt.timedelta(hours=1)) == to_duration(pd.Timedelta("1h")) == to_duration(3600.0) == 3600
+    assert to_duration(np.int64(60)) == 60
+    for value in (0.5, True, "60", math.nan, dt.timedelta(milliseconds=1), [60]):
+        with pytest.raises(mp.InvalidRequest, match="period: "):
+            to_duration(value)
+
+
+def test_times_as_people_read_them():
+    assert iso(NOON) == "2026-01-01 12:00"
+    assert iso(NOON + 5) == "2026-01-01 12:00:05"
