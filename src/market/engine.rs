@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::analytics;
 use super::candles::{self, Bars, Rates, Side};
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
@@ -13,11 +14,12 @@ use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_from_sides};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::refuse_unknown;
 use crate::protocol::suggest::hint;
 use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
-    DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection, SeriesId, SortDirection,
-    TypeSpec,
+    AnalyticsAnswer, AnalyticsQuery, DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection,
+    SeriesId, SortDirection, TypeSpec,
 };
 
 /// The market behind a service.
@@ -83,6 +85,19 @@ impl Market {
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
     pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
         listing::page(self.source.as_ref(), query, now)
+    }
+
+    /// The answer of a prediction-market analytics endpoint as of `now` (Unix nanoseconds). A wallet or market without
+    /// positions gives an empty answer, and so does a source without any.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] when the query breaks a rule of section 4.3.
+    pub fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, MarketError> {
+        query.check()?;
+        query.check_offset()?;
+        refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
+        let positions = self.source.positions();
+        Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(table, &query.ask, now)))
     }
 
     fn select(&self, query: &PointsQuery) -> Vec<usize> {

@@ -1,6 +1,7 @@
 //! The engine behind the service: raw events → candles and book heatmaps; its sources (demo, store); transforms.
 //! No HTTP.
 
+mod analytics;
 mod cache;
 mod candles;
 mod demo;
@@ -13,6 +14,7 @@ mod source;
 mod store;
 mod window;
 
+pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};
 pub use demo::Demo;
 pub use engine::Market;
 pub use error::MarketError;

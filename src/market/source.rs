@@ -1,5 +1,6 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
+use super::analytics::PositionTable;
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -168,6 +169,11 @@ pub trait Source: Send + Sync {
 
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
+
+    /// The positions on the prediction venue; `None` for a source without any.
+    fn positions(&self) -> Option<&PositionTable> {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Check
 /// Lowest tier that may aggregate over several exchanges (section 5).
 const MULTI_EXCHANGE_TIER: crate::protocol::Tier = crate::protocol::Tier::Advanced;
 
-fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {
+/// A feature that the key's plan does not have.
+pub(super) fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {
     ErrorBody::forbidden(format!("{feature} needs the plan {tier}; this key's plan is {}", allowance.name()))
 }
 

@@ -5,15 +5,18 @@
 
 mod book;
 mod catalog;
+mod events;
 mod minute;
 mod noise;
 mod path;
+mod positions;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
 use self::path::{BLOCK, Block};
+use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::source::{Bar, Book, Listing, Source, SourceError};
 use crate::clock::SECOND;
@@ -27,13 +30,16 @@ pub struct Demo {
     traits: Vec<Traits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
+    seed: u64,
+    /// Made when it is first asked for.
+    positions: OnceLock<PositionTable>,
 }
 
 impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
-        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
+        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS), seed, positions: OnceLock::new() }
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -104,6 +110,10 @@ impl Source for Demo {
             Some((minute, bar.close))
         });
         Ok(last.map(|(minute, close)| book::around(traits, minute, close)))
+    }
+
+    fn positions(&self) -> Option<&PositionTable> {
+        Some(self.positions.get_or_init(|| positions::table(self.seed)))
     }
 }
 
