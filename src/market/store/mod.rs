@@ -200,7 +200,7 @@ impl Source for Store {
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
         let Some(&day) = self.days[market].0.first() else { return Ok(1.0) };
-        let tick = self.ticks.get(market, || Ok::<_, SourceError>(trades::tick(&*self.day_trades(market, day)?)))?;
+        let tick = self.ticks.get(market, || Ok::<_, SourceError>(trades::tick(&self.day_trades(market, day)?)))?;
         Ok(*tick)
     }
 
