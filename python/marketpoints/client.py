@@ -406,7 +406,11 @@ class Methods(Generic[SeriesAnswer, MarketsAnswer, UsageAnswer]):
         return Plan(requests, plan.weight, plan.points, plan.eta)
 
     def _close(self) -> None:
-        if self._connected is not None and self._pid != os.getpid():
+        if self._connected is None:
+            return
+        if self._pid == os.getpid():
+            self._connected.close()
+        else:
             _inherited.append(self._connected)
         self._connected = None
 
