@@ -55,6 +55,9 @@ fn foreign_quotes_are_converted_by_the_minute() {
     assert_eq!(rows(&tape, &[0], true), [(0, vec![3_124.0, 6_250.0, 0.0, 6_250.0, 0.0, 25_000.0])]);
     // In coin nothing is converted: 0.03125 / 2000 = 0.0000156 is near 0.00002 (the tick allows both).
     assert_eq!(rows(&tape, &[0], false), [(0, vec![0.03124, 2.0, 4.0])]);
+    // Ticks are in quote: they say nothing of converted prices.
+    let coarse = Tape::default().with("ETH", "BTC", 50.0, &ether).with("BTC", "USD", 1.0, &rates);
+    assert_eq!(rows(&coarse, &[0], true), rows(&tape, &[0], true));
 
     let alone = Tape::default().with("ETH", "BTC", 0.00001, &ether);
     let problem = profiles(&alone, &[0], true, 1_000_000).unwrap_err();
