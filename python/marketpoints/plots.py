@@ -80,7 +80,7 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
     mesh = ax.pcolormesh(
         np.append(times, times[-1] + _bucket(times)),
         np.append(edges, edges[-1] + width),
-        np.ma.masked_less_equal(volumes.T, 0),
+        np.where(volumes > 0, volumes, np.nan).T,
         norm=norm,
         cmap=palette,
         rasterized=True,

@@ -2,6 +2,7 @@
 //! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod data_type;
+pub mod discovery;
 pub mod error_body;
 pub mod identity;
 pub mod interval;
@@ -12,9 +13,10 @@ pub mod tier;
 pub mod wire;
 
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
+pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;
-pub use query::{GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
+pub use query::{Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
 pub use records::{Market, MarketsPage, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};
