@@ -2,6 +2,7 @@
 //! The dumps are small ones that the test makes and, where they lie beside the repository, published ones.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ fn made(root: &Path) -> PathBuf {
             price += move_by;
             let time = (start + number * 96) * 1_000_000 + (state >> 44) as i64;
             let side = if state >> 63 == 1 { "buy" } else { "sell" };
-            text += &format!("binance,XRPETH,{time},{time},{number},{side},0.{price:08},{amount}\n");
+            writeln!(text, "binance,XRPETH,{time},{time},{number},{side},0.{price:08},{amount}").unwrap();
         }
         fs::write(folder.join(format!("{name}.csv")), text).unwrap();
     }
