@@ -6,6 +6,7 @@ use super::analytics;
 use super::candles::{self, Bars, Rates, Side};
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
+use super::profiles::{TpoSettings, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
 use super::window::Buckets;
@@ -65,6 +66,13 @@ impl Market {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
             DataType::BlockBookSnapshotAgg => self.books(query, &markets, &buckets)?,
+            DataType::VolumeProfileAgg => self.grouped(query, &markets, |id, group| {
+                volume_profiles(self.source.as_ref(), id, group, &buckets, query.usd)
+            })?,
+            DataType::TpoAgg => {
+                let settings = TpoSettings::of(query, interval, now)?;
+                self.grouped(query, &markets, |id, group| market_profiles(self.source.as_ref(), id, group, &settings))?
+            }
             _ => {
                 let message = format!("type: the local service does not serve {} yet", spec.name);
                 return Err(MarketError::Unsupported(message));
@@ -187,10 +195,17 @@ impl Market {
     }
 
     fn books(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Vec<Series>, MarketError> {
-        let together = query.group_by.is_some();
-        let groups: Vec<&[usize]> =
-            if together && !markets.is_empty() { vec![markets] } else { markets.chunks(1).collect() };
-        groups.into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+        groups(query, markets).into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+    }
+
+    /// A series of each group of markets that the query wants together.
+    fn grouped(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        make: impl Fn(SeriesId, &[usize]) -> Result<Series, MarketError>,
+    ) -> Result<Vec<Series>, MarketError> {
+        groups(query, markets).into_iter().map(|group| make(self.id(query, group), group)).collect()
     }
 
     fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
@@ -249,6 +264,12 @@ impl Market {
     }
 }
 
+/// All markets together when the query aggregates, else each for itself.
+fn groups<'a>(query: &PointsQuery, markets: &'a [usize]) -> Vec<&'a [usize]> {
+    let together = query.group_by.is_some() && !markets.is_empty();
+    if together { vec![markets] } else { markets.chunks(1).collect() }
+}
+
 fn unknown_interval(name: &str) -> ParamError {
     let names = INTERVALS.map(|row| row.name);
     let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
@@ -267,7 +288,9 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         if !symbol && !coin {
             return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
         }
-        if query.exchanges.is_empty() {
+        // Section 4.1: TPO goes by coin alone as well.
+        let by_coin_alone = coin && spec.data_type == DataType::TpoAgg;
+        if query.exchanges.is_empty() && !by_coin_alone {
             return refuse("exchange", "takes at least one exchange");
         }
         if symbol && query.exchanges.len() > 1 {

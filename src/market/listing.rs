@@ -42,7 +42,9 @@ pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Resul
 fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
     let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
     let serves = |name: &String| match DataType::find(name) {
-        Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg) => listing.has_trades,
+        Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg | DataType::VolumeProfileAgg | DataType::TpoAgg) => {
+            listing.has_trades
+        }
         Some(DataType::BlockBookSnapshotAgg) => listing.has_books,
         _ => false,
     };

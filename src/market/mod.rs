@@ -10,6 +10,7 @@ mod error;
 mod heatmap;
 mod ingest;
 mod listing;
+mod profiles;
 mod source;
 mod store;
 mod window;

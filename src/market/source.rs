@@ -167,6 +167,20 @@ pub trait Source: Send + Sync {
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
 
+    /// Visits the trades with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file order.
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError>;
+
+    /// The price step of a market, in quote: every price is a multiple of it. A property of the market, the same at all
+    /// times; 1 for a market without trades.
+    fn tick(&self, market: usize) -> Result<f64, SourceError>;
+
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 

@@ -18,7 +18,7 @@ use self::catalog::{BEGIN, END, Traits};
 use self::path::{BLOCK, Block};
 use super::analytics::PositionTable;
 use super::cache::Cache;
-use super::source::{Bar, Book, Listing, Source, SourceError};
+use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
@@ -102,6 +102,37 @@ impl Source for Demo {
         Ok((first..end).rev().find_map(|minute| bar(traits, &self.block(traits, minute), minute, now)))
     }
 
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let traits = &self.traits[market];
+        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        let (first, end) = minutes(from.saturating_sub(from.rem_euclid(60)), to, now);
+        let mut minute = first;
+        while minute < end {
+            let block = self.block(traits, minute);
+            let stop = end.min(block.start + BLOCK);
+            for minute in minute..stop {
+                minute::trades(traits, &block, minute, |trade| {
+                    if (begin..=last).contains(&trade.time) {
+                        visit(trade);
+                    }
+                });
+            }
+            minute = stop;
+        }
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        Ok(minute::round(10f64.powi(-self.traits[market].price_decimals), self.traits[market].price_decimals))
+    }
+
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
         let traits = &self.traits[market];
         let (first, end) = minutes(from, to, now);
@@ -183,6 +214,22 @@ mod tests {
         assert_eq!((first.open, first.close, first.last), (whole.open, whole.open, whole.first));
         assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1)[0], whole);
         assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1).len(), 1);
+    }
+
+    #[test]
+    fn trades_add_up_to_the_bars_and_end_at_now() {
+        let demo = Demo::new(0);
+        let (from, to) = (1_776_880_770, 1_776_880_860); // from within a minute on
+        let mut trades: Vec<Trade> = Vec::new();
+        demo.trades(3, from, to, NOW, &mut |trade| trades.push(*trade)).unwrap();
+        assert!(trades.is_sorted_by_key(|trade| trade.time));
+        assert!(trades.iter().all(|trade| (from * SECOND..=NOW).contains(&trade.time)));
+        let forming = bars(&demo, 3, 1_776_880_800, to, NOW)[0];
+        let amount = trades.iter().filter(|trade| trade.time >= 1_776_880_800 * SECOND).map(|trade| trade.amount);
+        assert!((amount.sum::<f64>() / forming.volume() - 1.0).abs() < 1e-12);
+        assert!(trades.iter().any(|trade| trade.time < 1_776_880_800 * SECOND));
+        let tick = demo.tick(3).unwrap();
+        assert!(trades.iter().all(|trade| (trade.price / tick - (trade.price / tick).round()).abs() < 1e-6));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 mod books;
 mod layout;
 mod trades;
+#[cfg(test)]
+mod visits;
 
 pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
 pub(super) use layout::{DAY, parse_date};
@@ -25,6 +27,8 @@ use crate::clock::SECOND;
 const KEPT_BAR_DAYS: usize = 400;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+/// Price steps kept: a number each.
+const KEPT_TICKS: usize = 10_000;
 
 /// An opened store.
 pub(super) struct Store {
@@ -35,6 +39,7 @@ pub(super) struct Store {
     bars: Cache<(usize, i64), Vec<Bar>>,
     trades: Cache<(usize, i64), Vec<Trade>>,
     books: Cache<(usize, i64), BookDay>,
+    ticks: Cache<usize, f64>,
 }
 
 impl Store {
@@ -66,6 +71,7 @@ impl Store {
             bars: Cache::new(KEPT_BAR_DAYS),
             trades: Cache::new(KEPT_EVENT_DAYS),
             books: Cache::new(KEPT_EVENT_DAYS),
+            ticks: Cache::new(KEPT_TICKS),
         })
     }
 
@@ -84,12 +90,15 @@ impl Store {
         self.bars.get((market, day), || trades::read_bars(&self.file(Dataset::Candles, market, day)))
     }
 
+    fn day_trades(&self, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
+        self.trades.get((market, day), || trades::read_trades(&self.file(Dataset::Trades, market, day)))
+    }
+
     /// The bar of a minute from its trades up to `now`.
     fn partial(&self, market: usize, start: i64, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut whole: Option<Bar> = None;
         for &day in near(&self.days[market].0, start, start + 60) {
-            let read = || trades::read_trades(&self.file(Dataset::Trades, market, day));
-            let trades = self.trades.get((market, day), read)?;
+            let trades = self.day_trades(market, day)?;
             let minute = trades.iter().filter(|trade| (start..start + 60).contains(&trade.time.div_euclid(SECOND)));
             let mut part: Option<Bar> = None;
             for trade in minute.filter(|trade| trade.time <= now) {
@@ -162,6 +171,37 @@ impl Source for Store {
             }
         }
         Ok(None)
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        // The next file may still hold trades of this day: they wait for it.
+        let mut waiting: Vec<Trade> = Vec::new();
+        for &day in near(&self.days[market].0, from, to) {
+            let trades = self.day_trades(market, day)?;
+            let begin = trades.partition_point(|trade| trade.time < first);
+            let end = trades.partition_point(|trade| trade.time <= last).max(begin);
+            waiting.extend_from_slice(&trades[begin..end]);
+            // Stable, so that of trades at one time those of the earlier file come first.
+            waiting.sort_by_key(|trade| trade.time);
+            let ready = waiting.partition_point(|trade| trade.time < (day * DAY).saturating_mul(SECOND));
+            waiting.drain(..ready).for_each(|trade| visit(&trade));
+        }
+        waiting.iter().for_each(visit);
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        let Some(&day) = self.days[market].0.first() else { return Ok(1.0) };
+        let tick = self.ticks.get(market, || Ok::<_, SourceError>(trades::tick(&self.day_trades(market, day)?)))?;
+        Ok(*tick)
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
