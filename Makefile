@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
-DEVELOP := $(BIN)/maturin develop --quiet --profile fast --target-dir target/python
+DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-dir target/python
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help

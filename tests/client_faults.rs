@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::columns::Series;
-use marketpoints::protocol::{MarketsQuery, Tier};
+use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, Tier};
 use support::{Scripted, Step, answer};
 
 const KEY: &str = "secret-key-of-the-test";
@@ -317,4 +317,26 @@ async fn a_listing_that_repeats_itself_comes_to_an_end() {
         assert_eq!(markets.len(), 100);
         assert!(server.requests().len() <= 2);
     }
+}
+
+#[tokio::test]
+async fn lists_are_read_under_every_key_and_nothing_is_an_empty_one() {
+    for (body, expected) in [
+        (r#"{"rawSymbols":["A","B"]}"#, &["A", "B"][..]),
+        (r#"{"symbols":["A"]}"#, &["A"][..]),
+        (r#"{"rawSymbols":null}"#, &[][..]),
+        ("{}", &[][..]),
+    ] {
+        let server = Scripted::start(vec![send("200 OK", body)]);
+        let client = Client::new(&config(&server), &Registry::default()).unwrap();
+        let filters = Filters { types: vec!["TRADE_AGG".into()], ..Filters::default() };
+        assert_eq!(client.names(DiscoveryList::Symbols, &filters).await.unwrap(), expected);
+        assert!(server.requests()[0].starts_with("GET /v1/symbols?type=TRADE_AGG "));
+        // Without a type the service would answer 500: nothing is sent.
+        let error = client.names(DiscoveryList::Symbols, &Filters::default()).await.unwrap_err();
+        assert_eq!((error.kind, server.requests().len()), (ErrorKind::InvalidRequest, 1));
+    }
+    let server = Scripted::start(vec![send("200 OK", r#"{"blockSizes":[3]}"#)]);
+    let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    assert_eq!(client.block_sizes(&Filters::default()).await.unwrap(), [3.0]);
 }

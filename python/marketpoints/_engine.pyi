@@ -8,12 +8,30 @@ from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import disjoint_base
+
+__all__ = [
+    "Client",
+    "Columns",
+    "IngestReport",
+    "LocalService",
+    "Plan",
+    "PlannedRequest",
+    "Query",
+    "__version__",
+    "data_types",
+    "decode_points",
+    "ingest",
+    "intervals",
+    "shutdown",
+    "tiers",
+    "to_grid",
+    "weight",
+    "write_table",
+]
 
 __version__: str
 
 @final
-@disjoint_base
 class Columns:
     """One decoded series: its identity and its columns, as arrays over the engine's memory."""
 
@@ -45,7 +63,6 @@ class Columns:
     def __len__(self) -> int: ...
 
 @final
-@disjoint_base
 class Query:
     """A checked query for points: wire names, a window in Unix seconds."""
 
@@ -75,7 +92,6 @@ class Query:
     ) -> Query: ...
 
 @final
-@disjoint_base
 class PlannedRequest:
     """One request of a plan."""
 
@@ -90,7 +106,6 @@ class PlannedRequest:
         """How many buckets its window holds."""
 
 @final
-@disjoint_base
 class Plan:
     """What a call would send."""
 
@@ -108,7 +123,6 @@ class Plan:
         """Seconds that the budget at hand makes the plan wait; 0 when it fits."""
 
 @final
-@disjoint_base
 class Client:
     """The client's engine. The blocking calls release the GIL and stop on Ctrl-C; each has an awaitable twin."""
 
@@ -166,7 +180,6 @@ class Client:
         """Ends idle connections; later calls raise."""
 
 @final
-@disjoint_base
 class LocalService:
     """A running local service on a thread of its own."""
 
@@ -194,7 +207,6 @@ class LocalService:
         """Stops it; open requests get a moment to finish. A second call does nothing."""
 
 @final
-@disjoint_base
 class IngestReport:
     """What an ingest did."""
 

@@ -1,7 +1,7 @@
 """What can go wrong, as classes. Every error of this package is an :class:`Error`."""
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
@@ -32,7 +32,7 @@ class Error(Exception):
         offset: Byte at which a body stops making sense (:class:`DecodeError`).
         path: Place inside the body, such as ``series[0].points[3].Point.open`` (:class:`DecodeError`).
         results: What was fetched before the failure (:class:`PartialError`).
-        failures: What failed, by name (:class:`PartialError`).
+        failures: The error of each request that failed (:class:`PartialError`).
 
     Each argument is kept as an attribute of its name; None where it does not apply.
     """
@@ -48,7 +48,7 @@ class Error(Exception):
         offset: int | None = None,
         path: str | None = None,
         results: Any = None,
-        failures: Mapping[str, Exception] | None = None,
+        failures: Sequence[Exception] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status

@@ -66,7 +66,7 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
     low, high = prices or _around_market(shown)
     _, edges, volumes = shown.to_grid(step or _step(shown, low, high))
     width = edges[1] - edges[0] if len(edges) > 1 else (step or 1.0)
-    seen = (edges + width > low) & (edges < high)
+    seen = (edges + width > low) & (edges <= high)
     if not seen.any():
         seen[:] = True
     edges, volumes = edges[seen], volumes[:, seen]
@@ -80,7 +80,7 @@ def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[floa
     mesh = ax.pcolormesh(
         np.append(times, times[-1] + _bucket(times)),
         np.append(edges, edges[-1] + width),
-        np.ma.masked_less_equal(volumes.T, 0),
+        np.where(volumes > 0, volumes, np.nan).T,
         norm=norm,
         cmap=palette,
         rasterized=True,

@@ -1,6 +1,8 @@
 //! Where the engine's futures run, and the two ways Python waits for them: blocked but interruptible, or awaited.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -29,6 +31,9 @@ pub(super) struct Process {
 /// Only locked while attached to the interpreter and never across a detach, so no other thread can hold it when this
 /// one forks.
 static PROCESS: Mutex<Option<Arc<Process>>> = Mutex::new(None);
+
+/// Whether the interpreter is about to end.
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 impl Process {
     /// This process's threads, started at the first call. A forked child gets its own.
@@ -72,6 +77,7 @@ impl Drop for Process {
 
 /// Ends the threads at interpreter exit; waits a moment for calls in flight.
 pub(super) fn shutdown(py: Python<'_>) {
+    ENDED.store(true, Ordering::SeqCst);
     let process = PROCESS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner).take();
     if let Some(runtime) = process.filter(|process| process.is_own()).and_then(|process| process.take_runtime()) {
         py.detach(|| runtime.shutdown_timeout(EXIT_GRACE));
@@ -104,7 +110,16 @@ pub(super) fn wait<T: Send + 'static>(
         match received {
             Ok(value) => return Ok(value),
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(gone()),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that
+                // they write while the interpreter goes; as with Python's own blocking calls they just stay.
+                py.detach(|| {
+                    while ENDED.load(Ordering::SeqCst) {
+                        thread::park();
+                    }
+                });
+                return Err(gone());
+            }
         }
     }
 }

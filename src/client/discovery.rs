@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
 use super::fetch::Unreadable;
 use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
-use crate::protocol::{Market, MarketsPage, MarketsQuery, Usage};
+use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage};
 
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
@@ -50,6 +51,22 @@ impl Client {
         Ok(markets)
     }
 
+    /// One of the lists of names (section 4.2); an empty list when the answer has none.
+    ///
+    /// # Errors
+    /// Every kind; [`ErrorKind::InvalidRequest`] at once where the service would answer 500 without a type.
+    pub async fn names(&self, list: DiscoveryList, filters: &Filters) -> Result<Vec<String>, ClientError> {
+        self.inner.list(list, filters).await
+    }
+
+    /// Recommended block sizes (section 4.2); 0 where there is no data.
+    ///
+    /// # Errors
+    /// Every kind.
+    pub async fn block_sizes(&self, filters: &Filters) -> Result<Vec<f64>, ClientError> {
+        self.inner.list(DiscoveryList::BlockSizes, filters).await
+    }
+
     /// The usage record of the key (section 2.4).
     pub async fn usage(&self) -> Result<Usage, ClientError> {
         self.inner.record(USAGE_PATH, "").await
@@ -57,6 +74,22 @@ impl Client {
 }
 
 impl Inner {
+    async fn list<T: DeserializeOwned>(&self, list: DiscoveryList, filters: &Filters) -> Result<Vec<T>, ClientError> {
+        let endpoint = list.endpoint();
+        if endpoint.needs_type && filters.types.is_empty() {
+            let message = format!("{} answers only with a type: give types=", endpoint.path);
+            return Err(ClientError::invalid(message));
+        }
+        let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string()).await?;
+        let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
+        let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));
+        let found = found.unwrap_or_else(|| Value::Array(Vec::new()));
+        serde_json::from_value(found).map_err(|bad| {
+            let url = self.transport.url(endpoint.path, "");
+            ClientError::new(ErrorKind::Decode, format!("the answer's {} are not valid: {bad}", endpoint.key)).of(&url)
+        })
+    }
+
     async fn record<T: DeserializeOwned>(&self, path: &str, query: &str) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
         self.fetch(&url, 0, |body: Bytes| async move {

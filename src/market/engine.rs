@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use super::analytics;
 use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
+use super::feed::Feed;
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
+use super::profiles::{TpoSettings, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
 use super::window::Buckets;
@@ -14,10 +17,12 @@ use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_from_sides};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::refuse_unknown;
 use crate::protocol::suggest::hint;
+use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
-    DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection, SeriesId, SortDirection,
-    TypeSpec,
+    AnalyticsAnswer, AnalyticsQuery, DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection,
+    SeriesId, SortDirection, TypeSpec,
 };
 
 /// The market behind a service.
@@ -65,6 +70,9 @@ impl Market {
             buckets: &buckets,
             id: &|markets| self.id(query, markets),
         };
+        if matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books)) {
+            self.check_quotes(query, &markets)?;
+        }
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
@@ -72,6 +80,13 @@ impl Market {
             DataType::FundingRateAgg => asked.funding_rate()?,
             DataType::OpenInterestAgg => asked.open_interest()?,
             DataType::BlockBookSnapshotAgg => self.books(query, &markets, &buckets)?,
+            DataType::VolumeProfileAgg => self.grouped(query, &markets, |id, group| {
+                volume_profiles(self.source.as_ref(), id, group, &buckets, query.usd)
+            })?,
+            DataType::TpoAgg => {
+                let settings = TpoSettings::of(query, interval, now)?;
+                self.grouped(query, &markets, |id, group| market_profiles(self.source.as_ref(), id, group, &settings))?
+            }
             _ => {
                 let message = format!("type: the local service does not serve {} yet", spec.name);
                 return Err(MarketError::Unsupported(message));
@@ -94,6 +109,19 @@ impl Market {
         listing::page(self.source.as_ref(), query, now)
     }
 
+    /// The answer of a prediction-market analytics endpoint as of `now` (Unix nanoseconds). A wallet or market without
+    /// positions gives an empty answer, and so does a source without any.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] when the query breaks a rule of section 4.3.
+    pub fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, MarketError> {
+        query.check()?;
+        query.check_offset()?;
+        refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
+        let positions = self.source.positions();
+        Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(table, &query.ask, now)))
+    }
+
     fn select(&self, query: &PointsQuery) -> Vec<usize> {
         let fits = |row: &Listing| {
             (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
@@ -108,6 +136,27 @@ impl Market {
     fn serving(&self, markets: &[usize], data_type: DataType) -> Vec<usize> {
         let listings = self.source.listings();
         markets.iter().copied().filter(|&market| listings[market].feeds.serve(data_type)).collect()
+    }
+
+    /// Prices in unlike quotes have no mean; amounts in coin and rates add up whatever the quote.
+    fn check_quotes(&self, query: &PointsQuery, markets: &[usize]) -> Result<(), ParamError> {
+        let listings = self.source.listings();
+        let quote = |market: &usize| {
+            let listing = &listings[*market];
+            if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }
+        };
+        let mut quotes = markets.iter().map(quote);
+        let first = quotes.next();
+        match quotes.find(|quote| Some(*quote) != first) {
+            Some(other) if query.group_by.is_some() && !query.usd => {
+                let problem = format!(
+                    "the coin's markets are quoted in {} and {other}; add transform.normalize.quote=USD",
+                    first.unwrap_or_default()
+                );
+                Err(ParamError::new("transform.groupBy.type", problem))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn candles(
@@ -125,6 +174,12 @@ impl Market {
             let (markets, bars): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
             parts = vec![(markets.concat(), candles::sum(bars))];
         }
+        if query.gapfill {
+            // After the sum: where one of its markets did not trade, the others make the bucket.
+            for (markets, bars) in &mut parts {
+                *bars = candles::gapfill(bars, self.close_before(query, markets, buckets)?, buckets);
+            }
+        }
         let mut series = Vec::new();
         for (markets, bars) in parts {
             let id = self.id(query, &markets);
@@ -138,22 +193,39 @@ impl Market {
         let listing = &source.listings()[market];
         let mut rates =
             if query.usd && !listing.is_usd_like() { Some(Rates::new(source, &listing.quote, buckets)?) } else { None };
-        let bars = candles::roll_up(source, market, buckets, rates.as_mut())?;
-        if !query.gapfill {
-            return Ok(bars);
+        candles::roll_up(source, market, buckets, rates.as_mut())
+    }
+
+    /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it.
+    fn close_before(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        buckets: &Buckets,
+    ) -> Result<Option<f64>, MarketError> {
+        let mut last = None;
+        for &market in markets {
+            let bar = self.source.bar_before(market, buckets.from, buckets.now)?;
+            last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
         }
-        let mut before = source.bar_before(market, buckets.from, buckets.now)?.map(|bar| bar.close);
-        if let (Some(rates), Some(close)) = (&rates, before) {
-            before = rates.at(buckets.from).map(|rate| close * rate);
-        }
-        Ok(candles::gapfill(&bars, before, buckets))
+        let Some(start) = last else { return Ok(None) };
+        let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
+        let parts: Result<Vec<_>, _> = markets.iter().map(|&market| self.bars(query, market, &bucket)).collect();
+        Ok(candles::sum(parts?).first().map(|bar| bar.close))
     }
 
     fn books(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Vec<Series>, MarketError> {
-        let together = query.group_by.is_some();
-        let groups: Vec<&[usize]> =
-            if together && !markets.is_empty() { vec![markets] } else { markets.chunks(1).collect() };
-        groups.into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+        groups(query, markets).into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+    }
+
+    /// A series of each group of markets that the query wants together.
+    fn grouped(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        make: impl Fn(SeriesId, &[usize]) -> Result<Series, MarketError>,
+    ) -> Result<Vec<Series>, MarketError> {
+        groups(query, markets).into_iter().map(|group| make(self.id(query, group), group)).collect()
     }
 
     fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
@@ -212,6 +284,12 @@ impl Market {
     }
 }
 
+/// All markets together when the query aggregates, else each for itself.
+fn groups<'a>(query: &PointsQuery, markets: &'a [usize]) -> Vec<&'a [usize]> {
+    let together = query.group_by.is_some() && !markets.is_empty();
+    if together { vec![markets] } else { markets.chunks(1).collect() }
+}
+
 fn unknown_interval(name: &str) -> ParamError {
     let names = INTERVALS.map(|row| row.name);
     let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
@@ -230,7 +308,9 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         if !symbol && !coin {
             return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
         }
-        if query.exchanges.is_empty() {
+        // Section 4.1: TPO goes by coin alone as well.
+        let by_coin_alone = coin && spec.data_type == DataType::TpoAgg;
+        if query.exchanges.is_empty() && !by_coin_alone {
             return refuse("exchange", "takes at least one exchange");
         }
         if symbol && query.exchanges.len() > 1 {

@@ -26,9 +26,11 @@ impl Feed {
 }
 
 /// What each served type is made of. The listing's `type` filter reads it; a new type is a new row.
-const FEEDS: [(DataType, Feed); 6] = [
+const FEEDS: [(DataType, Feed); 8] = [
     (DataType::TradeSideAgnosticAgg, Feed::Trades),
     (DataType::TradeAgg, Feed::Trades),
+    (DataType::VolumeProfileAgg, Feed::Trades),
+    (DataType::TpoAgg, Feed::Trades),
     (DataType::BlockBookSnapshotAgg, Feed::Books),
     (DataType::LiquidationAgg, Feed::Liquidations),
     (DataType::FundingRateAgg, Feed::Tickers),

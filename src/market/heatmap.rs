@@ -25,7 +25,7 @@ impl Step {
     }
 
     /// Number of the block that holds a price. A price within rounding of the next multiple belongs to it.
-    fn block(&self, price: f64) -> i64 {
+    pub(super) fn block(&self, price: f64) -> i64 {
         let exact = price / self.size;
         let near = exact.round();
         let tolerance = 1e-9 * near.abs().max(1.0);
@@ -33,7 +33,7 @@ impl Step {
     }
 
     /// Lower edge of a block.
-    fn price(&self, block: i64) -> f64 {
+    pub(super) fn price(&self, block: i64) -> f64 {
         block as f64 * self.mantissa / self.scale
     }
 }

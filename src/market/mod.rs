@@ -1,6 +1,7 @@
 //! The engine behind the service: raw events → candles, liquidations, funding rates, open interest and book heatmaps;
 //! its sources (demo, store); transforms. No HTTP.
 
+mod analytics;
 mod cache;
 mod candles;
 mod demo;
@@ -11,10 +12,12 @@ mod feed;
 mod heatmap;
 mod ingest;
 mod listing;
+mod profiles;
 mod source;
 mod store;
 mod window;
 
+pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};
 pub use demo::Demo;
 pub use derivatives::{Gauge, GaugeBar, Ticker};
 pub use engine::Market;

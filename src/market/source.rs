@@ -1,5 +1,6 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
+use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
 use crate::protocol::wire::USD_LIKE;
@@ -13,7 +14,7 @@ pub struct Listing {
     pub raw_symbol: String,
     /// Base asset.
     pub coin: String,
-    /// Quote asset.
+    /// Quote asset; empty where nothing tells it.
     pub quote: String,
     /// `SPOT` or `PERPETUAL`.
     pub category: String,
@@ -28,7 +29,7 @@ pub struct Listing {
 impl Listing {
     /// Symbol in BASE-QUOTE form.
     pub fn normalized_symbol(&self) -> String {
-        format!("{}-{}", self.coin, self.quote)
+        if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
     }
 
     /// Whether the quote counts as one USD.
@@ -169,6 +170,20 @@ pub trait Source: Send + Sync {
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
 
+    /// Visits the trades with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file order.
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError>;
+
+    /// The price step of a market, in quote: every price is a multiple of it. A property of the market, the same at all
+    /// times; 1 for a market without trades.
+    fn tick(&self, market: usize) -> Result<f64, SourceError>;
+
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 
@@ -212,6 +227,11 @@ pub trait Source: Send + Sync {
     /// Seconds that a market's funding rates are for: its time between settlements.
     fn funding_seconds(&self, _market: usize) -> i64 {
         FUNDING_SECONDS
+    }
+
+    /// The positions on the prediction venue; `None` for a source without any.
+    fn positions(&self) -> Option<&PositionTable> {
+        None
     }
 }
 

@@ -43,7 +43,7 @@ impl Interval {
 
     /// Start of the bucket that holds the Unix second `at`.
     pub fn floor(&self, at: i64) -> i64 {
-        at - (at - self.anchor).rem_euclid(self.seconds)
+        at.saturating_sub(at.saturating_sub(self.anchor).rem_euclid(self.seconds))
     }
 
     /// The first bucket start at or after the Unix second `at`.
@@ -78,5 +78,12 @@ mod tests {
         let minute = Interval::find("MINUTE").unwrap();
         assert_eq!(minute.ceil(120), 120);
         assert_eq!(minute.ceil(121), 180);
+    }
+
+    #[test]
+    fn no_time_is_too_far_away() {
+        for row in &INTERVALS {
+            assert!(row.floor(i64::MIN) == i64::MIN && row.ceil(i64::MAX) == i64::MAX, "{}", row.name);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The wire contract as data: data types, intervals, tiers, series identity, queries and their URL parameters,
 //! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
+pub mod analytics;
 pub mod data_type;
+pub mod discovery;
 pub mod error_body;
 pub mod identity;
 pub mod interval;
@@ -11,10 +13,12 @@ pub mod suggest;
 pub mod tier;
 pub mod wire;
 
+pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
+pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;
-pub use query::{GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
+pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
 pub use records::{Market, MarketsPage, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};

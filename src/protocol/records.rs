@@ -110,17 +110,17 @@ pub struct Usage {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_zero(value: &i64) -> bool {
+pub(super) fn is_zero(value: &i64) -> bool {
     *value == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
-fn is_nothing(value: &f64) -> bool {
+pub(super) fn is_nothing(value: &f64) -> bool {
     *value == 0.0
 }
 
 /// An integer field may come with an exponent or a point (supplement 2): any number with a whole value is one.
-fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+pub(super) fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     let number = Option::<serde_json::Number>::deserialize(deserializer)?;
     let Some(number) = number else { return Ok(0) };
     let whole = number.as_i64().or_else(|| {

@@ -2,7 +2,7 @@
 
 use crate::columns::Series;
 use crate::market::{Market, MarketError};
-use crate::protocol::{ErrorBody, MarketsPage, MarketsQuery, PointsQuery};
+use crate::protocol::{AnalyticsAnswer, AnalyticsQuery, ErrorBody, MarketsPage, MarketsQuery, PointsQuery};
 
 /// Why a source gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +43,12 @@ pub trait Answers: Send + Sync + 'static {
 
     /// One page of `/v1/markets`. `now` is in Unix nanoseconds.
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError>;
+
+    /// The answer of a prediction-market analytics endpoint. `now` is in Unix nanoseconds; the query keeps the rules of
+    /// section 4.3. A source without positions answers with nothing.
+    fn analytics(&self, _query: &AnalyticsQuery, _now: i64) -> Result<AnalyticsAnswer, AnswerError> {
+        Ok(AnalyticsAnswer::default())
+    }
 }
 
 impl Answers for Market {
@@ -52,6 +58,10 @@ impl Answers for Market {
 
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {
         Ok(Self::markets(self, query, now)?)
+    }
+
+    fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, AnswerError> {
+        Ok(Self::analytics(self, query, now)?)
     }
 }
 

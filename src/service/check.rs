@@ -47,6 +47,12 @@ pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Check
         let feature = format!("aggregation over several exchanges ({exchanges} were given)");
         return Err(needs_tier(&feature, MULTI_EXCHANGE_TIER.spec().name, allowance));
     }
+    // TPO goes by coin alone, which is all of its exchanges.
+    let all_exchanges = exchanges == 0 && query.coin.is_some() && spec.data_type == DataType::TpoAgg;
+    if all_exchanges && allowance.tier() < MULTI_EXCHANGE_TIER {
+        let feature = "a coin over all exchanges (no exchange was given)";
+        return Err(needs_tier(feature, MULTI_EXCHANGE_TIER.spec().name, allowance));
+    }
     history(query.from, period, allowance, now)?;
 
     let demand = Demand { interval: interval.seconds, period, exchanges, max_depth: query.max_depth };
@@ -65,7 +71,8 @@ pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Check
 /// Lowest tier that may aggregate over several exchanges (section 5).
 const MULTI_EXCHANGE_TIER: crate::protocol::Tier = crate::protocol::Tier::Advanced;
 
-fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {
+/// A feature that the key's plan does not have.
+pub(super) fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {
     ErrorBody::forbidden(format!("{feature} needs the plan {tier}; this key's plan is {}", allowance.name()))
 }
 

@@ -4,6 +4,7 @@
 //! It never prints, has no route that changes anything, and keys leave it only by [`RunningService::keys`].
 
 mod access;
+mod analytics;
 mod answers;
 mod check;
 mod config;

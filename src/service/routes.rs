@@ -1,4 +1,4 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage` and the analytics; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ use super::access::{Access, Charge};
 use super::check::check;
 use super::front::{Caller, Told, front};
 use super::shared::Shared;
-use super::{Answers, reply};
+use super::{Answers, analytics, reply};
 use crate::clock::SECOND;
 use crate::encode;
+use crate::protocol::analytics::ANALYTICS_PREFIX;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, MarketsQuery};
@@ -26,16 +27,17 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
+        .merge(analytics::routes())
         .method_not_allowed_fallback(not_allowed)
         .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
         .with_state(shared)
 }
 
-type Answer = Result<Response<Body>, Refused>;
+pub(super) type Answer = Result<Response<Body>, Refused>;
 
 /// An error on its way out.
-struct Refused(ErrorBody);
+pub(super) struct Refused(ErrorBody);
 
 impl<E: Into<ErrorBody>> From<E> for Refused {
     fn from(error: E) -> Self {
@@ -102,12 +104,14 @@ async fn not_allowed() -> Response<Body> {
 }
 
 async fn unknown_path() -> Response<Body> {
-    let message = format!("no such path; there are {POINTS_PATH}, {MARKETS_PATH} and {USAGE_PATH}");
+    let message = format!(
+        "no such path; there are {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH} and those under {ANALYTICS_PREFIX}"
+    );
     reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
 }
 
 /// The holder of the key; the message never repeats what was sent.
-fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
+pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     access.ok_or_else(|| {
         let message = format!("no known API key came with the request; send it in the header {KEY_HEADER}");
         ErrorBody::invalid_key(message)
@@ -116,7 +120,7 @@ fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 
 /// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
 /// in time keeps the charge: errors, panics and late answers cost nothing.
-async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
+pub(super) async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
 where
     F: FnOnce(&dyn Answers) -> Result<Vec<u8>, ErrorBody> + Send + 'static,
 {

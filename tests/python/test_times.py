@@ -89,7 +89,7 @@ def test_the_hour_that_comes_twice():
         ("٢٠٢٦-01-01", "not a time"),
         ("", "not a time"),
         (pd.NaT, "not a time"),
-        (np.datetime64("NaT"), "NaT is not a time"),
+        (np.datetime64("NaT", "s"), "NaT is not a time"),
         (np.array(["2026-01-01"], dtype="datetime64[D]"), "array"),
         ([NOON], "list"),
         (dt.timedelta(1), "timedelta"),

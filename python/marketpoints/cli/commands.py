@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from .. import limits, store
 from ..arguments import METHODS
-from ..client import KEY, TIER, URL, Client
+from ..client import Client
 from ..errors import InvalidRequest
+from ..methods import KEY, TIER, URL
 from ..records import when
 from ..service import LocalService
 from ..times import Time

@@ -57,9 +57,10 @@ def write(answer: SeriesSet, file: Path) -> int:
 
 def show(answer: SeriesSet, out: TextIO) -> None:
     """Prints every series as a table under its name."""
-    if not len(answer):
+    shown = [series for series in answer if len(series)]
+    if not shown:
         print("no data", file=out)
-    for series in answer:
+    for series in shown:
         print(f"# {series.id}", file=out)
         table = _columns(series, labelled=False)
         cells = [[_cell(value) for value in values] for values in table.values()]

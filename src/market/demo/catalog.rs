@@ -96,6 +96,9 @@ fn feeds(category: &str) -> Feeds {
 /// First minute of the demo market: 2015-01-01.
 pub(super) const BEGIN: i64 = 1_420_070_400;
 
+/// Last minute of the demo market: 2100-01-01.
+pub(super) const END: i64 = 4_102_444_800;
+
 /// Every market: each coin on each venue.
 pub(super) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
     let (mut listings, mut traits) = (Vec::new(), Vec::new());

@@ -6,15 +6,18 @@
 mod book;
 mod catalog;
 mod derivatives;
+mod events;
 mod minute;
 mod noise;
 mod path;
+mod positions;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use self::catalog::{BEGIN, Traits};
+use self::catalog::{BEGIN, END, Traits};
 use self::path::{BLOCK, Block};
+use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::Feed;
@@ -32,13 +35,23 @@ pub struct Demo {
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
     interest: Cache<(usize, i64), Vec<f64>>,
+    seed: u64,
+    /// Made when it is first asked for.
+    positions: OnceLock<PositionTable>,
 }
 
 impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
-        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS), interest: Cache::new(KEPT_BLOCKS) }
+        Self {
+            listings,
+            traits,
+            blocks: Cache::new(KEPT_BLOCKS),
+            interest: Cache::new(KEPT_BLOCKS),
+            seed,
+            positions: OnceLock::new(),
+        }
     }
 
     /// Visits the minutes with a start in `[from, to)` that have begun at `now`, each with the block that holds it.
@@ -142,6 +155,37 @@ impl Source for Demo {
         Ok((first..end).rev().find_map(|minute| bar(traits, &self.block(traits, minute), minute, now)))
     }
 
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let traits = &self.traits[market];
+        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        let (first, end) = minutes(from.saturating_sub(from.rem_euclid(60)), to, now);
+        let mut minute = first;
+        while minute < end {
+            let block = self.block(traits, minute);
+            let stop = end.min(block.start + BLOCK);
+            for minute in minute..stop {
+                minute::trades(traits, &block, minute, |trade| {
+                    if (begin..=last).contains(&trade.time) {
+                        visit(trade);
+                    }
+                });
+            }
+            minute = stop;
+        }
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        Ok(minute::round(10f64.powi(-self.traits[market].price_decimals), self.traits[market].price_decimals))
+    }
+
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
         let traits = &self.traits[market];
         let (first, end) = minutes(from, to, now);
@@ -203,13 +247,17 @@ impl Source for Demo {
         self.gauge_bars(market, gauge, (last - 60).div_euclid(60) * 60, last, now, &mut |bar| found = Some(*bar))?;
         Ok(found)
     }
+
+    fn positions(&self) -> Option<&PositionTable> {
+        Some(self.positions.get_or_init(|| positions::table(self.seed)))
+    }
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.
 fn minutes(from: i64, to: i64, now: i64) -> (i64, i64) {
     let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
     let begun = now.div_euclid(SECOND * 60) + 1;
-    (ceil(from.max(BEGIN)), ceil(to).min(begun))
+    (ceil(from.clamp(BEGIN, END)), ceil(to.clamp(BEGIN, END)).min(begun))
 }
 
 #[cfg(test)]
@@ -271,6 +319,22 @@ mod tests {
         assert_eq!((first.open, first.close, first.last), (whole.open, whole.open, whole.first));
         assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1)[0], whole);
         assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1).len(), 1);
+    }
+
+    #[test]
+    fn trades_add_up_to_the_bars_and_end_at_now() {
+        let demo = Demo::new(0);
+        let (from, to) = (1_776_880_770, 1_776_880_860); // from within a minute on
+        let mut trades: Vec<Trade> = Vec::new();
+        demo.trades(3, from, to, NOW, &mut |trade| trades.push(*trade)).unwrap();
+        assert!(trades.is_sorted_by_key(|trade| trade.time));
+        assert!(trades.iter().all(|trade| (from * SECOND..=NOW).contains(&trade.time)));
+        let forming = bars(&demo, 3, 1_776_880_800, to, NOW)[0];
+        let amount = trades.iter().filter(|trade| trade.time >= 1_776_880_800 * SECOND).map(|trade| trade.amount);
+        assert!((amount.sum::<f64>() / forming.volume() - 1.0).abs() < 1e-12);
+        assert!(trades.iter().any(|trade| trade.time < 1_776_880_800 * SECOND));
+        let tick = demo.tick(3).unwrap();
+        assert!(trades.iter().all(|trade| (trade.price / tick - (trade.price / tick).round()).abs() < 1e-6));
     }
 
     #[test]

@@ -66,17 +66,25 @@ pub(super) fn ingest_file(
     }
     let market = (exchange.as_str(), symbol.as_str());
     let mut trades = |pair| {
-        collect(file, report, &TRADE_COLUMNS, trade, |trade| trade.time)
+        collect(file, day, report, &TRADE_COLUMNS, trade, |trade| trade.time)
             .map_or(Ok(()), |trades| store::write_trades(pair, store, market, day, &trades, &hash))
     };
     match kind {
         Kind::Trades => trades(TRADES),
         Kind::Liquidations => trades(LIQUIDATIONS),
-        Kind::Tickers => collect(file, report, &TICKER_COLUMNS, ticker, |reading| reading.time)
+        Kind::Tickers => collect(file, day, report, &TICKER_COLUMNS, ticker, |reading| reading.time)
             .map_or(Ok(()), |readings| store::write_tickers(store, exchange, symbol, day, &readings, &hash)),
         Kind::Books => {
-            collect(file, report, &["timestamp", "is_snapshot", "side", "price", "amount"], event, |event| event.time)
-                .map_or(Ok(()), |events| store::write_books(store, exchange, symbol, day, &events, &hash))
+            let columns = ["timestamp", "is_snapshot", "side", "price", "amount"];
+            collect(file, day, report, &columns, event, |event| event.time).map_or(Ok(()), |mut events| {
+                // Changes of a book that nobody has shown yet would make a book with holes.
+                let first = events.iter().position(|event| event.snapshot).unwrap_or(events.len());
+                if first > 0 {
+                    report.problem(file, 0, format!("{first} changes before the first snapshot were left out"));
+                    report.rows -= first;
+                }
+                store::write_books(store, exchange, symbol, day, &events.split_off(first), &hash)
+            })
         }
     }
     .map_err(|error: ArchiveError| MarketError::Internal(error.to_string()))
@@ -121,6 +129,7 @@ fn event(row: &Row<'_>) -> Result<Event, String> {
 /// the report.
 fn collect<T>(
     file: &Path,
+    day: i64,
     report: &mut IngestReport,
     columns: &[&str],
     read: fn(&Row<'_>) -> Result<T, String>,
@@ -129,7 +138,7 @@ fn collect<T>(
     let mut events = Vec::new();
     let mut bad = 0;
     let outcome = (|| -> Result<(), Broken> {
-        let mut rows = Rows::open(file, columns)?;
+        let mut rows = Rows::open(file, day, columns)?;
         while let Some(row) = rows.next()? {
             match read(&row) {
                 Ok(event) => events.push(event),

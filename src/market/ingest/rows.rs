@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-/// Times outside of these years are no times of a market: 2000 to 2100, in Unix microseconds.
-const TIMES: std::ops::Range<i64> = 946_684_800_000_000..4_102_444_800_000_000;
+/// Microseconds in a day.
+const DAY: i64 = 86_400_000_000;
 
 /// Hash of a file's bytes, in hexadecimal.
 pub(super) fn fingerprint(path: &Path) -> std::io::Result<String> {
@@ -38,6 +39,7 @@ pub(super) struct Rows {
     /// Where each wanted column stands.
     columns: Vec<usize>,
     width: usize,
+    times: Range<i64>,
 }
 
 /// A file that cannot be read on: the line, and why.
@@ -49,18 +51,20 @@ pub(super) struct Broken {
 /// One row.
 pub(super) struct Row<'a> {
     pub line: u64,
+    times: Range<i64>,
     fields: Result<Vec<&'a [u8]>, String>,
 }
 
 impl Rows {
-    /// Opens a file, gzip by its name, and finds the wanted columns in its header.
-    pub(super) fn open(path: &Path, wanted: &[&str]) -> Result<Self, Broken> {
+    /// Opens the file of a Unix day, gzip by its name, and finds the wanted columns in its header.
+    pub(super) fn open(path: &Path, day: i64, wanted: &[&str]) -> Result<Self, Broken> {
         let broken = |line: u64, what: String| Broken { line, what };
         let file = File::open(path).map_err(|error| broken(0, error.to_string()))?;
         let packed = path.extension().is_some_and(|suffix| suffix == "gz");
         let bytes = BufReader::with_capacity(1 << 18, file);
         let bytes: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
-        let mut reader = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 18).from_reader(bytes);
+        let mut reader =
+            csv::ReaderBuilder::new().quoting(false).flexible(true).buffer_capacity(1 << 18).from_reader(bytes);
         let header = reader.byte_headers().map_err(|error| broken(1, error.to_string()))?.clone();
         let place = |name: &&str| {
             let found = header.iter().position(|column| column == name.as_bytes());
@@ -69,7 +73,9 @@ impl Rows {
             })
         };
         let columns = wanted.iter().map(place).collect::<Result<_, _>>()?;
-        Ok(Self { reader, record: ByteRecord::new(), columns, width: header.len() })
+        // Dumps are cut by the time of arrival, so a row may belong to the day before or after, and to no other.
+        let times = (day - 1) * DAY..(day + 2) * DAY;
+        Ok(Self { reader, record: ByteRecord::new(), columns, width: header.len(), times })
     }
 
     /// The next row; `None` at the end.
@@ -84,7 +90,7 @@ impl Rows {
                 } else {
                     Err(format!("{} columns, the header has {}", self.record.len(), self.width))
                 };
-                Ok(Some(Row { line, fields }))
+                Ok(Some(Row { line, times: self.times.clone(), fields }))
             }
             Err(error) => Err(Broken { line, what: error.to_string() }),
         }
@@ -100,8 +106,11 @@ impl<'a> Row<'a> {
     pub(super) fn time(&self, column: usize) -> Result<i64, String> {
         let text = self.text(column)?;
         let micros = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
-        let micros = micros.filter(|micros| TIMES.contains(micros));
-        micros.map(|micros| micros * 1_000).ok_or_else(|| format!("{} is no time in microseconds", shown(text)))
+        let micros = micros.ok_or_else(|| format!("{} is no time in microseconds", shown(text)))?;
+        if self.times.contains(&micros) {
+            return Ok(micros * 1_000);
+        }
+        Err(format!("timestamp {micros} µs is not within a day of the file's date"))
     }
 
     /// A number of at least `least`, or above it when `above`.

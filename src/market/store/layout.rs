@@ -160,9 +160,16 @@ pub(super) fn funding_seconds(exchange: &str) -> i64 {
     if HOURLY.contains(&exchange) { 3_600 } else { FUNDING_SECONDS }
 }
 
+/// Exchanges that list bare coins, quoted in USD.
+const BARE: [&str; 2] = ["HYPERLIQUID", "HYPERLIQUID_FUTURES"];
+const USD: &str = "USD";
+
 /// The listing of a market that only its names describe.
 pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
-    let (coin, quote) = split_symbol(&raw_symbol);
+    let (coin, mut quote) = split_symbol(&raw_symbol);
+    if quote.is_empty() && BARE.contains(&exchange.as_str()) {
+        USD.clone_into(&mut quote);
+    }
     let category = if DERIVATIVES.contains(&exchange.as_str()) { "PERPETUAL" } else { "SPOT" };
     Listing {
         exchange,
@@ -176,7 +183,8 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: F
     }
 }
 
-/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`, `BTC`.
+/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`. The quote is
+/// empty where it does not tell.
 fn split_symbol(raw_symbol: &str) -> (String, String) {
     let upper = raw_symbol.to_uppercase();
     let mut parts = upper.split(['-', '_', '/']).filter(|part| !matches!(*part, "SWAP" | "PERP" | "PERPETUAL"));
@@ -186,8 +194,7 @@ fn split_symbol(raw_symbol: &str) -> (String, String) {
             let ending = |quote: &&&str| upper.len() > quote.len() && upper.ends_with(**quote);
             match QUOTES.iter().find(ending) {
                 Some(quote) => (upper[..upper.len() - quote.len()].to_owned(), (*quote).to_owned()),
-                // A bare coin, as Hyperliquid lists it: quoted in USD.
-                None => (upper, "USD".to_owned()),
+                None => (upper, String::new()),
             }
         }
     };
@@ -207,7 +214,8 @@ mod tests {
             ("BTC-USDT", "BTC", "USDT"),
             ("BTC-USDT-SWAP", "BTC", "USDT"),
             ("BTC-USD", "BTC", "USD"),
-            ("BTC", "BTC", "USD"),
+            ("BTC", "BTC", ""),
+            ("AZZZ", "AZZZ", ""),
             ("XBTUSD", "BTC", "USD"),
             ("BTC_USDT", "BTC", "USDT"),
             ("ETHFDUSD", "ETH", "FDUSD"),

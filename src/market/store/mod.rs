@@ -1,13 +1,16 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
-//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The minute aggregates answer for everything; the events only for the minute that holds `now`.
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The
+//! minute aggregates answer for everything but profiles; the events also for the minute that holds `now`.
 
 mod books;
 mod layout;
 mod minutes;
 mod tickers;
 mod trades;
+#[cfg(test)]
+mod visits;
 
 pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
 pub(super) use layout::{DAY, parse_date};
@@ -35,6 +38,8 @@ const KEPT_BAR_DAYS: usize = 400;
 const KEPT_GAUGE_DAYS: usize = 150;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+/// Price steps kept: a number each.
+const KEPT_TICKS: usize = 10_000;
 
 /// Days with a file, ascending, by feed.
 type Days = [Vec<i64>; Feed::ALL.len()];
@@ -50,6 +55,7 @@ pub(super) struct Store {
     books: Cache<(usize, i64), BookDay>,
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
+    ticks: Cache<usize, f64>,
 }
 
 impl Store {
@@ -84,6 +90,7 @@ impl Store {
             books: Cache::new(KEPT_EVENT_DAYS),
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
+            ticks: Cache::new(KEPT_TICKS),
         })
     }
 
@@ -96,6 +103,10 @@ impl Store {
     fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
         let listing = &self.listings[market];
         layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
+    }
+
+    fn day_trades(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
+        self.trades.get((feed, market, day), || trades::read_trades(&self.file(pair.events, market, day)))
     }
 
     /// Hands over the minute bars of a market's trades or liquidations.
@@ -112,8 +123,7 @@ impl Store {
             self.bars.get((feed, market, day), || trades::read_bars(&path))
         };
         let partial = |day: i64, start: i64| {
-            let read = || trades::read_trades(&self.file(pair.events, market, day));
-            let events = self.trades.get((feed, market, day), read)?;
+            let events = self.day_trades(feed, pair, market, day)?;
             let mut part: Option<Bar> = None;
             for event in events.iter().filter(|event| is_in(event.time, start, now)) {
                 match &mut part {
@@ -171,6 +181,39 @@ impl Source for Store {
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
         self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        // The next file may still hold trades of this day: they wait for it.
+        let mut waiting: Vec<Trade> = Vec::new();
+        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
+            let trades = self.day_trades(Feed::Trades, TRADES, market, day)?;
+            let begin = trades.partition_point(|trade| trade.time < first);
+            let end = trades.partition_point(|trade| trade.time <= last).max(begin);
+            waiting.extend_from_slice(&trades[begin..end]);
+            // Stable, so that of trades at one time those of the earlier file come first.
+            waiting.sort_by_key(|trade| trade.time);
+            let ready = waiting.partition_point(|trade| trade.time < (day * DAY).saturating_mul(SECOND));
+            waiting.drain(..ready).for_each(|trade| visit(&trade));
+        }
+        waiting.iter().for_each(visit);
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        let Some(&day) = self.days[market][Feed::Trades as usize].first() else { return Ok(1.0) };
+        let tick = self.ticks.get(market, || {
+            Ok::<_, SourceError>(trades::tick(&self.day_trades(Feed::Trades, TRADES, market, day)?))
+        })?;
+        Ok(*tick)
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {

@@ -139,6 +139,23 @@ pub(super) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceError> {
     Ok(rows.map(|((time, price), (amount, buy))| Trade { time, price, amount, buy: buy != 0 }).collect())
 }
 
+/// The decimal step on which all prices of these trades lie: 0.01 when the longest has two decimals, 1 for whole prices.
+pub(super) fn tick(trades: &[Trade]) -> f64 {
+    /// No venue quotes finer; a price that came through arithmetic must not look as if one did.
+    const MOST_DECIMALS: i32 = 12;
+    let fits = |price: f64, decimals: i32| {
+        let scale = 10f64.powi(decimals);
+        (price * scale).round() / scale == price
+    };
+    let mut decimals = 0;
+    for trade in trades {
+        while decimals < MOST_DECIMALS && !fits(trade.price, decimals) {
+            decimals += 1;
+        }
+    }
+    1.0 / 10f64.powi(decimals)
+}
+
 pub(super) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError> {
     let mut columns = Columns::read(path)?;
     let [starts, first, last] = ["time", "first_timestamp", "last_timestamp"].map(|name| columns.whole(name));

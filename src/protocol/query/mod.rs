@@ -1,11 +1,17 @@
 //! Queries and their URL parameters. The client writes them and the service reads them with the same code
-//! (service.md 4.1 and 4.2).
+//! (service.md 4.1 to 4.3).
 
+mod analytics;
+mod filters;
+mod leaderboard;
 mod markets;
 mod parameters;
 mod points;
 mod transform;
 
+pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, Page, PositionsQuery};
+pub use filters::{FILTER_PARAMETERS, Filters};
+pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{MARKETS_PARAMETERS, MarketsQuery};
 pub use parameters::{ParamError, refuse_unknown};
 pub use points::{POINTS_PARAMETERS, PointsQuery};

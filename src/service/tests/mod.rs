@@ -1,5 +1,6 @@
 //! The service over real sockets, with a clock that stands still and a canned source.
 
+mod analytics;
 mod budget;
 mod harness;
 mod lifecycle;

@@ -65,6 +65,16 @@ fn wrong_parameters_are_named_with_a_hint() {
 }
 
 #[test]
+fn a_coin_over_all_exchanges_is_several_exchanges() {
+    let bench = Bench::new();
+    let target = "/v1/points?type=TPO_AGG&coin=BTC&interval=DAY&period=86400";
+    let refused = bench.get("standard", target);
+    assert!(refused.status == 403 && refused.message().contains("plan advanced"), "{refused:?}");
+    assert_eq!(bench.get("standard", &format!("{target}&exchange=BYBIT")).status, 200);
+    assert_eq!(bench.get("advanced", target).status, 200);
+}
+
+#[test]
 fn types_above_the_tier_are_refused() {
     let bench = Bench::new();
     let target = "/v1/points?type=VENUE_LIQUIDATION_AGG&coin=BTC&interval=MINUTE&period=60";

@@ -1,0 +1,89 @@
+//! A source whose trades a test writes down.
+
+use crate::clock::SECOND;
+use crate::market::feed::{Feed, Feeds};
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade};
+
+/// Markets of one exchange each, with their trades in time order.
+#[derive(Default)]
+pub(super) struct Tape {
+    listings: Vec<Listing>,
+    trades: Vec<Vec<Trade>>,
+    ticks: Vec<f64>,
+}
+
+/// A trade of a Unix second; a negative amount is sold.
+pub(super) fn trade(second: i64, price: f64, amount: f64) -> Trade {
+    Trade { time: second * SECOND, price, amount: amount.abs(), buy: amount > 0.0 }
+}
+
+impl Tape {
+    pub(super) fn with(mut self, coin: &str, quote: &str, tick: f64, trades: &[Trade]) -> Self {
+        self.listings.push(Listing {
+            exchange: format!("VENUE_{}", self.listings.len()),
+            raw_symbol: format!("{coin}{quote}"),
+            coin: coin.to_owned(),
+            quote: quote.to_owned(),
+            category: "SPOT".to_owned(),
+            coin_name: String::new(),
+            available_since: 0,
+            feeds: Feeds::default().with(Feed::Trades),
+        });
+        self.trades.push(trades.to_vec());
+        self.ticks.push(tick);
+        self
+    }
+}
+
+impl Source for Tape {
+    fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let minute = |trade: &Trade| trade.time.div_euclid(60 * SECOND) * 60;
+        let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now).copied().collect();
+        for part in known.chunk_by(|one, next| minute(one) == minute(next)) {
+            let mut bar = Bar::of(minute(&part[0]), &part[0]);
+            part[1..].iter().for_each(|trade| bar.add(trade));
+            if (from..to).contains(&bar.start) {
+                visit(&bar);
+            }
+        }
+        Ok(())
+    }
+
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut last = None;
+        self.bars(market, i64::MIN, before, now, &mut |bar| last = Some(*bar))?;
+        Ok(last)
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let within = |trade: &&Trade| trade.time <= now && (from..to).contains(&trade.time.div_euclid(SECOND));
+        self.trades[market].iter().filter(within).for_each(visit);
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        Ok(self.ticks[market])
+    }
+
+    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+        Ok(None)
+    }
+}

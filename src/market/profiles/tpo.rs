@@ -1,0 +1,148 @@
+//! Market profiles (`TPO_AGG`, service.md 2.3): which price levels each block of time visited. The rules are in the
+//! room's documentation.
+
+use std::collections::BTreeMap;
+
+use super::feed::{Feed, Steps};
+use super::sessions::{Grid, Session};
+use super::step::level;
+use super::tpo_columns::TpoColumns;
+use crate::clock::SECOND;
+use crate::columns::Series;
+use crate::market::MarketError;
+use crate::market::candles;
+use crate::market::heatmap::Step;
+use crate::market::source::{Bar, Source, Trade};
+use crate::market::window::Buckets;
+use crate::protocol::{Interval, ParamError, PointsQuery, SeriesId};
+
+/// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
+const MOST_TPOS: u64 = 10_000_000;
+/// Lengths of a block in minutes (section 4.1), the default first.
+const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
+/// Seconds of the initial balance: the first hour of a session.
+const INITIAL_BALANCE: i64 = 3_600;
+
+/// What a TPO query asks for beside its markets.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::market) struct TpoSettings {
+    grid: Grid,
+    window: Buckets,
+    block_minutes: u32,
+    block_size: Option<f64>,
+    usd: bool,
+}
+
+impl TpoSettings {
+    /// Reads and checks `tpoSession`, `tpoBlockSizeMinutes`, `blockSize` and the window, as of `now` (Unix nanoseconds).
+    ///
+    /// # Errors
+    /// A session or a block length that is not one of section 4.1.
+    pub(in crate::market) fn of(
+        query: &PointsQuery,
+        interval: &'static Interval,
+        now: i64,
+    ) -> Result<Self, ParamError> {
+        let block_minutes = query.block_minutes.unwrap_or(BLOCK_MINUTES[0]);
+        if !BLOCK_MINUTES.contains(&block_minutes) {
+            let problem = format!("{block_minutes} is not one of 5, 30, 60, 240");
+            return Err(ParamError::new("tpoBlockSizeMinutes", problem));
+        }
+        let grid = Grid::of(query.session.as_deref(), interval)?;
+        let window = grid.window(interval, query.from, query.period, now);
+        Ok(Self { grid, window, block_minutes, block_size: query.block_size, usd: query.usd })
+    }
+}
+
+/// One session under construction.
+pub(super) struct Profile {
+    pub session: Session,
+    pub step: Step,
+    size: f64,
+    /// The session's candle, by market.
+    bars: BTreeMap<usize, Bar>,
+    /// Highest and lowest price of the first hour.
+    pub balance: Option<(f64, f64)>,
+    /// Lowest and highest level of each block with trades.
+    pub blocks: BTreeMap<i64, (i64, i64)>,
+    /// Bought and sold volume by level.
+    pub volumes: BTreeMap<i64, (f64, f64)>,
+}
+
+impl Profile {
+    fn new(session: Session, size: f64, step: Step) -> Self {
+        let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { session, step, size, bars, balance: None, blocks, volumes }
+    }
+
+    fn add(&mut self, market: usize, trade: &Trade, volume: f64, block_seconds: i64) -> Result<(), ParamError> {
+        let level = level(&self.step, self.size, trade.price)?;
+        let offset = trade.time.div_euclid(SECOND) - self.session.start;
+        let block = self.blocks.entry(offset / block_seconds).or_insert((level, level));
+        *block = (block.0.min(level), block.1.max(level));
+        let (bought, sold) = self.volumes.entry(level).or_insert((0.0, 0.0));
+        *(if trade.buy { bought } else { sold }) += volume;
+        if offset < INITIAL_BALANCE {
+            let (high, low) = self.balance.unwrap_or((trade.price, trade.price));
+            self.balance = Some((high.max(trade.price), low.min(trade.price)));
+        }
+        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.start, trade));
+        Ok(())
+    }
+
+    /// The session's candle over all markets.
+    pub(super) fn bar(&self) -> Option<Bar> {
+        candles::sum(self.bars.values().map(|bar| vec![*bar]).collect()).pop()
+    }
+
+    fn tpos(&self) -> u64 {
+        self.blocks.values().fold(0, |sum: u64, (low, high)| sum.saturating_add(low.abs_diff(*high) + 1))
+    }
+}
+
+/// The market profiles of some markets together, one per session with trades, in the columns of the type's table.
+///
+/// # Errors
+/// [`MarketError::Invalid`] for a `blockSize` that makes too many levels and where a quote has no rate in USD,
+/// [`MarketError::Internal`] when the data cannot be read.
+pub(in crate::market) fn market_profiles(
+    source: &dyn Source,
+    id: SeriesId,
+    markets: &[usize],
+    settings: &TpoSettings,
+) -> Result<Series, MarketError> {
+    let TpoSettings { grid, window, block_minutes, block_size, usd } = *settings;
+    let feed = Feed { source, markets, grid, window, usd };
+    let mut steps = match block_size {
+        Some(size) => Steps::always(size),
+        None => feed.steps()?,
+    };
+    let block_seconds = i64::from(block_minutes) * 60;
+    let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
+    let mut session = Session { start: 0, end: 0 };
+    feed.trades(|market, trade| {
+        let second = trade.time.div_euclid(SECOND);
+        if !(session.start..session.end).contains(&second) {
+            session = grid.session(second);
+        }
+        let profile = profiles.entry(session.start).or_insert_with(|| {
+            let (size, step) = steps.of(session.start, trade.price);
+            Profile::new(session, size, step)
+        });
+        profile.add(market, trade, feed.volume(trade), block_seconds)?;
+        Ok(())
+    })?;
+    let tpos = profiles.values().fold(0, |sum: u64, profile| sum.saturating_add(profile.tpos()));
+    if tpos > MOST_TPOS {
+        let problem = format!(
+            "the answer would hold {tpos} visits of a level by a block, more than {MOST_TPOS}; give a larger step, \
+             longer blocks or a shorter window"
+        );
+        return Err(ParamError::new("blockSize", problem).into());
+    }
+    let mut columns = TpoColumns::new(block_minutes);
+    for profile in profiles.values() {
+        columns.push(profile);
+    }
+    Ok(columns.series(id))
+}

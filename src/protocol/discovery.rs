@@ -1,0 +1,63 @@
+//! The discovery endpoints that answer with one list (service.md 4.2, supplement 5).
+
+/// One endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListEndpoint {
+    /// What it lists.
+    pub list: DiscoveryList,
+    /// Its path.
+    pub path: &'static str,
+    /// Key of the list in the answer; an empty list is an absent key.
+    pub key: &'static str,
+    /// Other keys under which the live service has been seen to send it.
+    pub also: &'static [&'static str],
+    /// Whether it answers 500 without `type` (section 7).
+    pub needs_type: bool,
+}
+
+/// What an endpoint lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the paths in `LISTS` say it
+pub enum DiscoveryList {
+    Coins,
+    Symbols,
+    NormalizedSymbols,
+    BlockSizes,
+    Tenors,
+    Types,
+    Exchanges,
+    Categories,
+}
+
+const fn endpoint(list: DiscoveryList, path: &'static str, key: &'static str, needs_type: bool) -> ListEndpoint {
+    ListEndpoint { list, path, key, also: &[], needs_type }
+}
+
+/// Every endpoint; all weigh 0.
+pub const LISTS: [ListEndpoint; 8] = [
+    endpoint(DiscoveryList::Coins, "/v1/coins", "coins", false),
+    ListEndpoint { also: &["symbols"], ..endpoint(DiscoveryList::Symbols, "/v1/symbols", "rawSymbols", true) },
+    endpoint(DiscoveryList::NormalizedSymbols, "/v1/normalized-symbols", "normalizedSymbols", true),
+    endpoint(DiscoveryList::BlockSizes, "/v1/block-sizes", "blockSizes", false),
+    endpoint(DiscoveryList::Tenors, "/v1/tenors", "tenors", false),
+    endpoint(DiscoveryList::Types, "/v1/types", "types", false),
+    endpoint(DiscoveryList::Exchanges, "/v1/exchanges", "exchanges", false),
+    endpoint(DiscoveryList::Categories, "/v1/categories", "categories", false),
+];
+
+impl DiscoveryList {
+    /// The list's endpoint.
+    pub const fn endpoint(self) -> &'static ListEndpoint {
+        &LISTS[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_enum_indexes_the_table() {
+        assert!(LISTS.iter().all(|row| row.list.endpoint() == row));
+    }
+}

@@ -1,0 +1,51 @@
+//! The prediction-market analytics endpoints (service.md 4.3): fixed weights, one plan, one rule book.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Extension, RawQuery, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+
+use super::check::needs_tier;
+use super::front::Caller;
+use super::reply;
+use super::routes::{Answer, compute, known};
+use super::shared::Shared;
+use crate::encode;
+use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
+use crate::protocol::query::refuse_unknown;
+use crate::protocol::{AnalyticsQuery, ErrorBody};
+
+/// The routes of the table.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    ANALYTICS.iter().fold(Router::new(), |router, spec| {
+        router.route(
+            spec.path,
+            get(move |State(shared): State<Arc<Shared>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
+                answer(spec, shared, caller, query)
+            }),
+        )
+    })
+}
+
+/// What is refused, in this order: no key (401), a plan below Advanced (403), parameters that break a rule (400), no
+/// budget (429). Nothing of it costs anything.
+async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Caller, query: Option<String>) -> Answer {
+    let access = known(caller)?;
+    if access.allowance.tier() < ANALYTICS_TIER {
+        let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
+        return Err(needs_tier(&feature, ANALYTICS_TIER.spec().name, access.allowance).into());
+    }
+    let now = shared.clock.now();
+    let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
+    refuse_unknown(&query.extra, spec.parameters)?;
+    query.check()?;
+    query.check_offset()?;
+    let charge = access.charge(u64::from(spec.weight))?;
+    let body = compute(&shared, Some(charge), move |source| {
+        let answer = source.analytics(&query, now)?;
+        encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
+    });
+    Ok(reply::json(StatusCode::OK, body.await?))
+}

@@ -1,0 +1,44 @@
+"""Child processes, and a server that never answers."""
+
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import contextmanager
+
+
+def run(code, environment=None, **options):
+    """Runs Python code in a child process and returns its standard output."""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@contextmanager
+def silent_server():
+    """A server that takes connections and never answers; yields its address and an event set at the first request."""
+    asked, connections = threading.Event(), []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                connections.append(connection)
+                if connection.recv(1):
+                    asked.set()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+            for connection in connections:
+                connection.close()

@@ -1,0 +1,203 @@
+"""The command line, as a child process: what it prints, what it writes, what it says when something is wrong."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pandas as pd
+import pytest
+
+import marketpoints as mp
+
+COMMAND = [sys.executable, "-m", "marketpoints"]
+MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+WINDOW = ("--start", "2026-01-01", "--end", "2026-01-02T00:00:00Z")
+
+
+@pytest.fixture
+def cli(environment, tmp_path):
+    """Runs the command line in a folder of its own; returns the finished process."""
+
+    def run(*arguments, **changes):
+        settings = {name: value for name, value in (environment | changes).items() if value is not None}
+        command = [*COMMAND, *map(str, arguments)]
+        return subprocess.run(
+            command, env=settings, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
+        )
+
+    return run
+
+
+def good(done):
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_help_names_every_command(cli):
+    text = good(cli("--help"))
+    for name in ("demo", "serve", "ingest", "fetch", "plan", "weight", "usage", "MARKETPOINTS_API_KEY"):
+        assert name in text
+    assert good(cli("--version")) == f"marketpoints {mp.__version__}\n"
+    assert "--block-size" in good(cli("fetch", "--help"))
+
+
+def test_weight(cli):
+    arguments = ("--interval", "1m", "--period", 60_000, "--exchanges", 3, "--max-depth", 3500)
+    assert good(cli("weight", "BLOCK_BOOK_SNAPSHOT_AGG", *arguments)) == "16\n"
+    assert good(cli("weight", "orderbook_heatmap", *arguments)) == "16\n"
+
+
+def test_plan_needs_no_account(cli):
+    text = good(cli("plan", "candles", *MARKET, "1m", *WINDOW, MARKETPOINTS_API_KEY=None, MARKETPOINTS_BASE_URL=None))
+    assert text.splitlines()[-1] == "1 requests, 1,440 points, weight 2"
+    assert "service.invalid" not in text
+    assert "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT" in text
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_fetch_writes_a_file(cli, client, tmp_path, suffix):
+    file = tmp_path / f"candles{suffix}"
+    text = good(cli("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", file))
+    assert text.startswith(f"{file}: 24 rows; ")
+    frame = pd.read_parquet(file) if suffix == ".parquet" else pd.read_csv(file, parse_dates=["time"])
+    expected = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02").to_pandas()
+    assert list(frame.columns) == ["time", *expected.columns]
+    assert frame["close"].tolist() == expected["close"].tolist()
+    assert pd.DatetimeIndex(frame["time"]).as_unit("ns").tolist() == expected.index.tolist()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_fetch_writes_sides_and_levels(cli, client, tmp_path):
+    good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.parquet"))
+    frame = pd.read_parquet(tmp_path / "sides.parquet")
+    assert frame["side"].value_counts().to_dict() == {"BUY": 24, "SELL": 24}
+    assert set(frame["symbol"]) == {"BTCUSDT"}
+    good(cli("fetch", "orderbook_heatmap", *MARKET, "4h", *WINDOW, "--block-size", 50, "-o", "book.parquet"))
+    book = client.orderbook_heatmap(*MARKET, "4h", start="2026-01-01", end="2026-01-02", block_size=50).to_pandas()
+    frame = pd.read_parquet(tmp_path / "book.parquet")
+    assert frame["price"].tolist() == book["price"].tolist()
+    assert frame["side"].tolist() == book["side"].tolist()
+
+
+def test_fetch_prints_a_table(cli, client):
+    lines = good(cli("fetch", "candles", *MARKET, "4h", "--start", 1_767_225_600, "--period", 86_400)).splitlines()
+    assert lines[0] == "# TRADE_SIDE_AGNOSTIC_AGG BINANCE_FUTURES BTCUSDT FOUR_HOURS"
+    assert lines[1].split()[:3] == ["time", "open", "high"]
+    rows = [line.split("  ") for line in lines[2:]]
+    close = client.candles(*MARKET, "4h", start="2026-01-01", end="2026-01-02")["close"]
+    assert [float([cell for cell in row if cell][4]) for row in rows] == close.tolist()
+    assert rows[0][0] == "2026-01-01 00:00:00"
+    assert good(cli("fetch", "candles", "NOWHERE", "NOTHING", "1h", *WINDOW)) == "no data\n"
+
+
+def test_usage(cli, demo):
+    text = good(cli("usage", MARKETPOINTS_API_KEY=demo.keys["basic"]))
+    assert "50 weight in 60 s" in text
+    assert demo.keys["basic"] not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (
+            ("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "x.xlsx"),
+            2,
+            "x.xlsx: the name must end in .parquet or .csv",
+        ),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "no/x.csv"), 2, "there is no folder no"),
+        (("fetch", "candles", *MARKET, "1x", *WINDOW), 2, "1x"),
+        (("fetch", "candles", *MARKET, "1h", "--start", "yesterday"), 2, "start: 'yesterday' is not a time"),
+        (("fetch", "candels", *MARKET, "1h", *WINDOW), 2, "candels"),
+        (("weight", "TRADE_AGGG", "--points", "1"), 2, "did you mean"),
+        (("serve", "--data", "nowhere"), 2, "nowhere"),
+        (("serve", "--host", "nowhere"), 2, "nowhere"),
+        (("ingest", "nowhere", "store"), 2, "nowhere"),
+        (("demo", "--output", "/dev/null/x"), 2, "/dev/null/x"),
+    ],
+)
+def test_what_is_wrong_is_one_line(cli, arguments, status, words):
+    done = cli(*arguments)
+    assert done.returncode == status, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("marketpoints: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+def test_a_service_that_refuses_is_status_1(cli):
+    done = cli("usage", MARKETPOINTS_API_KEY="nonsense-key")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "nonsense-key" not in done.stderr
+    assert "MARKETPOINTS_API_KEY" in cli("usage", MARKETPOINTS_API_KEY=None).stderr
+
+
+def test_unknown_commands_and_options_are_status_2(cli):
+    for arguments in ((), ("fly",), ("fetch", "candles"), ("weight", "TRADE_AGG", "--fast")):
+        done = cli(*arguments)
+        assert done.returncode == 2
+        assert "usage:" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(environment):
+    command = [*COMMAND, "fetch", "candles", *MARKET, "1m", *WINDOW]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as child:
+        child.stdout.readline()
+        child.stdout.close()
+        problems = child.stderr.read()
+        assert (child.wait(60), problems) == (141, "")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_serve_runs_until_it_is_told_to_stop(environment, ending):
+    command = [*COMMAND, "serve", "--now", "2026-01-01", "--seed", "3"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as child:
+        text = ""
+        while "Ctrl-C stops it." not in text:
+            line = child.stdout.readline()
+            assert line, child.stderr.read()
+            text += line
+        url = re.search(r"http://127\.0\.0\.1:\d+", text).group()
+        key = re.search(r"^  free +(\S+)$", text, re.MULTILINE).group(1)
+        assert "as of 2026-01-01 00:00" in text
+        request = urllib.request.Request(f"{url}/v1/usage", headers={"X-Service-Key": key})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert json.load(answer)["limit"] == 10
+        child.send_signal(ending)
+        rest, problems = child.communicate(timeout=30)
+    assert (rest, problems, child.returncode) == ("stopped\n", "", 0)
+
+
+def test_ingest_reports_and_is_idempotent(cli, tmp_path):
+    header = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
+    good_row = "okex,A-USDT,1709251200000000,1709251200000009,1,buy,2.5,4"
+    day = tmp_path / "dumps" / "trades" / "OKEX" / "A-USDT" / "2024-03-01.csv"
+    day.parent.mkdir(parents=True)
+    day.write_text("\n".join([header, good_row, good_row.replace("2.5", "nonsense")]) + "\n")
+    done = cli("ingest", "dumps", "store")
+    assert done.returncode == 1
+    assert done.stdout == "1 files read, 1 rows, 1 problems\n"
+    assert "2024-03-01.csv:3: " in done.stderr
+    assert "1 unchanged" in cli("ingest", "dumps", "store").stdout
+    report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    assert report.unchanged == 1
+    assert repr(report).startswith("<IngestReport files ")
+    with mp.LocalService(data=tmp_path / "store", now="2024-03-02") as service, service.client() as client:
+        assert client.candles("OKEX", "A-USDT", "1m", period=86_400)["close"].tolist() == [2.5]
+
+
+def test_the_demo_makes_its_files(cli, tmp_path):
+    text = good(cli("demo", "--output", "out", MARKETPOINTS_API_KEY=None, MARKETPOINTS_BASE_URL=None, MPLBACKEND=None))
+    assert "planned: weight 10 in 1 request(s)" in text
+    assert "0 → 1 spent" in text
+    frame = pd.read_parquet(tmp_path / "out" / "candles.parquet")
+    assert len(frame) == 720
+    picture = (tmp_path / "out" / "demo.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 50_000

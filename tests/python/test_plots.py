@@ -1,0 +1,114 @@
+"""Pictures: what is drawn, on which axes, with which labels."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import marketpoints as mp
+from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+
+mpl.use("agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def drawn(ax):
+    """Draws the figure for real and returns its visible texts."""
+    ax.figure.canvas.draw()
+    every = ax.figure.findobj(mpl.text.Text)
+    return [text.get_text() for text in every if text.get_visible() and text.get_text()]
+
+
+def test_candles_with_volume():
+    ax = mp.decode_points(body(candles(CANDLES))).plot()
+    texts = drawn(ax)
+    assert "BTCUSDT on BINANCE_FUTURES · candles · 1h" in texts
+    assert {"price", "volume"} <= set(texts)
+    assert any("UTC" in text for text in texts)
+    (bodies,) = [one for one in ax.collections if isinstance(one, mpl.collections.PolyCollection)]
+    assert len(bodies.get_paths()) == 3
+    spans = [(path.vertices[:, 1].min(), path.vertices[:, 1].max()) for path in bodies.get_paths()]
+    assert spans == [(100.0, 105.0), (102.0, 105.0), (101.5, 102.0)]
+    assert len(ax.figure.axes) == 2
+    assert ax.get_shared_x_axes().joined(*ax.figure.axes)
+    low, high = ax.get_ylim()
+    assert low < 90
+    assert high > 110
+
+
+def test_on_axes_that_are_there():
+    figure, (above, below) = plt.subplots(2)
+    series = mp.decode_points(body(candles(CANDLES)))
+    assert series.plot(ax=above, volume=False) is above
+    assert len(figure.axes) == 2
+    assert series.plot(ax=below) is below
+    assert len(figure.axes) == 3
+    free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    assert series.plot(ax=free) is free
+    assert len(free.figure.axes) == 2
+    drawn(free)
+
+
+def test_many_candles_become_a_line():
+    rows = [(100.0 + i % 7, 110.0, 90.0, 100.0 + i % 5, 1.0) for i in range(2000)]
+    ax = mp.decode_points(body(candles(rows))).plot()
+    (line,) = ax.lines
+    assert line.get_ydata().tolist() == [row[3] for row in rows]
+    drawn(ax)
+
+
+def test_other_series_are_lines():
+    points = [{"Point": {"rateClose": i / 1e4, "timestamp": stamp(START + 60 * i)}} for i in range(5)]
+    ax = mp.decode_points(body({"id": {"type": "FUNDING_RATE_AGG"}, "points": points})).plot()
+    assert "rate_close" in drawn(ax)
+
+
+@pytest.mark.parametrize("rows", [[], CANDLES[:1]])
+def test_few_or_no_candles(rows):
+    drawn(mp.decode_points(body(candles(rows))).only.plot())
+
+
+def test_a_heatmap_shows_its_levels():
+    ax = mp.decode_points(body(heatmap(BOOK))).plot(step=1, prices=(97, 102))
+    texts = drawn(ax)
+    assert "XRPUSDT on BYBIT · order book · 1m" in texts
+    mesh = ax.collections[0]
+    assert isinstance(mesh.norm, mpl.colors.LogNorm)
+    shown = np.ma.filled(mesh.get_array(), 0)
+    assert shown.shape == (6, 3)
+    assert shown.T.tolist() == [[0, 2, 1, 3, 0, 4], [0, 0, 0, 5, 0, 0], [6, 0, 7, 0, 8, 0]]
+    (mid,) = ax.lines
+    assert mid.get_ydata()[[0, 2]].tolist() == [99.5, 98.0]
+    assert np.isnan(mid.get_ydata()[1])
+
+
+@pytest.mark.parametrize("snapshots", [[], [([], [])], [([], [(100.0, 5.0)])], BOOK[:1]])
+def test_sparse_heatmaps(snapshots):
+    drawn(mp.decode_points(body(heatmap(snapshots))).only.plot())
+
+
+def test_a_heatmap_without_sides_shows_where_the_volume_is():
+    flat = []
+    for index in range(3):
+        flat += [3.0, (START + 60 * index) * 1e6, 1.0, 0.001, 100.0, 50.0, 101.0, 60.0]
+    answer = mp.decode_points(body({"id": {"type": "VENUE_LIQUIDATION_AGG", "coin": "BTC"}, "flat_points": flat}))
+    ax = answer.plot()
+    assert "BTC · liquidation heatmap" in drawn(ax)
+    low, high = ax.get_ylim()
+    assert low > 50
+    assert high >= 101
+
+
+def test_the_demo_market_in_a_picture(client):
+    ax = client.orderbook_heatmap("BINANCE_FUTURES", "BTCUSDT", "1m", block_size=10, period=3600).plot()
+    texts = drawn(ax)
+    assert "volume per bucket" in texts
+    low, high = ax.get_ylim()
+    mid = ax.lines[0].get_ydata()
+    assert low < mid.min() < mid.max() < high
+    assert (high - low) / mid.mean() < 0.2
