@@ -165,20 +165,13 @@ impl Source for Demo {
     ) -> Result<(), SourceError> {
         let traits = &self.traits[market];
         let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        let (first, end) = minutes(from.saturating_sub(from.rem_euclid(60)), to, now);
-        let mut minute = first;
-        while minute < end {
-            let block = self.block(traits, minute);
-            let stop = end.min(block.start + BLOCK);
-            for minute in minute..stop {
-                minute::trades(traits, &block, minute, |trade| {
-                    if (begin..=last).contains(&trade.time) {
-                        visit(trade);
-                    }
-                });
-            }
-            minute = stop;
-        }
+        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+            minute::trades(traits, block, minute, |trade| {
+                if (begin..=last).contains(&trade.time) {
+                    visit(trade);
+                }
+            });
+        });
         Ok(())
     }
 

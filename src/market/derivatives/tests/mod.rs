@@ -226,6 +226,18 @@ fn foreign_quotes_take_the_stores_own_rate() {
 }
 
 #[test]
+fn amounts_in_coin_add_whatever_the_quotes_are() {
+    let (_folder, market, _) = market(|dumps| {
+        put_forced(dumps, "BYBIT/XRPETH", &[(DAY, true, 0.5, 4.0)]);
+        put_forced(dumps, "BINANCE_FUTURES/XRPUSDT", &[(DAY, true, 2.0, 1.5)]);
+    });
+    let query = "type=LIQUIDATION_AGG&exchange=BYBIT&exchange=BINANCE_FUTURES&coin=XRP&interval=MINUTE\
+                 &transform.groupBy.type=GROUP_BY_TYPE_SUM";
+    assert_eq!(table(&ask(&market, query)[0], ["liquidations"]), BTreeMap::from([(DAY, [5.5])]));
+    assert!(refused(&market, &format!("{query}&transform.normalize.quote=USD")).contains("ETH"));
+}
+
+#[test]
 fn bad_rows_are_named_and_a_second_ingest_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (dumps, store) = (folder.path().join("dumps"), folder.path().join("store"));
