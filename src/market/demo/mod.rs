@@ -9,6 +9,7 @@ mod derivatives;
 mod events;
 mod minute;
 mod noise;
+mod options;
 mod path;
 mod positions;
 
@@ -16,12 +17,14 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
-use self::path::{BLOCK, Block};
+use self::options::OptionTraits;
+use self::path::{BLOCK, Block, Path};
 use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::summaries::OptionSummary;
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
@@ -31,6 +34,8 @@ const KEPT_BLOCKS: usize = 6_000;
 pub struct Demo {
     listings: Vec<Listing>,
     traits: Vec<Traits>,
+    options: Vec<OptionSummary>,
+    option_traits: Vec<OptionTraits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
@@ -44,9 +49,12 @@ impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
+        let (options, option_traits) = options::summaries(&listings, &traits);
         Self {
             listings,
             traits,
+            options,
+            option_traits,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             seed,
@@ -89,11 +97,21 @@ impl Demo {
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
-        let key = (traits.path.seed(), minute & !(BLOCK - 1));
-        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
+        self.path_block(&traits.path, minute)
+    }
+
+    fn path_block(&self, path: &Path, minute: i64) -> Arc<Block> {
+        let key = (path.seed(), minute & !(BLOCK - 1));
+        match self.blocks.get(key, || Ok::<_, Infallible>(path.block(minute))) {
             Ok(block) => block,
             Err(never) => match never {},
         }
+    }
+
+    /// The coin's common price at the beginning of a Unix minute.
+    fn price(&self, path: &Path, minute: i64) -> f64 {
+        let block = self.path_block(path, minute);
+        block.prices[(minute - block.start) as usize]
     }
 }
 
@@ -239,6 +257,16 @@ impl Source for Demo {
         let mut found = None;
         self.gauge_bars(market, gauge, (last - 60).div_euclid(60) * 60, last, now, &mut |bar| found = Some(*bar))?;
         Ok(found)
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &self.options
+    }
+
+    fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
+        let option = &self.option_traits[summary];
+        let told = (BEGIN..END).contains(&at);
+        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
     }
 
     fn positions(&self) -> Option<&PositionTable> {
