@@ -12,6 +12,7 @@ mod noise;
 mod options;
 mod path;
 mod positions;
+mod supply;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -19,12 +20,13 @@ use std::sync::{Arc, OnceLock};
 use self::catalog::{BEGIN, END, Traits};
 use self::options::OptionTraits;
 use self::path::{BLOCK, Block, Path};
+use self::supply::TokenTraits;
 use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
-use super::summaries::OptionSummary;
+use super::summaries::{OptionSummary, Supply, Token};
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
@@ -36,6 +38,8 @@ pub struct Demo {
     traits: Vec<Traits>,
     options: Vec<OptionSummary>,
     option_traits: Vec<OptionTraits>,
+    tokens: Vec<Token>,
+    token_traits: Vec<TokenTraits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
@@ -50,11 +54,14 @@ impl Demo {
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
         let (options, option_traits) = options::summaries(&listings, &traits);
+        let (tokens, token_traits) = supply::tokens(&listings, &traits);
         Self {
             listings,
             traits,
             options,
             option_traits,
+            tokens,
+            token_traits,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             seed,
@@ -267,6 +274,24 @@ impl Source for Demo {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
         Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        for time in supply::times(from, to, now.div_euclid(SECOND)) {
+            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| self.price(path, minute)));
+        }
+        Ok(())
     }
 
     fn positions(&self) -> Option<&PositionTable> {

@@ -87,8 +87,7 @@ fn the_longer_the_calmer() {
 fn volatility_follows_the_candles_and_skew_leans_against_them() {
     let window = format!("interval=DAY&period={}", 360 * DAY);
     let hours = format!("interval=FOUR_HOURS&from={}&period={}", MIDNIGHT - 362 * DAY, 362 * DAY);
-    let candles =
-        series(&format!("type=TRADE_SIDE_AGNOSTIC_AGG&exchange=DERIBIT&exchange=BINANCE&coin=BTC&{hours}"), NOW);
+    let candles = series(&format!("type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE&rawSymbol=BTCUSDT&{hours}"), NOW);
     let closes = candles.floats("close").unwrap();
     let at: Vec<i64> = candles.timestamps.iter().map(|at| at / SECOND + 4 * 3_600).collect();
     let volatility = series(&format!("{VOLATILITY}&tenor=ONE_W&{window}"), NOW);
