@@ -3,7 +3,7 @@
 use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
-use super::summaries::{OptionSummary, Supply, Token};
+use super::summaries::{OptionSummary, PredictionState, Supply, Token};
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -261,6 +261,12 @@ pub trait Source: Send + Sync {
 
     /// The positions on the prediction venue; `None` for a source without any.
     fn positions(&self) -> Option<&PositionTable> {
+        None
+    }
+
+    /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
+    /// opening.
+    fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
         None
     }
 }

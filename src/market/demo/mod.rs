@@ -9,6 +9,7 @@ mod derivatives;
 mod events;
 mod minute;
 mod noise;
+mod odds;
 mod options;
 mod path;
 mod positions;
@@ -18,6 +19,8 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
+use self::events::{EventTraits, events};
+use self::noise::place;
 use self::options::OptionTraits;
 use self::path::{BLOCK, Block, Path};
 use self::supply::TokenTraits;
@@ -26,11 +29,14 @@ use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
-use super::summaries::{OptionSummary, Supply, Token};
+use super::summaries::{OptionSummary, PredictionState, Supply, Token};
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
+
+/// Keeps the hashes of prediction prices apart from others.
+const ODDS: u64 = 0x4f44_4453;
 
 /// The demo market.
 pub struct Demo {
@@ -40,6 +46,7 @@ pub struct Demo {
     option_traits: Vec<OptionTraits>,
     tokens: Vec<Token>,
     token_traits: Vec<TokenTraits>,
+    event_traits: Vec<EventTraits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
@@ -62,6 +69,7 @@ impl Demo {
             option_traits,
             tokens,
             token_traits,
+            event_traits: events(seed).1,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             seed,
@@ -296,6 +304,10 @@ impl Source for Demo {
 
     fn positions(&self) -> Option<&PositionTable> {
         Some(self.positions.get_or_init(|| positions::table(self.seed)))
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        odds::state(self.event_traits.get(event)?, place(&[self.seed, ODDS, event as u64]), at)
     }
 }
 

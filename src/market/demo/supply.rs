@@ -6,7 +6,7 @@ use super::path::Path;
 use crate::market::source::Listing;
 use crate::market::summaries::{Supply, SupplyRow, Token};
 
-pub(super) const DAY: i64 = 86_400;
+const DAY: i64 = 86_400;
 const MINUTES_A_DAY: i64 = 1_440;
 /// The date that the figures of [`FACTS`] are of: 2026-01-01.
 const AS_OF: i64 = 1_767_225_600;
@@ -142,10 +142,9 @@ pub(super) fn tokens(listings: &[Listing], traits: &[Traits]) -> (Vec<Token>, Ve
 
 /// Times of the snapshots to visit: the last before `from` and those in `[from, to)`, none after the second `now`.
 pub(super) fn times(from: i64, to: i64, now: i64) -> impl Iterator<Item = i64> {
-    let first = from.saturating_sub(1).min(now).div_euclid(DAY).saturating_mul(DAY).max(BEGIN);
-    let end = to.min(END).min(now.saturating_add(1));
-    // Without a window there is still the one before it.
-    let end = if from <= BEGIN { end } else { end.max(first.saturating_add(1).min(now.saturating_add(1)).min(END)) };
+    let before = from.saturating_sub(1).min(now).min(END - 1);
+    let first = (before - before.rem_euclid(DAY)).max(BEGIN);
+    let end = to.max(from).min(now.saturating_add(1)).min(END);
     (first..end).step_by(DAY as usize)
 }
 
@@ -196,4 +195,26 @@ fn volume(token: &TokenTraits, time: i64, price: &impl Fn(&Path, i64) -> f64) ->
     let minutes = (0..LOOKS).map(|look| time / 60 - MINUTES_A_DAY + (2 * look + 1) * MINUTES_A_DAY / (2 * LOOKS));
     let mean = minutes.map(|minute| token.path.wildness(minute) * price(&token.path, minute)).sum::<f64>();
     token.minute_amount * mean * (MINUTES_A_DAY / LOOKS) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn days(from: i64, to: i64, now: i64) -> Vec<i64> {
+        times(BEGIN + from, BEGIN + to, BEGIN + now).map(|time| time - BEGIN).collect()
+    }
+
+    #[test]
+    fn the_snapshot_before_the_window_comes_first() {
+        assert_eq!(days(DAY, 3 * DAY, 9 * DAY), [0, DAY, 2 * DAY]);
+        assert_eq!(days(DAY + 1, 2 * DAY, 9 * DAY), [DAY]);
+        assert_eq!(days(DAY + 60, DAY + 60, 9 * DAY), [DAY]);
+        assert_eq!(days(-5 * DAY, 1, 9 * DAY), [0]);
+        assert!(days(-5 * DAY, 0, 9 * DAY).is_empty());
+        assert_eq!(days(5 * DAY, 9 * DAY, 5 * DAY - 1), [4 * DAY]);
+        assert_eq!(days(7 * DAY, 9 * DAY, 5 * DAY), [5 * DAY]);
+        assert!(days(0, 9 * DAY, -1).is_empty());
+        assert_eq!(times(END + DAY, i64::MAX, i64::MAX).collect::<Vec<_>>(), [END - DAY]);
+    }
 }

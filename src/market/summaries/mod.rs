@@ -9,19 +9,28 @@
 //! meant. An exchange, coin or symbol that is not there is answered with nothing, as everywhere.
 //!
 //! **Token supply** comes in snapshots of a day, taken at 00:00 UTC. A bucket tells the latest snapshot from before its
-//! end, none after now: every bucket after the first snapshot has one. A token on several chains has a row for each in
-//! the order of the source: the rows of one time are alike in everything but `chain`, `contractAddress` and
+//! end, none after now: every bucket after the first snapshot has one. A token on several chains has a row for each, the
+//! primary one first (last where the order descends): the rows of one time are alike in everything but `chain`, `contractAddress` and
 //! `totalValueLocked`, which is what is locked on that chain. A `tokenName` is compared without regard to case; one
 //! that is not the coin's is answered with nothing. `exchange` and `rawSymbol` are refused: the type is not keyed by
 //! them.
+//!
+//! **Listing.** Each option summary has an entry for each tenor, without prices. A prediction market has an entry of its
+//! own under its `conditionId`, without coin and category, so that a filter by either leaves it out; `predictionMarkets`
+//! holds that one market. `lastPrice`, `prices` (24 hourly ones, the newest last) and the changes are of the first
+//! outcome; volumes, open interest (in tokens) and traders are those of the positions as of now. `closed` says that the
+//! market has resolved: one past its expiry may still be waiting. It serves no data type: there are no trades of it.
 
 mod options;
+mod predictions;
 mod supply;
 #[cfg(test)]
 mod tests;
 
 pub use options::{OptionSummary, SummaryKind};
+pub use predictions::PredictionState;
 pub use supply::{Supply, SupplyRow, Token};
 
-pub(super) use options::{TENORS, option_summaries};
-pub(super) use supply::token_supply;
+pub(super) use options::{TENORS, option_entries, option_summaries};
+pub(super) use predictions::prediction_entries;
+pub(super) use supply::{Marketcaps, token_supply};

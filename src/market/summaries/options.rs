@@ -3,10 +3,11 @@
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::market::MarketError;
+use crate::market::listing::{Face, wants};
 use crate::market::source::Source;
 use crate::market::window::Buckets;
 use crate::protocol::suggest::hint;
-use crate::protocol::{DataType, ParamError, PointsQuery, SeriesId, Shape, TypeSpec};
+use crate::protocol::{DataType, Market, MarketsQuery, ParamError, PointsQuery, SeriesId, Shape, Timestamp, TypeSpec};
 
 /// What an option summary sums up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ pub struct OptionSummary {
 pub(in crate::market) const TENORS: [&str; 4] = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"];
 
 /// The category of every option summary (section 2.3).
-pub(in crate::market) const CATEGORY: &str = "OPTION";
+const CATEGORY: &str = "OPTION";
 
 /// The series of a query of `kind`: one or none.
 ///
@@ -142,6 +143,30 @@ fn check<'a>(
         return Err(ParamError::new("rawSymbol", format!("{symbol} is a symbol of {belongs}{instead}")));
     }
     Ok((exchange, (coin, symbol, tenor)))
+}
+
+/// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` (Unix
+/// nanoseconds) is not told.
+pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: i64) -> Vec<Market> {
+    let told = source.option_summaries().iter().filter(|row| row.available_since * SECOND <= now);
+    let entry = |row: &OptionSummary| {
+        let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
+        let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
+        let face = Face { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
+        wants(query, &face, |data_type| data_type == row.kind.data_type()).then(|| Market {
+            exchange: row.exchange.clone(),
+            raw_symbol: row.raw_symbol.clone(),
+            normalized_symbol: row.coin.clone(),
+            coin: row.coin.clone(),
+            category: CATEGORY.to_owned(),
+            tenor: row.tenor.clone(),
+            coin_name: row.coin_name.clone(),
+            full_name,
+            available_since: Some(Timestamp { s: row.available_since, ns: 0 }),
+            ..Market::default()
+        })
+    };
+    told.filter_map(entry).collect()
 }
 
 fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

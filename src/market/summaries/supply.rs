@@ -1,5 +1,7 @@
 //! Token supply: daily snapshots, carried forward into every bucket.
 
+use std::collections::HashMap;
+
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::market::MarketError;
@@ -98,6 +100,39 @@ pub(in crate::market) fn token_supply(
         ..SeriesId::default()
     };
     Ok(vec![table.series(id)])
+}
+
+/// Market capitalizations as of a moment, each looked up once.
+pub(in crate::market) struct Marketcaps<'a> {
+    source: &'a dyn Source,
+    now: i64,
+    known: HashMap<String, f64>,
+}
+
+impl<'a> Marketcaps<'a> {
+    /// Those of a source as of `now` (Unix nanoseconds).
+    pub(in crate::market) fn new(source: &'a dyn Source, now: i64) -> Self {
+        Self { source, now, known: HashMap::new() }
+    }
+
+    /// A coin's market capitalization, USD; 0 where it is unknown.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when the data cannot be read.
+    pub(in crate::market) fn of(&mut self, coin: &str) -> Result<f64, MarketError> {
+        if let Some(known) = self.known.get(coin) {
+            return Ok(*known);
+        }
+        let mut latest = 0.0;
+        if let Some(token) = self.source.tokens().iter().position(|token| token.coin == coin) {
+            let after = self.now.div_euclid(SECOND) + 1;
+            self.source.supply(token, after, after, self.now, &mut |snapshot| {
+                latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
+            })?;
+        }
+        self.known.insert(coin.to_owned(), latest);
+        Ok(latest)
+    }
 }
 
 fn check(query: &PointsQuery) -> Result<&str, ParamError> {

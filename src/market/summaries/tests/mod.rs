@@ -5,7 +5,9 @@ use crate::columns::Series;
 use crate::market::{Market, MarketError};
 use crate::protocol::PointsQuery;
 
+mod listing;
 mod options;
+mod supply;
 
 const NOW: i64 = 1_776_880_830 * SECOND; // 2026-04-22T18:00:30Z, a Wednesday
 const DAY: i64 = 86_400;
