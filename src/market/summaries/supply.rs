@@ -160,6 +160,9 @@ struct Table {
     contracts: Vec<Option<String>>,
 }
 
+/// Numeric columns before the texts.
+const AMOUNTS: usize = 8;
+
 /// The numeric columns, in the order of [`Table::push`].
 const NUMBERS: [&str; 11] = [
     "marketcap",
@@ -202,8 +205,10 @@ impl Table {
     fn series(self, id: SeriesId) -> Series {
         let named = |(name, values): (&str, Vec<f64>)| (name.to_owned(), Column::Float(values));
         let mut columns: Vec<(String, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
-        columns.push(("chain".to_owned(), Column::Text(self.chains)));
-        columns.push(("contract_address".to_owned(), Column::Text(self.contracts)));
+        // Where the wire has them: between the amounts and the rank.
+        let texts = [("chain", self.chains), ("contract_address", self.contracts)];
+        let texts = texts.map(|(name, values)| (name.to_owned(), Column::Text(values)));
+        columns.splice(AMOUNTS..AMOUNTS, texts);
         Series { id, shape: Shape::Table, timestamps: self.timestamps, columns }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::encode;
-use crate::protocol::{AnalyticsQuery, Market as Entry, MarketsPage, MarketsQuery};
+use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsPage, MarketsQuery};
 
 const NEW_YEAR: i64 = 1_767_225_600; // 2026-01-01
 
@@ -47,7 +47,7 @@ fn option_summaries_are_listed_by_tenor_and_answer_what_they_list() {
             let query = format!(
                 "type={kind}&exchange={exchange}&rawSymbol={raw_symbol}&coin={coin}&tenor={tenor}&interval=DAY&period=864000"
             );
-            assert_eq!(series(&query, NOW).len(), 10 + 1);
+            assert_eq!(series(&query, NOW).len(), 10);
         }
     }
     assert_eq!(entries("category=OPTION&coin=ETH", NOW).len(), 8);
@@ -90,11 +90,11 @@ fn prediction_markets_are_listed_with_what_section_2_4_names() {
 fn prediction_markets_agree_with_the_analytics() {
     let demo = Market::demo(0);
     for (entry, market) in predictions(NOW) {
-        let answer = |path: &str| {
+        let answer = {
             let query = format!("conditionId={}", entry.raw_symbol);
-            demo.analytics(&AnalyticsQuery::parse(path, &query).unwrap(), NOW).unwrap()
+            demo.analytics(&AnalyticsQuery::parse(AnalyticsEndpoint::MarketSummary, &query).unwrap(), NOW).unwrap()
         };
-        let summary = answer("market-summary").market_summary.unwrap();
+        let summary = answer.market_summary.unwrap();
         let near = |left: f64, right: f64| (left - right).abs() <= 1e-9 * right.abs();
         assert!(near(number(&market, "totalVolume"), summary.total_size));
         let positions =

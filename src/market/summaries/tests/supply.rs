@@ -92,8 +92,8 @@ fn price_and_volume_are_those_of_the_candles() {
         NOW,
     );
     assert!(near(one.floats("total_volume").unwrap()[0], traded.floats("volume").unwrap()[0], 0.1));
-    let spot = series(&format!("type=TRADE_AGG&exchange=BINANCE&rawSymbol=ETHUSDT&interval=DAY&{window}"), NOW);
-    assert_eq!(spot.id.side.as_deref().is_some(), true);
+    let spot =
+        series(&format!("type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE&rawSymbol=ETHUSDT&interval=DAY&{window}"), NOW);
     assert!(near(one.floats("usd_price").unwrap()[0], spot.floats("close").unwrap()[0], 2e-3));
 }
 
