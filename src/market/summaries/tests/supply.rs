@@ -28,7 +28,9 @@ fn every_listed_coin_has_a_supply_and_the_identity_has_no_exchange() {
         let one = supply(&format!("coin={coin}&interval=DAY&from={}&period={}", MIDNIGHT - DAY, 2 * DAY));
         assert_eq!((one.id.coin.as_deref(), one.id.interval.as_deref()), (Some(coin), Some("DAY")));
         assert!(one.id.exchange.is_none() && one.id.raw_symbol.is_none() && one.id.token_name.is_some());
-        assert_eq!(decode::points(&encode::points(std::slice::from_ref(&one), false)).unwrap(), [one]);
+        // By their bytes: an unknown figure is NaN, which does not equal itself.
+        let body = encode::points(&[one], false);
+        assert_eq!(encode::points(&decode::points(&body).unwrap(), false), body);
     }
 }
 
