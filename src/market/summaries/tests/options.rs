@@ -117,7 +117,7 @@ fn everything_is_required() {
     for missing in ["exchange", "coin", "rawSymbol", "tenor"] {
         let rest: Vec<&str> = whole.split('&').filter(|pair| !pair.starts_with(missing)).collect();
         let message = refusal(&format!("type=SKEW_OPTION_SUMMARY_AGG&interval=HOUR&period=3600&{}", rest.join("&")));
-        assert!(message.contains(&format!("{missing}")) && message.contains("missing"), "{message}");
+        assert!(message.contains(missing) && message.contains("missing"), "{message}");
     }
     let window = "interval=HOUR&period=3600";
     assert!(refusal(&format!("{SKEW}&exchange=BYBIT&tenor=ONE_W&{window}")).contains("one exchange"));
