@@ -53,7 +53,7 @@ def test_weight(cli):
 
 def test_plan_needs_no_account(cli):
     text = good(cli("plan", "candles", *MARKET, "1m", *WINDOW, MARKETPOINTS_API_KEY=None, MARKETPOINTS_BASE_URL=None))
-    assert text.splitlines()[-1] == "1 requests, 1,440 points, weight 2"
+    assert text.splitlines()[-1] == "1 request, 1,440 points, weight 2"
     assert "service.invalid" not in text
     assert "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT" in text
 

@@ -90,10 +90,10 @@ def plan(given: argparse.Namespace) -> int:
         planned = client.plan(data_type(given), *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
-    wait = f", waits {planned.eta:.0f} s for budget" if planned.eta else ""
-    print(
-        f"{counted(len(planned.requests), 'request')}, {counted(planned.points, 'point')}, weight {planned.weight:,}{wait}"
-    )
+    totals = [counted(len(planned.requests), "request"), counted(planned.points, "point"), f"weight {planned.weight:,}"]
+    if planned.eta:
+        totals.append(f"waits {planned.eta:.0f} s for budget")
+    print(", ".join(totals))
     return 0
 
 
