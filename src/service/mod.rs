@@ -11,6 +11,7 @@ mod config;
 mod connections;
 mod error;
 mod front;
+mod lists;
 mod reply;
 mod routes;
 mod running;

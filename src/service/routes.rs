@@ -1,4 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage` and the analytics; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists and the analytics; anything else is 404
+//! or 405.
 
 use std::sync::Arc;
 
@@ -13,13 +14,13 @@ use super::access::{Access, Charge};
 use super::check::check;
 use super::front::{Caller, Told, front};
 use super::shared::Shared;
-use super::{Answers, analytics, reply};
+use super::{Answers, analytics, lists, reply};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
-use crate::protocol::{ErrorBody, MarketsQuery};
+use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// The whole service as a router.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
@@ -27,6 +28,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
+        .merge(lists::routes())
         .merge(analytics::routes())
         .method_not_allowed_fallback(not_allowed)
         .fallback(unknown_path)
@@ -105,7 +107,8 @@ async fn not_allowed() -> Response<Body> {
 
 async fn unknown_path() -> Response<Body> {
     let message = format!(
-        "no such path; there are {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH} and those under {ANALYTICS_PREFIX}"
+        "no such path; there are {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
+        LISTS.map(|row| row.path).join(", "),
     );
     reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
 }

@@ -4,5 +4,6 @@ mod analytics;
 mod budget;
 mod harness;
 mod lifecycle;
+mod lists;
 mod transport;
 mod walls;
