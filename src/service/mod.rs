@@ -12,6 +12,7 @@ mod connections;
 mod error;
 mod front;
 mod lists;
+mod openapi;
 mod reply;
 mod routes;
 mod running;

@@ -1,5 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists and the analytics; anything else is 404
-//! or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics and the
+//! description of all these; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use axum::{Router, middleware};
 use super::access::{Access, Charge};
 use super::check::check;
 use super::front::{Caller, Told, front};
+use super::openapi::OPENAPI_PATH;
 use super::shared::Shared;
-use super::{Answers, analytics, lists, reply};
+use super::{Answers, analytics, lists, openapi, reply};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -29,6 +30,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
         .merge(lists::routes())
+        .merge(openapi::routes())
         .merge(analytics::routes())
         .method_not_allowed_fallback(not_allowed)
         .fallback(unknown_path)
@@ -107,7 +109,7 @@ async fn not_allowed() -> Response<Body> {
 
 async fn unknown_path() -> Response<Body> {
     let message = format!(
-        "no such path; there are {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
+        "no such path; {OPENAPI_PATH} tells of all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
         LISTS.map(|row| row.path).join(", "),
     );
     reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))

@@ -5,5 +5,6 @@ mod budget;
 mod harness;
 mod lifecycle;
 mod lists;
+mod openapi;
 mod transport;
 mod walls;
