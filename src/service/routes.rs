@@ -66,14 +66,14 @@ async fn points(
     let charge = access.charge(checked.weight)?;
     if checked.empty {
         charge.keep();
-        return Ok(reply::json(StatusCode::OK, encode::points(&[], false)));
+        return Ok(reply::paid(encode::points(&[], false), checked.weight));
     }
     let query = checked.query;
     let body = compute(&shared, Some(charge), move |source| {
         let series = source.points(&query, now)?;
         Ok(encode::points(&series, query.flatten))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(reply::paid(body.await?, checked.weight))
 }
 
 async fn markets(
