@@ -144,9 +144,6 @@ impl Pacer {
     /// [`ErrorKind::RateLimit`] when the weight is more than the bucket ever holds, when the daily cap is reached, or
     /// when the wait would be longer than `max_wait` in all.
     pub(super) async fn acquire(&self, weight: u64, max_wait: Option<Duration>) -> Result<Permit<'_>, ClientError> {
-        if weight == 0 {
-            return Ok(Permit { pacer: self, weight, settled: false });
-        }
         let start = self.clock.now();
         let too_long = |wait: Duration| {
             let waited = Duration::from_nanos((self.clock.now() - start).max(0) as u64);
@@ -159,7 +156,8 @@ impl Pacer {
             ))
         };
         let in_line = async {
-            let _first = self.line.lock().await;
+            // What weighs nothing need not stand in line behind what does.
+            let _first = if weight == 0 { None } else { Some(self.line.lock().await) };
             loop {
                 let wait = match self.try_take(weight) {
                     Ok(()) => return Ok(Permit { pacer: self, weight, settled: false }),

@@ -19,9 +19,9 @@ use super::reply::is_dropped;
 const MAX_CONNECTIONS: usize = 1_024;
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
-/// How long a peer may take to send a request's head, and to leave a connection idle. Longer than the 90 s after which
-/// the usual clients drop an idle connection, so that they end it and never write into one that is closing.
-const HEAD_WITHIN: Duration = Duration::from_secs(95);
+/// How long a peer may take to send a request's head, and to leave a connection idle: short, so that peers who say nothing
+/// do not hold all places for long. This package's client lets go of an idle connection before that.
+const HEAD_WITHIN: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long requests under way may take to finish when the service stops.
