@@ -5,6 +5,7 @@ use std::path::Path;
 use super::analytics;
 use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
+use super::discovery;
 use super::feed::Feed;
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
@@ -22,8 +23,8 @@ use crate::protocol::query::refuse_unknown;
 use crate::protocol::suggest::hint;
 use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsQuery, DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection,
-    SeriesId, SortDirection, TypeSpec,
+    AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
+    PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
 };
 
 /// The market behind a service.
@@ -115,6 +116,15 @@ impl Market {
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
     pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
         listing::page(self.source.as_ref(), query, now)
+    }
+
+    /// What a list endpoint of section 4.2 holds as of `now` (Unix nanoseconds): the names, or the block sizes, of the
+    /// markets that pass the filters, distinct and ascending; the array under the endpoint's key.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
+    pub fn list(&self, list: DiscoveryList, filters: &Filters, now: i64) -> Result<serde_json::Value, MarketError> {
+        discovery::list(self.source.as_ref(), list, filters, now)
     }
 
     /// The answer of a prediction-market analytics endpoint as of `now` (Unix nanoseconds). A wallet or market without

@@ -6,6 +6,7 @@ mod cache;
 mod candles;
 mod demo;
 mod derivatives;
+mod discovery;
 mod engine;
 mod error;
 mod feed;

@@ -22,7 +22,7 @@ const KEY_BYTES: usize = 16;
 
 /// A key's holder: what it may do and what it has spent.
 pub(super) struct Access {
-    name: String,
+    pub(super) name: String,
     key: SecretString,
     pub(super) allowance: Allowance,
     bucket: Mutex<Bucket>,
@@ -71,6 +71,18 @@ impl KeyRing {
             }
         }
         found
+    }
+
+    /// A text in which every key of the service is replaced.
+    pub(super) fn hide(&self, text: &str, instead: &str) -> String {
+        let hidden = |text: String, access: &Arc<Access>| {
+            let key = access.key.expose_secret();
+            // As it is, and as it stands in a query.
+            let encoded: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+            let spaced = encoded.replace('+', "%20");
+            [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
+        };
+        self.0.iter().fold(text.to_owned(), hidden)
     }
 
     /// The keys by their names, for their owner.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::Answers;
+use super::log::AccessLog;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
 use crate::protocol::Tier;
@@ -84,6 +85,9 @@ pub struct ServiceConfig {
     pub keys: Vec<KeyEntry>,
     /// How long an answer may take before it is cut with 504 (supplement 6).
     pub answer_within: Duration,
+    /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
+    /// never do.
+    pub access_log: Option<AccessLog>,
 }
 
 impl ServiceConfig {
@@ -96,6 +100,7 @@ impl ServiceConfig {
             port: 0,
             keys: Vec::new(),
             answer_within: Duration::from_secs(30),
+            access_log: None,
         }
     }
 }
