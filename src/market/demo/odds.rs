@@ -39,3 +39,36 @@ fn price(event: &EventTraits, seed: u64, at: i64) -> f64 {
     // A thousandth as the nearest double: dividing is exact to the last place, multiplying by the tick is not.
     ((price / TICK).round() / 1_000.0).clamp(TICK, 1.0 - TICK)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::events;
+    use super::*;
+
+    #[test]
+    fn markets_open_at_their_odds_and_end_at_what_came_true() {
+        for (seed, event) in events(0).1.iter().enumerate() {
+            let at = |second: i64| state(event, seed as u64, second);
+            assert_eq!(at(event.opened - 1), None);
+            assert!((at(event.opened).unwrap().price - event.odds).abs() < TICK);
+            let (before, end) = (at(event.ends - 1).unwrap(), at(event.ends).unwrap());
+            assert!(!before.closed && end.closed == event.resolved.is_some());
+            match event.resolved {
+                Some(true) => assert!(before.price > 0.9 && end.price == 1.0),
+                Some(false) => assert!(before.price < 0.1 && end.price == 0.0),
+                None => assert_eq!(at(event.ends + 86_400), Some(end), "nothing moves after the expiry"),
+            }
+        }
+    }
+
+    #[test]
+    fn prices_stay_on_the_ticks_between_nothing_and_all() {
+        for (seed, event) in events(1).1.iter().enumerate() {
+            for second in (event.opened..event.ends).step_by(43_200) {
+                let price = state(event, seed as u64, second).unwrap().price;
+                assert!((TICK..=1.0 - TICK).contains(&price));
+                assert_eq!(format!("{price:.3}").parse::<f64>().unwrap(), price);
+            }
+        }
+    }
+}

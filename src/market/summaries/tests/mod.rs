@@ -5,6 +5,7 @@ use crate::columns::Series;
 use crate::market::{Market, MarketError};
 use crate::protocol::PointsQuery;
 
+mod bare;
 mod listing;
 mod options;
 mod supply;
