@@ -12,6 +12,7 @@ mod connections;
 mod error;
 mod faults;
 mod front;
+mod keys_file;
 mod lists;
 mod log;
 mod openapi;
@@ -23,8 +24,9 @@ mod shared;
 mod tests;
 
 pub use answers::{AnswerError, Answers};
-pub use config::{Allowance, KeyEntry, ServiceConfig};
+pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};
 pub use error::ServiceError;
 pub use faults::{Fault, FaultError, FaultRule, FaultSwitch, When};
+pub use keys_file::{KeysFileError, parse_keys, read_keys};
 pub use log::{AccessLog, AccessRecord};
 pub use running::{RunningService, Service};
