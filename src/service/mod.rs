@@ -10,6 +10,7 @@ mod check;
 mod config;
 mod connections;
 mod error;
+mod explain;
 mod faults;
 mod front;
 mod keys_file;
