@@ -252,12 +252,10 @@ async fn one_failed_request_does_not_lose_the_others() {
         send("400 Bad Request", r#"{"error":"INVALID_PARAMS","message":"not this part"}"#)
     }
     let server = Scripted::start(vec![Step::Choose(choose)]);
-    // A burst of 20 cuts 25,001 points in two requests; the second starts at the last point.
-    let settings = Config { tier: Some(Tier::Free), ..config(&server) };
-    let client = Client::new(&settings, &Registry::default()).unwrap();
-    let plan = client.plan(&request(20_001), NOW).unwrap();
-    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [20, 1]);
+    // 100,001 points are two requests; the second holds the last point alone.
     let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let plan = client.plan(&request(100_001), NOW).unwrap();
+    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [100, 1]);
     let error = client.points(&request(100_001), NOW, None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Partial);
     let partial = error.partial.unwrap();

@@ -52,7 +52,7 @@ def build_query(
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
     """
     return _engine.Query(
-        text(type, "type") or "",
+        METHODS.get(text(type, "type") or "", type),
         names(exchange, "exchange"),
         text(symbol, "symbol"),
         text(interval, "interval"),
@@ -135,15 +135,22 @@ def count(value: Any, name: str) -> int | None:
     Raises:
         InvalidRequest: The value is something else.
     """
-    if value is None:
-        return None
+    return None if value is None else whole(value, name, 1, 2**32 - 1)
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number from ``least`` to ``most``.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
     try:
-        whole = operator.index(value)
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        whole = 0
-    if isinstance(value, bool) or not 0 < whole < 2**32:
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number above 0")
-    return whole
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number from {least} to {most}")
+    return number
 
 
 def number(value: Any, name: str) -> float | None:

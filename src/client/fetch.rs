@@ -37,6 +37,7 @@ impl Inner {
                     {
                         budget.limit = u32::try_from(usage.limit).ok();
                         budget.remaining = u64::try_from(usage.remaining).ok();
+                        budget.used = u64::try_from(usage.used).ok();
                     }
                     permit.answered(budget);
                 }

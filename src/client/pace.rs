@@ -53,6 +53,7 @@ pub struct BudgetView {
 pub(super) struct BudgetHeaders {
     pub limit: Option<u32>,
     pub remaining: Option<u64>,
+    pub used: Option<u64>,
 }
 
 /// The pace of one key at one base address.
@@ -215,6 +216,9 @@ impl Pacer {
         let under_way = state.under_way;
         if let (Some(bucket), Some(remaining)) = (&mut state.bucket, headers.remaining) {
             bucket.observe_remaining(remaining, under_way, now);
+            if let Some(used) = headers.used.filter(|_| under_way == 0) {
+                bucket.observe_used(used, now);
+            }
         }
     }
 }
@@ -300,9 +304,9 @@ mod tests {
         let pacer = Pacer::default();
         assert_eq!(pacer.view(), None);
         let permit = pacer.acquire(3, None).await.unwrap();
-        permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12) });
+        permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12), used: Some(88) });
         let view = pacer.view().unwrap();
-        assert_eq!((view.limit, view.remaining, pacer.burst()), (50, 12, Some(100)));
+        assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
     }
 
     #[tokio::test]

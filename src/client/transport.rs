@@ -12,7 +12,7 @@ use super::config::Config;
 use super::error::{ClientError, ErrorKind};
 use super::pace::BudgetHeaders;
 use super::retry::retry_after;
-use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER};
+use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
 /// Largest body that is read, decompressed.
 const MAX_BODY: usize = 2 << 30;
@@ -153,6 +153,7 @@ fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
     BudgetHeaders {
         limit: number(LIMIT_HEADER).filter(|limit| *limit > 0).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         remaining: number(REMAINING_HEADER),
+        used: number(USED_HEADER),
     }
 }
 

@@ -12,6 +12,7 @@ use super::listing;
 use super::profiles::{TpoSettings, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
+use super::summaries::{SummaryKind, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
@@ -88,7 +89,14 @@ impl Market {
                 let settings = TpoSettings::of(query, interval, now)?;
                 self.grouped(query, &markets, |id, group| market_profiles(self.source.as_ref(), id, group, &settings))?
             }
-            _ => {
+            DataType::SkewOptionSummaryAgg => {
+                option_summaries(self.source.as_ref(), query, SummaryKind::Skew, &buckets)?
+            }
+            DataType::ImpliedVolatilityOptionSummaryAgg => {
+                option_summaries(self.source.as_ref(), query, SummaryKind::ImpliedVolatility, &buckets)?
+            }
+            DataType::TokenSupplyAgg => token_supply(self.source.as_ref(), query, &buckets)?,
+            DataType::VenueLiquidationAgg => {
                 let message = format!("type: the local service does not serve {} yet", spec.name);
                 return Err(MarketError::Unsupported(message));
             }

@@ -16,6 +16,7 @@ mod listing;
 mod profiles;
 mod source;
 mod store;
+mod summaries;
 mod window;
 
 pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};
@@ -26,3 +27,4 @@ pub use error::MarketError;
 pub use feed::{Feed, Feeds};
 pub use ingest::{IngestReport, Problem, ingest};
 pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
+pub use summaries::{OptionSummary, PredictionState, SummaryKind, Supply, SupplyRow, Token};
