@@ -51,7 +51,7 @@ pub(super) fn list(
             Ok(served.map(|spec| spec.name).collect::<BTreeSet<_>>().into_iter().collect())
         }
         DiscoveryList::Tenors => {
-            let tenors: BTreeSet<&str> = entries.iter().filter_map(|entry| entry.tenor()).collect();
+            let tenors: BTreeSet<&str> = entries.iter().filter_map(Entry::tenor).collect();
             let known = TENORS.into_iter().filter(|tenor| tenors.contains(tenor));
             Ok(known.chain(tenors.iter().copied().filter(|tenor| !TENORS.contains(tenor))).collect())
         }
