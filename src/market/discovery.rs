@@ -1,4 +1,5 @@
-//! The lists of the discovery endpoints (service.md 4.2, supplement 5), from the markets that are available.
+//! The lists of the discovery endpoints (service.md 4.2, supplement 5), from the markets, option
+//! summaries and tokens that are available. Prediction markets serve no data type and are left out.
 //!
 //! Filters are "or" within a parameter and "and" between parameters; a value that nothing has gives an empty list. With
 //! `type`, a market counts when it serves one of the types. The block size of a market (the 4K size) is the member of
@@ -14,11 +15,12 @@ use super::MarketError;
 use super::feed::Feed;
 use super::profiles::nearest_step;
 use super::source::{Listing, Source};
+use super::summaries::OptionSummary;
 use crate::clock::SECOND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
-use crate::protocol::{DataType, DiscoveryList, Filters, Selection, TypeSpec};
+use crate::protocol::{DataType, DiscoveryList, Filters};
 
 /// Share of the price that the included depth reaches with the recommended block size, to either side.
 const REACH: f64 = 0.1;
@@ -31,39 +33,106 @@ pub(super) fn list(
     now: i64,
 ) -> Result<Value, MarketError> {
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
-    let markets: Vec<(usize, &Listing)> = source
-        .listings()
-        .iter()
-        .enumerate()
-        .filter(|(_, listing)| listing.available_since * SECOND <= now && fits(listing, filters))
-        .collect();
-    let names = |name: fn(&Listing) -> String| {
-        let distinct: BTreeSet<String> = markets.iter().map(|(_, listing)| name(listing)).collect();
-        Ok(distinct.into_iter().filter(|name| !name.is_empty()).collect())
+    let entries: Vec<Entry<'_>> =
+        entries(source).filter(|entry| entry.since.saturating_mul(SECOND) <= now && fits(entry, filters)).collect();
+    let names = |name: for<'e> fn(&'e Entry<'_>) -> &'e str| {
+        let distinct: BTreeSet<&str> = entries.iter().map(name).filter(|name| !name.is_empty()).collect();
+        Ok(distinct.into_iter().collect())
     };
     match list {
-        DiscoveryList::Coins => names(|listing| listing.coin.clone()),
-        DiscoveryList::Symbols => names(|listing| listing.raw_symbol.clone()),
-        DiscoveryList::NormalizedSymbols => names(Listing::normalized_symbol),
-        DiscoveryList::Exchanges => names(|listing| listing.exchange.clone()),
-        DiscoveryList::Categories => names(|listing| listing.category.clone()),
+        DiscoveryList::Coins => names(|entry| entry.coin),
+        DiscoveryList::Symbols => names(|entry| entry.raw_symbol),
+        DiscoveryList::NormalizedSymbols => names(|entry| &entry.normalized_symbol),
+        DiscoveryList::Exchanges => names(|entry| entry.exchange),
+        DiscoveryList::Categories => names(|entry| entry.category),
         DiscoveryList::Types => {
-            let distinct: BTreeSet<&str> = served(&markets, filters).map(|spec| spec.name).collect();
-            Ok(distinct.into_iter().collect())
+            let types = DATA_TYPES.iter().filter(|spec| among(&filters.types, spec.name));
+            let served = types.filter(|spec| entries.iter().any(|entry| entry.serves(spec.data_type)));
+            Ok(served.map(|spec| spec.name).collect::<BTreeSet<_>>().into_iter().collect())
         }
         DiscoveryList::Tenors => {
-            let options = served(&markets, filters).any(|spec| spec.selection == Selection::OptionSummary);
-            Ok(TENORS.into_iter().filter(|_| options).collect())
+            let tenors: BTreeSet<&str> = entries.iter().filter_map(Entry::tenor).collect();
+            let known = TENORS.into_iter().filter(|tenor| tenors.contains(tenor));
+            Ok(known.chain(tenors.iter().copied().filter(|tenor| !TENORS.contains(tenor))).collect())
         }
-        DiscoveryList::BlockSizes => block_sizes(source, &markets, now),
+        DiscoveryList::BlockSizes => {
+            let markets: Vec<(usize, &Listing)> = entries.iter().filter_map(Entry::market).collect();
+            block_sizes(source, &markets, now)
+        }
     }
 }
 
-/// The types that any of the markets serves, of those that the filters ask for.
-fn served<'a>(markets: &'a [(usize, &Listing)], filters: &'a Filters) -> impl Iterator<Item = &'static TypeSpec> + 'a {
-    DATA_TYPES.iter().filter(|spec| {
-        among(&filters.types, spec.name) && markets.iter().any(|(_, listing)| listing.feeds.serve(spec.data_type))
-    })
+/// What a list is made of.
+enum Kind<'a> {
+    Market(usize, &'a Listing),
+    Summary(&'a OptionSummary),
+    Token,
+}
+
+/// One of them by its names; empty where it has none.
+struct Entry<'a> {
+    exchange: &'a str,
+    category: &'a str,
+    coin: &'a str,
+    raw_symbol: &'a str,
+    normalized_symbol: String,
+    since: i64,
+    kind: Kind<'a>,
+}
+
+impl<'a> Entry<'a> {
+    fn serves(&self, data_type: DataType) -> bool {
+        match self.kind {
+            Kind::Market(_, listing) => listing.feeds.serve(data_type),
+            Kind::Summary(summary) => summary.kind.data_type() == data_type,
+            Kind::Token => data_type == DataType::TokenSupplyAgg,
+        }
+    }
+
+    fn tenor(&self) -> Option<&'a str> {
+        match self.kind {
+            Kind::Summary(summary) => Some(&summary.tenor),
+            _ => None,
+        }
+    }
+
+    fn market(&self) -> Option<(usize, &'a Listing)> {
+        match self.kind {
+            Kind::Market(market, listing) => Some((market, listing)),
+            _ => None,
+        }
+    }
+}
+
+fn entries(source: &dyn Source) -> impl Iterator<Item = Entry<'_>> {
+    let markets = source.listings().iter().enumerate().map(|(market, listing)| Entry {
+        exchange: &listing.exchange,
+        category: &listing.category,
+        coin: &listing.coin,
+        raw_symbol: &listing.raw_symbol,
+        normalized_symbol: listing.normalized_symbol(),
+        since: listing.available_since,
+        kind: Kind::Market(market, listing),
+    });
+    let summaries = source.option_summaries().iter().map(|summary| Entry {
+        exchange: &summary.exchange,
+        category: "OPTION",
+        coin: &summary.coin,
+        raw_symbol: &summary.raw_symbol,
+        normalized_symbol: summary.coin.clone(), // section 2.3
+        since: summary.available_since,
+        kind: Kind::Summary(summary),
+    });
+    let tokens = source.tokens().iter().map(|token| Entry {
+        exchange: "",
+        category: "",
+        coin: &token.coin,
+        raw_symbol: "",
+        normalized_symbol: String::new(),
+        since: token.available_since,
+        kind: Kind::Token,
+    });
+    markets.chain(summaries).chain(tokens)
 }
 
 fn block_sizes(source: &dyn Source, markets: &[(usize, &Listing)], now: i64) -> Result<Value, MarketError> {
@@ -87,13 +156,13 @@ fn among(values: &[String], value: &str) -> bool {
     values.is_empty() || values.iter().any(|known| known == value)
 }
 
-fn fits(listing: &Listing, filters: &Filters) -> bool {
-    let serves = |name: &String| DataType::find(name).is_some_and(|data_type| listing.feeds.serve(data_type));
-    among(&filters.exchanges, &listing.exchange)
-        && among(&filters.categories, &listing.category)
-        && among(&filters.coins, &listing.coin)
-        && among(&filters.raw_symbols, &listing.raw_symbol)
-        && among(&filters.normalized_symbols, &listing.normalized_symbol())
+fn fits(entry: &Entry<'_>, filters: &Filters) -> bool {
+    let serves = |name: &String| DataType::find(name).is_some_and(|data_type| entry.serves(data_type));
+    among(&filters.exchanges, entry.exchange)
+        && among(&filters.categories, entry.category)
+        && among(&filters.coins, entry.coin)
+        && among(&filters.raw_symbols, entry.raw_symbol)
+        && among(&filters.normalized_symbols, &entry.normalized_symbol)
         && (filters.types.is_empty() || filters.types.iter().any(serves))
 }
 
@@ -151,7 +220,13 @@ mod tests {
         assert_eq!(ask(DiscoveryList::Tenors, "type=TRADE_AGG"), json!([]));
         let served = ask(DiscoveryList::Types, "type=SKEW_OPTION_SUMMARY_AGG");
         let tenors = ask(DiscoveryList::Tenors, "type=SKEW_OPTION_SUMMARY_AGG");
-        assert_eq!(tenors == json!(TENORS), served == json!(["SKEW_OPTION_SUMMARY_AGG"]));
+        assert_eq!(
+            (tenors, served),
+            (json!(["ONE_W", "ONE_M", "TWO_M", "THREE_M"]), json!(["SKEW_OPTION_SUMMARY_AGG"]))
+        );
+        assert_eq!(ask(DiscoveryList::Symbols, "type=SKEW_OPTION_SUMMARY_AGG&coin=BTC"), json!(["BTC_25"]));
+        assert_eq!(ask(DiscoveryList::Types, "exchange=DERIBIT&category=OPTION").as_array().unwrap().len(), 2);
+        assert_eq!(ask(DiscoveryList::Coins, "type=TOKEN_SUPPLY_AGG&coin=BTC"), json!(["BTC"]));
     }
 
     #[test]

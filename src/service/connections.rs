@@ -13,6 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::explain::Explained;
 use super::reply::is_dropped;
 
 /// Connections that are served at a time; more wait in the listener's queue.
@@ -69,7 +70,7 @@ async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<
             if is_dropped(&response) { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok(response) }
         }
     });
-    let connection = http.serve_connection(TokioIo::new(stream), service);
+    let connection = http.serve_connection(Explained::new(TokioIo::new(stream)), service);
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

@@ -68,17 +68,17 @@ pub struct FaultSwitch(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     on: AtomicBool,
-    rules: Mutex<Rules>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Rules {
+struct State {
     rules: Vec<FaultRule>,
     random: fastrand::Rng,
     injected: u64,
 }
 
-impl Default for Rules {
+impl Default for State {
     /// Seed 0, so that a test that names none is repeatable.
     fn default() -> Self {
         Self { rules: Vec::new(), random: fastrand::Rng::with_seed(0), injected: 0 }
@@ -129,7 +129,7 @@ impl FaultSwitch {
             return None;
         }
         let mut state = self.lock();
-        let Rules { rules, random, injected } = &mut *state;
+        let State { rules, random, injected } = &mut *state;
         let mut picked = Injected::default();
         let mut hit = false;
         for rule in rules.iter_mut().filter(|rule| path.starts_with(&rule.path)) {
@@ -154,8 +154,8 @@ impl FaultSwitch {
         hit.then_some(picked)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Rules> {
-        self.0.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

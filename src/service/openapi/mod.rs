@@ -1,4 +1,4 @@
-//! The service's own description: OpenAPI 3.1, made from the tables of the protocol, so that it cannot fall behind them.
+//! The service's own description: `OpenAPI` 3.1, made from the tables of the protocol, so that it cannot fall behind them.
 //! It is served without a key at [`OPENAPI_PATH`].
 
 mod operations;

@@ -35,7 +35,7 @@ pub(super) fn markets() -> MarketsPage {
         marketcap: 0.5,
         icon_url: text(),
         available_since: Some(TIME),
-        extra: extra,
+        extra,
     };
     MarketsPage { symbols: vec![market], next_offset: 1 }
 }

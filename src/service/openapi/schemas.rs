@@ -44,6 +44,7 @@ pub(super) fn all() -> Value {
 }
 
 fn object(properties: Map<String, Value>) -> Value {
+    let properties = Value::Object(properties);
     json!({ "type": "object", "properties": properties })
 }
 

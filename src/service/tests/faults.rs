@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::harness::{Bench, minutes};
+use super::harness::{Bench, minutes, parse};
+use crate::market::Market;
 use crate::service::{Fault, FaultRule, When};
 
 fn next(bench: &Bench, path: &str, count: u32, fault: Fault) {
@@ -55,6 +57,15 @@ fn a_cut_body_ends_after_the_bytes_asked_for_and_before_its_end() {
         assert!(!head.contains("chunked"), "{head}");
     }
     assert_eq!(bench.get("free", "/v1/usage").body, whole);
+}
+
+#[test]
+fn a_long_body_is_cut_where_asked() {
+    let bench = Bench::with(|config| config.source = Arc::new(Market::demo(0)));
+    next(&bench, "", 1, Fault::CutBody { after: 200_000 });
+    let target = "/v1/points?type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&period=120000";
+    let answer = parse(&bytes(&bench, target));
+    assert!((answer.status, answer.body.len()) == (200, 200_000) && answer.number("content-length") > 300_000);
 }
 
 #[test]
