@@ -26,7 +26,9 @@ pub(super) fn content_hash(table: &Table) -> String {
         match column {
             Column::Float(values) => values.iter().for_each(|value| hasher.update(value.to_bits().to_le_bytes())),
             Column::Int(values) | Column::Time(values) => {
-                values.iter().for_each(|value| hasher.update(value.to_le_bytes()));
+                for value in values {
+                    hasher.update(value.to_le_bytes());
+                }
             }
             Column::Text(values) => values.iter().for_each(|value| {
                 hasher.update([u8::from(value.is_some())]);

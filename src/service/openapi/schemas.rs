@@ -43,6 +43,7 @@ pub(super) fn all() -> Value {
     Value::Object(schemas)
 }
 
+#[allow(clippy::needless_pass_by_value)] // it goes into the value that is made
 fn object(properties: Map<String, Value>) -> Value {
     let properties = Value::Object(properties);
     json!({ "type": "object", "properties": properties })
