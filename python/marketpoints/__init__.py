@@ -25,11 +25,13 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
 from .ragged import Nested, Ragged
 from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
-from .series import Heatmap, Series, SeriesId, SeriesSet, decode_points
+from .series import Series, SeriesId
 from .service import LocalService
+from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "Plan",
     "PlannedRequest",
     "Problem",
+    "Profile",
     "Ragged",
     "RateLimitError",
     "Records",
@@ -62,6 +65,7 @@ __all__ = [
     "Tier",
     "TierError",
     "TimeoutError",
+    "Tpo",
     "TransportError",
     "Usage",
     "__version__",

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from .. import limits, store
 from ..arguments import METHODS
 from ..client import Client
+from ..connection import KEY, TIER, URL
 from ..errors import InvalidRequest
-from ..methods import KEY, TIER, URL
 from ..records import when
 from ..service import LocalService
 from ..times import Time
