@@ -2,6 +2,7 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::ClientError;
+use crate::protocol::exchange::near_miss;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::{DataType, GroupBy, Interval, PointsQuery, Selection, Shape, SortDirection, TypeSpec};
@@ -84,7 +85,7 @@ impl PointsRequest {
             block_size: arguments.block_size,
             max_depth: arguments.max_depth,
             block_minutes: arguments.block_minutes,
-            session: arguments.session,
+            session: arguments.session.map(session),
             tenor: arguments.tenor,
             token_name: arguments.token_name,
             extra: arguments.extra,
@@ -96,6 +97,7 @@ impl PointsRequest {
                 "an exchange, symbol or coin is {empty:?}; name it or leave it out"
             )));
         }
+        check_exchanges(&query.exchanges)?;
         if let Some(spec) = spec {
             check_selection(spec, &query)?;
             check_capabilities(spec, &query)?;
@@ -179,6 +181,24 @@ fn sort(name: &str) -> Result<SortDirection, ClientError> {
     }
 }
 
+/// Refuses what can only be a slip of a known name: the service would answer with nothing. Unknown names pass.
+pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
+    match names.iter().find_map(|name| near_miss(name).map(|meant| (name, meant))) {
+        None => Ok(()),
+        Some((name, meant)) => {
+            Err(ClientError::invalid(format!("exchange {name:?} is not known; did you mean {meant}?")))
+        }
+    }
+}
+
+/// A session by its short name, such as `daily`; a wire name, known or not, as it is.
+fn session(name: String) -> String {
+    match name.as_str() {
+        "daily" | "weekly" | "monthly" => format!("TPO_SESSION_{}", name.to_uppercase()),
+        _ => name,
+    }
+}
+
 fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
     let (symbol, coin, exchanges) = (query.raw_symbol.is_some(), query.coin.is_some(), query.exchanges.len());
     let wanted = match spec.selection {
@@ -187,7 +207,10 @@ fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientErr
             "exactly one exchange with a symbol; several go with coin="
         }
         Selection::SymbolOrCoin if !symbol && !coin => "an exchange and a symbol, or exchanges and coin=",
-        Selection::SymbolOrCoin if coin && exchanges == 0 => "at least one exchange with coin=",
+        // A market profile goes by coin alone, which is all of its exchanges (section 4.1).
+        Selection::SymbolOrCoin if coin && exchanges == 0 && spec.shape != Shape::Tpo => {
+            "at least one exchange with coin="
+        }
         Selection::CoinOnly if symbol || !coin => "coin= and no symbol",
         Selection::OptionSummary if !(symbol && coin && exchanges == 1 && query.tenor.is_some()) => {
             "an exchange, a summary symbol, coin= and tenor=, all of them"

@@ -9,7 +9,8 @@ import marketpoints as mp
 from marketpoints.arguments import METHODS
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
-WINDOW = {"start": 1_789_900_800, "end": 1_789_987_200}
+# A day from midnight to midnight, closed at the service's moment: market profiles come by the day.
+WINDOW = {"start": 1_789_862_400, "end": 1_789_948_800}
 
 
 class Recorded(mp.Client):
