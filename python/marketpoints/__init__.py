@@ -10,6 +10,14 @@
 import atexit
 
 from ._engine import __version__, shutdown
+from .analytics_records import (
+    CategoryRow,
+    MarketSummary,
+    OutcomePricing,
+    TraderProfile,
+    UserCategories,
+    UserPosition,
+)
 from .client import AsyncClient, Client
 from .errors import (
     AuthenticationError,
@@ -39,6 +47,7 @@ __all__ = [
     "AsyncClient",
     "AuthenticationError",
     "Budget",
+    "CategoryRow",
     "Client",
     "DecodeError",
     "Error",
@@ -47,8 +56,10 @@ __all__ = [
     "InvalidRequest",
     "LocalService",
     "Market",
+    "MarketSummary",
     "MissingDependencyError",
     "Nested",
+    "OutcomePricing",
     "PartialError",
     "Plan",
     "PlannedRequest",
@@ -66,8 +77,11 @@ __all__ = [
     "TierError",
     "TimeoutError",
     "Tpo",
+    "TraderProfile",
     "TransportError",
     "Usage",
+    "UserCategories",
+    "UserPosition",
     "__version__",
     "decode_points",
     "ingest",

@@ -155,6 +155,22 @@ def count(value: Any, name: str) -> int | None:
     return whole
 
 
+def whole(value: Any, name: str) -> int | None:
+    """A whole number, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InvalidRequest(f"{name}: {value!r} is not a whole number")
+
+
 def number(value: Any, name: str) -> float | None:
     """A number or None.
 

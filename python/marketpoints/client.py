@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from . import _engine
+from .analytics_methods import AnalyticsMethods
+from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
 from .discovery_methods import DiscoveryMethods
 from .errors import PartialError
 from .progress import Progress, reporting
@@ -21,6 +23,13 @@ Later: TypeAlias = Coroutine[Any, Any, Answer]
 class Client(
     SeriesMethods[SeriesSet],
     DiscoveryMethods[Records[Market], list[str], list[float], Usage],
+    AnalyticsMethods[
+        Records[TraderProfile],
+        TraderProfile | None,
+        Records[UserPosition],
+        MarketSummary | None,
+        UserCategories | None,
+    ],
 ):
     """The blocking client. It works inside a running event loop too, and Ctrl-C interrupts it.
 
@@ -48,6 +57,13 @@ class Client(
 class AsyncClient(
     SeriesMethods[Later[SeriesSet]],
     DiscoveryMethods[Later[Records[Market]], Later[list[str]], Later[list[float]], Later[Usage]],
+    AnalyticsMethods[
+        Later[Records[TraderProfile]],
+        Later[TraderProfile | None],
+        Later[Records[UserPosition]],
+        Later[MarketSummary | None],
+        Later[UserCategories | None],
+    ],
 ):
     """The client for asyncio: the same methods and arguments as :class:`Client`, awaited.
 

@@ -62,6 +62,195 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: MarketsAnswer = self._ask("markets", filters, _markets)
         return answer
 
+    def coins(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Base assets (``/v1/coins``).
+
+        Args:
+            type: Only what has one of these data types.
+            exchange: Only what trades on one of these exchanges.
+            category: Only markets of these categories.
+            coin: Only these base assets.
+            raw_symbol: Only these exchange-native symbols.
+            normalized_symbol: Only these cross-exchange symbols.
+            extra: Further parameters by wire name, passed through.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": filters}, list)
+        return answer
+
+    def symbols(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Exchange-native symbols (``/v1/symbols``); ``type`` is required.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": filters}, list)
+        return answer
+
+    def normalized_symbols(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Cross-exchange symbols such as ``BTC-USDT`` (``/v1/normalized-symbols``); ``type`` is required.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": filters}, list)
+        return answer
+
+    def block_sizes(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> SizesAnswer:
+        """Recommended heights of a heatmap's price bucket in USD (``/v1/block-sizes``), the 4K size.
+
+        HD is 5 times that; ``[0.0]`` where the service has no data.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": filters}, _sizes)
+        return answer
+
+    def tenors(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Tenors of option summaries (``/v1/tenors``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": filters}, list)
+        return answer
+
+    def exchanges(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Exchange identifiers (``/v1/exchanges``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": filters}, list)
+        return answer
+
+    def categories(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Categories of markets, such as ``SPOT`` (``/v1/categories``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": filters}, list)
+        return answer
+
+    def types(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Data types (``/v1/types``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "types", "filters": filters}, list)
+        return answer
+
+
+def _filters(
+    type: Names,  # noqa: A002 - the wire's own name
+    exchange: Names,
+    category: Names,
+    coin: Names,
+    raw_symbol: Names,
+    normalized_symbol: Names,
+    extra: Extra,
+) -> list[tuple[str, str]]:
+    """The common filters (section 4.2) by wire name."""
+    given = {
+        "type": names(type, "type"),
+        "exchange": names(exchange, "exchange"),
+        "category": names(category, "category"),
+        "coin": names(coin, "coin"),
+        "rawSymbol": names(raw_symbol, "raw_symbol"),
+        "normalizedSymbol": names(normalized_symbol, "normalized_symbol"),
+    }
+    return pairs(given) + pairs(extra)
+
+
+def _sizes(sizes: Sequence[float]) -> list[float]:
+    return [float(size) for size in sizes]
+
 
 def _markets(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
     return Records([Market.from_wire(entry) for entry in entries])
