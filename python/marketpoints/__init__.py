@@ -10,6 +10,14 @@
 import atexit
 
 from ._engine import __version__, shutdown
+from .analytics_records import (
+    CategoryRow,
+    MarketSummary,
+    OutcomePricing,
+    TraderProfile,
+    UserCategories,
+    UserPosition,
+)
 from .client import AsyncClient, Client
 from .errors import (
     AuthenticationError,
@@ -25,11 +33,13 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
 from .ragged import Nested, Ragged
 from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
-from .series import Heatmap, Series, SeriesId, SeriesSet, decode_points
+from .series import Series, SeriesId
 from .service import LocalService
+from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
 
 __all__ = [
@@ -37,6 +47,7 @@ __all__ = [
     "AsyncClient",
     "AuthenticationError",
     "Budget",
+    "CategoryRow",
     "Client",
     "DecodeError",
     "Error",
@@ -45,12 +56,15 @@ __all__ = [
     "InvalidRequest",
     "LocalService",
     "Market",
+    "MarketSummary",
     "MissingDependencyError",
     "Nested",
+    "OutcomePricing",
     "PartialError",
     "Plan",
     "PlannedRequest",
     "Problem",
+    "Profile",
     "Ragged",
     "RateLimitError",
     "Records",
@@ -62,8 +76,12 @@ __all__ = [
     "Tier",
     "TierError",
     "TimeoutError",
+    "Tpo",
+    "TraderProfile",
     "TransportError",
     "Usage",
+    "UserCategories",
+    "UserPosition",
     "__version__",
     "decode_points",
     "ingest",

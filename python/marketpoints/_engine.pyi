@@ -3,6 +3,7 @@
 Errors are raised as the classes of :mod:`marketpoints.errors`.
 """
 
+import builtins
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, final
 
@@ -169,6 +170,24 @@ class Client:
         extra: Sequence[tuple[str, str]] = ...,
     ) -> Awaitable[list[dict[str, Any]]]:
         """:meth:`markets`, awaited."""
+    def discover(self, list: str, filters: Sequence[tuple[str, str]]) -> builtins.list[Any]:
+        """A discovery list by the last part of its path (section 4.2): names, or numbers for ``block-sizes``.
+
+        The filters are parameters by wire name.
+        """
+    def discover_async(self, list: str, filters: Sequence[tuple[str, str]]) -> Awaitable[builtins.list[Any]]:
+        """:meth:`discover`, awaited."""
+    def analytics(
+        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+    ) -> dict[str, Any]:
+        """The answer of an analytics endpoint by the last part of its path (section 4.3), by wire name.
+
+        Listings are fetched page by page, up to ``limit`` rows.
+        """
+    def analytics_async(
+        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+    ) -> Awaitable[dict[str, Any]]:
+        """:meth:`analytics`, awaited."""
     def usage(self) -> dict[str, int]:
         """The usage record (section 2.4): limit, remaining, used, reset, window_seconds."""
     def usage_async(self) -> Awaitable[dict[str, int]]:

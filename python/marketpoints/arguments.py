@@ -19,7 +19,16 @@ Extra: TypeAlias = Mapping[str, Any] | None
 METHODS = {
     "candles": "TRADE_SIDE_AGNOSTIC_AGG",
     "side_candles": "TRADE_AGG",
+    "liquidations": "LIQUIDATION_AGG",
+    "funding_rate": "FUNDING_RATE_AGG",
+    "open_interest": "OPEN_INTEREST_AGG",
+    "volume_profile": "VOLUME_PROFILE_AGG",
     "orderbook_heatmap": "BLOCK_BOOK_SNAPSHOT_AGG",
+    "liquidation_heatmap": "VENUE_LIQUIDATION_AGG",
+    "tpo": "TPO_AGG",
+    "skew": "SKEW_OPTION_SUMMARY_AGG",
+    "implied_volatility": "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
+    "token_supply": "TOKEN_SUPPLY_AGG",
 }
 
 
@@ -135,10 +144,10 @@ def count(value: Any, name: str) -> int | None:
     Raises:
         InvalidRequest: The value is something else.
     """
-    return None if value is None else whole(value, name, 1, 2**32 - 1)
+    return None if value is None else between(value, name, 1, 2**32 - 1)
 
 
-def whole(value: Any, name: str, least: int, most: int) -> int:
+def between(value: Any, name: str, least: int, most: int) -> int:
     """A whole number from ``least`` to ``most``.
 
     Raises:
@@ -151,6 +160,22 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
     if not least <= number <= most:
         raise InvalidRequest(f"{name}: {value!r} is not a whole number from {least} to {most}")
     return number
+
+
+def whole(value: Any, name: str) -> int | None:
+    """A whole number, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InvalidRequest(f"{name}: {value!r} is not a whole number")
 
 
 def number(value: Any, name: str) -> float | None:

@@ -1,15 +1,18 @@
-"""The clients: one waits, the other is awaited. What they can do stands in :class:`~marketpoints.methods.Methods`."""
+"""The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from . import _engine
+from .analytics_methods import AnalyticsMethods
+from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
+from .discovery_methods import DiscoveryMethods
 from .errors import PartialError
-from .methods import Methods
 from .progress import Progress, reporting
-from .records import Market, Records, Usage, numbers
-from .series import SeriesSet, wrap
+from .records import Market, Records, Usage
+from .series_methods import SeriesMethods
+from .sets import SeriesSet, wrap
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -17,7 +20,17 @@ Answer = TypeVar("Answer", covariant=True)
 Later: TypeAlias = Coroutine[Any, Any, Answer]
 
 
-class Client(Methods[SeriesSet, Records[Market], Usage]):
+class Client(
+    SeriesMethods[SeriesSet],
+    DiscoveryMethods[Records[Market], list[str], list[float], Usage],
+    AnalyticsMethods[
+        Records[TraderProfile],
+        TraderProfile | None,
+        Records[UserPosition],
+        MarketSummary | None,
+        UserCategories | None,
+    ],
+):
     """The blocking client. It works inside a running event loop too, and Ctrl-C interrupts it.
 
     A context manager: leaving it closes the connections.
@@ -27,12 +40,8 @@ class Client(Methods[SeriesSet, Records[Market], Usage]):
         with _wrapping_partial_results(), reporting(progress) as report:
             return wrap(self._live.points(query, report))
 
-    def _markets(self, filters: Mapping[str, Any]) -> Records[Market]:
-        return _records(self._live.markets(**filters))
-
-    def usage(self) -> Usage:
-        """As :meth:`Methods.usage`."""
-        return numbers(self._live.usage(), Usage)
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        return read(getattr(self._live, call)(**arguments))
 
     def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -45,7 +54,17 @@ class Client(Methods[SeriesSet, Records[Market], Usage]):
         self.close()
 
 
-class AsyncClient(Methods[Later[SeriesSet], Later[Records[Market]], Later[Usage]]):
+class AsyncClient(
+    SeriesMethods[Later[SeriesSet]],
+    DiscoveryMethods[Later[Records[Market]], Later[list[str]], Later[list[float]], Later[Usage]],
+    AnalyticsMethods[
+        Later[Records[TraderProfile]],
+        Later[TraderProfile | None],
+        Later[Records[UserPosition]],
+        Later[MarketSummary | None],
+        Later[UserCategories | None],
+    ],
+):
     """The client for asyncio: the same methods and arguments as :class:`Client`, awaited.
 
     Cancelling a call ends its request. An asynchronous context manager: leaving it closes the connections. Arguments
@@ -56,12 +75,8 @@ class AsyncClient(Methods[Later[SeriesSet], Later[Records[Market]], Later[Usage]
         with _wrapping_partial_results(), reporting(progress) as report:
             return wrap(await self._live.points_async(query, report))
 
-    async def _markets(self, filters: Mapping[str, Any]) -> Records[Market]:
-        return _records(await self._live.markets_async(**filters))
-
-    async def usage(self) -> Usage:
-        """As :meth:`Methods.usage`, awaited."""
-        return numbers(await self._live.usage_async(), Usage)
+    async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        return read(await getattr(self._live, f"{call}_async")(**arguments))
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -72,10 +87,6 @@ class AsyncClient(Methods[Later[SeriesSet], Later[Records[Market]], Later[Usage]
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-def _records(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
-    return Records([Market.from_wire(entry) for entry in entries])
 
 
 @contextmanager

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .series import Series
 
 __all__ = [
-    "flat",
     "records_to_pandas",
     "set_to_arrow",
     "set_to_pandas",
@@ -26,31 +25,10 @@ SIDES = ("bid", "ask")
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "tenor": "tenor"}
 
 
-def flat(series: "Series") -> tuple[Any, dict[str, Any]]:
-    """Times (rows,) and the columns of a series' frame.
-
-    A heatmap has a row a level: ``price``, ``volume`` and ``side``, an int8 code into :data:`SIDES`.
-    """
-    if "levels" not in series.columns or "split" not in series.columns:
-        return series.timestamps, {name: series[name] for name in series.columns}
-    import numpy as np
-
-    offsets, split = series["offsets"], series["split"]
-    counts = np.diff(offsets)
-    rank = np.arange(len(series["levels"])) - np.repeat(offsets[:-1], counts)
-    bids = np.repeat(split, counts)
-    side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
-    return np.repeat(series.timestamps, counts), {
-        "price": series["prices"],
-        "volume": series["volumes"],
-        "side": side,
-    }
-
-
 def to_pandas(series: "Series", *, copy: bool) -> Any:
     """A series as a pandas ``DataFrame``."""
     pandas = load("pandas")
-    times, columns = flat(series)
+    times, columns = series.flat()
     index = pandas.DatetimeIndex(times, name="time", copy=False).tz_localize("UTC")
     data = {name: _pandas_column(pandas, name, values) for name, values in columns.items()}
     frame = pandas.DataFrame(data, index=index, copy=False)
@@ -95,7 +73,7 @@ def set_to_pandas(every: Sequence["Series"]) -> Any:
 def to_polars(series: "Series") -> Any:
     """A series as a polars ``DataFrame``."""
     polars = load("polars")
-    times, columns = flat(series)
+    times, columns = series.flat()
     data = {"time": times, **columns}
     return polars.DataFrame([_polars_column(polars, name, values) for name, values in data.items()])
 
@@ -129,7 +107,7 @@ def set_to_polars(every: Sequence["Series"]) -> Any:
 def to_arrow(series: "Series") -> Any:
     """A series as a pyarrow ``Table``."""
     pyarrow = load("pyarrow")
-    times, columns = flat(series)
+    times, columns = series.flat()
     data = {"time": times, **columns}
     arrays = {name: _arrow_column(pyarrow, name, values) for name, values in data.items()}
     return pyarrow.table(arrays, metadata=series.id.known())
@@ -177,6 +155,6 @@ def _labelled(every: Sequence["Series"]) -> list[tuple["Series", dict[str, tuple
     for name, identity in LABELS.items():
         found = dict.fromkeys(getattr(series.id, identity) for series in every)
         found.pop(None, None)
-        if found and not any(name in flat(series)[1] for series in every):
+        if found and not any(name in series.flat()[1] for series in every):
             choices[name] = list(found)
     return [(series, {name: (getattr(series.id, LABELS[name]), choices[name]) for name in choices}) for series in every]

@@ -8,7 +8,8 @@ from .errors import SelectionError
 from .optional import load
 
 if TYPE_CHECKING:
-    from .series import Heatmap, Series, SeriesId
+    from .levels import Heatmap
+    from .series import Series, SeriesId
 
 __all__ = ["heatmap", "series"]
 

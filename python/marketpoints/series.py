@@ -1,20 +1,19 @@
-"""Results: one series, a heatmap, and the set of series that a call answers with (specification, section 2.2)."""
+"""Results: one series with its identity and its columns (specification, section 2.2)."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _engine, frames
-from .display import card, lines, listing
-from .errors import InvalidRequest, SelectionError
+from .display import card, lines
 from .ragged import Nested, Ragged
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Heatmap", "Series", "SeriesId", "SeriesSet", "decode_points"]
+__all__ = ["Series", "SeriesId", "read"]
 
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 
@@ -121,6 +120,13 @@ class Series:
             facts |= {"from": first, "to": f"{last} UTC"}
         return facts | {"columns": " ".join(self.columns)}
 
+    def flat(self) -> tuple[Any, dict[str, Any]]:
+        """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
+
+        Price levels have a row each, with the time of theirs.
+        """
+        return self.timestamps, {name: self[name] for name in self.columns}
+
     def to_pandas(self, *, copy: bool = False) -> Any:
         """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
 
@@ -169,229 +175,6 @@ class Series:
         from . import plots
 
         return plots.series(self, ax=ax, volume=volume)
-
-
-class Heatmap(Series):
-    """Price levels per snapshot (section 2.3): all levels of all snapshots back to back, and where each one starts.
-
-    Levels ascend by price within a snapshot, from nested and flat answers alike.
-    """
-
-    @property
-    def levels(self) -> "npt.NDArray[np.float64]":
-        """Price and volume of every level: float64 (levels, 2), read-only, no copy."""
-        return self._columns.list("levels")[1].reshape(-1, 2)
-
-    @property
-    def prices(self) -> "npt.NDArray[np.float64]":
-        """The first column of :attr:`levels`, a view."""
-        return self.levels[:, 0]
-
-    @property
-    def volumes(self) -> "npt.NDArray[np.float64]":
-        """The second column of :attr:`levels`, a view."""
-        return self.levels[:, 1]
-
-    @property
-    def offsets(self) -> "npt.NDArray[np.int64]":
-        """Where each snapshot starts in :attr:`levels`: int64 (snapshots + 1), the last one the number of levels."""
-        offsets = self._columns.list("levels")[0] // 2
-        offsets.flags.writeable = False
-        return offsets
-
-    @property
-    def split(self) -> "npt.NDArray[np.int64]":
-        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only, no copy."""
-        return self._columns.array("split")
-
-    def __getitem__(self, name: str) -> Any:
-        """``levels``, ``prices``, ``volumes``, ``offsets`` or ``split`` by name."""
-        if name in ("levels", "prices", "volumes", "offsets"):
-            return getattr(self, name)
-        return super().__getitem__(name)
-
-    def snapshot(self, index: int) -> "npt.NDArray[np.float64]":
-        """Price and volume of one snapshot's levels: float64 (levels, 2), a view. Negative indices count from the end.
-
-        Raises:
-            IndexError: There is no such snapshot.
-        """
-        count = len(self)
-        if not -count <= index < count:
-            raise IndexError(f"snapshot {index}: there are {count}")
-        index %= count
-        start, stop = self._columns.list("levels")[0][index : index + 2]
-        return self.levels[start // 2 : stop // 2]
-
-    def to_grid(
-        self, step: float | None = None
-    ) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.float64], npt.NDArray[np.float64]]":
-        """The heatmap as a dense matrix.
-
-        Args:
-            step: Width of a price bucket; None takes the smallest distance between two levels.
-
-        Returns:
-            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
-
-        Raises:
-            InvalidRequest: The step is no price step, or the matrix would not fit into memory.
-        """
-        offsets, values = self._columns.list("levels")
-        try:
-            prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
-        except InvalidRequest:
-            raise
-        except ValueError as problem:
-            raise InvalidRequest(f"step: {problem}") from None
-        return self.timestamps, prices, volumes
-
-    def _facts(self) -> dict[str, str]:
-        facts = super()._facts()
-        facts.pop("columns")
-        return facts | {"levels": f"{len(self.levels):,}"}
-
-    def plot(  # type: ignore[override]
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
-    ) -> Any:
-        """Draws volume by time and price on a logarithmic colour scale.
-
-        Args:
-            ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket; None chooses one that suits the picture.
-            prices: Lowest and highest price shown; None chooses the part around the market.
-
-        Returns:
-            The axes.
-
-        Raises:
-            MissingDependencyError: matplotlib is not installed.
-        """
-        from . import plots
-
-        return plots.heatmap(self, ax=ax, step=step, prices=prices)
-
-
-class SeriesSet(Sequence[Series]):
-    """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
-
-    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``.
-    """
-
-    def __init__(self, series: Sequence[Series], *, why_empty: str = "the answer holds no data") -> None:
-        self._series = tuple(series)
-        self._why_empty = why_empty
-
-    @property
-    def ids(self) -> tuple[SeriesId, ...]:
-        """What each series is of."""
-        return tuple(one.id for one in self._series)
-
-    @property
-    def only(self) -> Series:
-        """The one series.
-
-        Raises:
-            SelectionError: There are none or several; the message lists what there is.
-        """
-        if len(self._series) == 1:
-            return self._series[0]
-        if not self._series:
-            raise SelectionError(f"there is no series: {self._why_empty}")
-        ids = listing([str(one) for one in self.ids])
-        raise SelectionError(f"there are {len(self._series)} series; pick one with sel(…): {ids}")
-
-    def sel(self, **wanted: str) -> "SeriesSet":
-        """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
-
-        Raises:
-            InvalidRequest: An identity has no such field.
-        """
-        names = [one.name for one in fields(SeriesId) if one.name != "extra"]
-        for name in wanted:
-            if name not in names:
-                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(names)}")
-        matching = [one for one in self._series if wanted.items() <= one.id.known().items()]
-        if matching:
-            return SeriesSet(matching)
-        asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
-        there = listing([str(one) for one in self.ids]) or "nothing"
-        return SeriesSet([], why_empty=f"none has {asked}; the answer holds: {there}")
-
-    @overload
-    def __getitem__(self, index: int) -> Series: ...
-    @overload
-    def __getitem__(self, index: slice) -> "SeriesSet": ...
-    @overload
-    def __getitem__(self, index: str) -> Any: ...
-    def __getitem__(self, index: int | slice | str) -> Any:
-        """A column of the only series by name; or a series by position, or several by slice."""
-        if isinstance(index, str):
-            return self.only[index]
-        return SeriesSet(self._series[index]) if isinstance(index, slice) else self._series[index]
-
-    def __len__(self) -> int:
-        """Number of series."""
-        return len(self._series)
-
-    def __iter__(self) -> Iterator[Series]:
-        return iter(self._series)
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
-        if name.startswith("_") or not (hasattr(Series, name) or hasattr(Heatmap, name)):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.only, name)
-
-    def __dir__(self) -> list[str]:
-        names = set(super().__dir__())
-        return sorted(names | set(dir(self._series[0])) if len(self._series) == 1 else names)
-
-    def __repr__(self) -> str:
-        if not self._series:
-            return "<SeriesSet: no series>"
-        return "<SeriesSet\n" + "\n".join(f"  {one!r}" for one in self._series) + "\n>"
-
-    def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self._series) or card("SeriesSet", {"series": "none"})
-
-    def to_pandas(self, *, copy: bool = False) -> Any:
-        """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
-
-        A set without series gives an empty frame.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-        """
-        if len(self._series) == 1:
-            return self._series[0].to_pandas(copy=copy)
-        return frames.set_to_pandas(self._series)
-
-    def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars."""
-        return self.only.to_polars() if len(self._series) == 1 else frames.set_to_polars(self._series)
-
-    def to_arrow(self) -> Any:
-        """As :meth:`to_pandas`, for pyarrow."""
-        return self.only.to_arrow() if len(self._series) == 1 else frames.set_to_arrow(self._series)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-
-def decode_points(body: bytes | bytearray | memoryview) -> SeriesSet:
-    """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
-
-    Raises:
-        DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
-    """
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body)))
-
-
-def wrap(columns: Sequence[_engine.Columns]) -> SeriesSet:
-    """The engine's answer as users see it."""
-    return SeriesSet([(Heatmap if one.shape == "heatmap" else Series)(one) for one in columns])
 
 
 def read(columns: _engine.Columns, name: str) -> Values:

@@ -6,17 +6,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyList};
-use serde::Serialize;
+use pyo3::types::PyDict;
 use serde_json::Value;
 
 use super::columns::Columns;
 use super::errors;
 use super::query::Query;
+use super::records::records;
 use super::runtime::{Process, awaitable, wait};
 use crate::client::{self, ClientError, Config, Progress};
 use crate::columns::Series;
-use crate::protocol::{Market, MarketsQuery, Tier};
+use crate::protocol::{
+    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketsQuery, Tier,
+};
 
 /// One request of a plan.
 #[pyclass(frozen, get_all, module = "marketpoints._engine")]
@@ -177,6 +179,45 @@ impl Client {
         awaitable(py, &self.process, future, records)
     }
 
+    fn discover(&self, py: Python<'_>, list: &str, filters: Vec<(String, String)>) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_list(py, list, filters)?;
+        records(py, wait(py, &self.process, future)?)
+    }
+
+    fn discover_async<'py>(
+        &self,
+        py: Python<'py>,
+        list: &str,
+        filters: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_list(py, list, filters)?;
+        awaitable(py, &self.process, future, records)
+    }
+
+    #[pyo3(signature = (endpoint, parameters, limit = None))]
+    fn analytics(
+        &self,
+        py: Python<'_>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
+        records(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (endpoint, parameters, limit = None))]
+    fn analytics_async<'py>(
+        &self,
+        py: Python<'py>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
+        awaitable(py, &self.process, future, records)
+    }
+
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let client = self.client(py)?;
         records(py, wait(py, &self.process, async move { client.usage().await })?)
@@ -258,37 +299,37 @@ impl Client {
         let client = self.client(py)?;
         Ok(async move { client.markets(&query, limit).await })
     }
-}
 
-/// Records as Python dictionaries by wire name.
-fn records<T: Serialize>(py: Python<'_>, answer: Result<T, ClientError>) -> PyResult<Py<PyAny>> {
-    let records = answer.map_err(|error| errors::from_client(py, error))?;
-    let value = serde_json::to_value(records).map_err(|error| errors::general(py, &error.to_string()))?;
-    object(py, &value)
-}
+    fn fetch_list(
+        &self,
+        py: Python<'_>,
+        list: &str,
+        filters: Vec<(String, String)>,
+    ) -> PyResult<impl Future<Output = Result<Value, ClientError>> + Send + use<>> {
+        let client = self.client(py)?;
+        let problem = || errors::invalid(py, &format!("there is no discovery list {list:?}"));
+        let list = DiscoveryList::find(list).ok_or_else(problem)?;
+        let filters: Filters = filters.into_iter().collect();
+        Ok(async move {
+            match list {
+                DiscoveryList::BlockSizes => client.block_sizes(&filters).await.map(Value::from),
+                _ => client.names(list, &filters).await.map(Value::from),
+            }
+        })
+    }
 
-fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
-    match value {
-        Value::Null => Ok(py.None()),
-        Value::Bool(truth) => truth.into_py_any(py),
-        Value::Number(number) => match number.as_i64() {
-            Some(whole) => whole.into_py_any(py),
-            None => number.as_f64().into_py_any(py),
-        },
-        Value::String(text) => text.into_py_any(py),
-        Value::Array(values) => {
-            let list = PyList::empty(py);
-            for value in values {
-                list.append(object(py, value)?)?;
-            }
-            list.into_py_any(py)
-        }
-        Value::Object(fields) => {
-            let dict = PyDict::new(py);
-            for (name, value) in fields {
-                dict.set_item(name, object(py, value)?)?;
-            }
-            dict.into_py_any(py)
-        }
+    fn fetch_analytics(
+        &self,
+        py: Python<'_>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+    ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
+        let client = self.client(py)?;
+        let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
+        let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
+        let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
+        let query = query.map_err(|error| errors::from_client(py, error))?;
+        Ok(async move { client.analytics(&query, limit).await })
     }
 }

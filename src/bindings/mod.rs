@@ -8,6 +8,7 @@ mod columns;
 mod errors;
 mod functions;
 mod query;
+mod records;
 mod runtime;
 mod service;
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
 use super::fetch::Unreadable;
+use super::rules::check_exchanges;
 use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage};
@@ -25,6 +26,7 @@ impl Client {
     /// `nextOffset` is offset plus rows should be the last by section 4.2; one more look costs no weight and loses
     /// nothing where a service counts plainly.
     pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<Market>, ClientError> {
+        check_exchanges(&query.exchanges)?;
         let limit = limit.unwrap_or(usize::MAX);
         let mut markets: Vec<Market> = Vec::new();
         let mut seen = HashSet::new();
@@ -35,7 +37,7 @@ impl Client {
                 break;
             }
             let page_query = MarketsQuery { page_size: Some(size), page_offset: Some(offset), ..query.clone() };
-            let page: MarketsPage = self.inner.record(MARKETS_PATH, &page_query.to_query_string()).await?;
+            let page: MarketsPage = self.inner.record(MARKETS_PATH, &page_query.to_query_string(), 0).await?;
             let rows = page.symbols.len();
             let before = markets.len();
             markets.extend(page.symbols.into_iter().filter(|market| {
@@ -69,7 +71,7 @@ impl Client {
 
     /// The usage record of the key (section 2.4).
     pub async fn usage(&self) -> Result<Usage, ClientError> {
-        self.inner.record(USAGE_PATH, "").await
+        self.inner.record(USAGE_PATH, "", 0).await
     }
 }
 
@@ -77,10 +79,11 @@ impl Inner {
     async fn list<T: DeserializeOwned>(&self, list: DiscoveryList, filters: &Filters) -> Result<Vec<T>, ClientError> {
         let endpoint = list.endpoint();
         if endpoint.needs_type && filters.types.is_empty() {
-            let message = format!("{} answers only with a type: give types=", endpoint.path);
+            let message = format!("{} answers only with a type: give type=", endpoint.path);
             return Err(ClientError::invalid(message));
         }
-        let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string()).await?;
+        check_exchanges(&filters.exchanges)?;
+        let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string(), 0).await?;
         let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
         let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));
         let found = found.unwrap_or_else(|| Value::Array(Vec::new()));
@@ -90,9 +93,15 @@ impl Inner {
         })
     }
 
-    async fn record<T: DeserializeOwned>(&self, path: &str, query: &str) -> Result<T, ClientError> {
+    /// One answer that is no points, at its weight.
+    pub(super) async fn record<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &str,
+        weight: u64,
+    ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
-        self.fetch(&url, 0, |body: Bytes| async move {
+        self.fetch(&url, weight, |body: Bytes| async move {
             let unreadable = |message: String, cut: bool| Unreadable {
                 cut,
                 error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {message}")),

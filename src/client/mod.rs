@@ -1,6 +1,7 @@
 //! The client: knows the exact cost of a call before it sends, paces itself by the shared bucket, retries what may be
 //! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
 
+mod analytics;
 mod config;
 mod discovery;
 mod error;

@@ -2,7 +2,7 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::{ClientError, ErrorKind};
-use super::rules::{check_capabilities, check_open_type, check_selection};
+use super::rules::{check_capabilities, check_exchanges, check_open_type, check_selection};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
@@ -89,7 +89,7 @@ impl PointsRequest {
             block_size: arguments.block_size,
             max_depth: arguments.max_depth,
             block_minutes: arguments.block_minutes,
-            session: arguments.session,
+            session: arguments.session.map(session),
             tenor: arguments.tenor,
             token_name: arguments.token_name,
             extra: arguments.extra,
@@ -101,6 +101,7 @@ impl PointsRequest {
                 "an exchange, symbol or coin is {empty:?}; name it or leave it out"
             )));
         }
+        check_exchanges(&query.exchanges)?;
         if let Some(spec) = spec {
             check_selection(spec, &query)?;
             check_capabilities(spec, &query)?;
@@ -211,6 +212,14 @@ fn sort(name: &str) -> Result<SortDirection, ClientError> {
         "desc" => Ok(SortDirection::Descending),
         _ => SortDirection::find(name)
             .ok_or_else(|| ClientError::invalid(format!("sort {name:?} is not one of \"asc\", \"desc\""))),
+    }
+}
+
+/// A session by its short name, such as `daily`; a wire name, known or not, as it is.
+fn session(name: String) -> String {
+    match name.as_str() {
+        "daily" | "weekly" | "monthly" => format!("TPO_SESSION_{}", name.to_uppercase()),
+        _ => name,
     }
 }
 

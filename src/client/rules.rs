@@ -2,6 +2,7 @@
 
 use super::error::ClientError;
 use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::exchange::near_miss;
 use crate::protocol::suggest::hint;
 use crate::protocol::{PointsQuery, Selection, Shape, TypeSpec};
 
@@ -18,6 +19,16 @@ pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
     Err(ClientError::invalid(format!("type {name:?} is no data type (known are {all}){near}")))
 }
 
+/// Refuses what can only be a slip of a known name: the service would answer with nothing. Unknown names pass.
+pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
+    match names.iter().find_map(|name| near_miss(name).map(|meant| (name, meant))) {
+        None => Ok(()),
+        Some((name, meant)) => {
+            Err(ClientError::invalid(format!("exchange {name:?} is not known; did you mean {meant}?")))
+        }
+    }
+}
+
 pub(super) fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
     let (symbol, coin, exchanges) = (query.raw_symbol.is_some(), query.coin.is_some(), query.exchanges.len());
     let wanted = match spec.selection {
@@ -26,7 +37,10 @@ pub(super) fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<()
             "exactly one exchange with a symbol; several go with coin="
         }
         Selection::SymbolOrCoin if !symbol && !coin => "an exchange and a symbol, or exchanges and coin=",
-        Selection::SymbolOrCoin if coin && exchanges == 0 => "at least one exchange with coin=",
+        // A market profile goes by coin alone, which is all of its exchanges (section 4.1).
+        Selection::SymbolOrCoin if coin && exchanges == 0 && spec.shape != Shape::Tpo => {
+            "at least one exchange with coin="
+        }
         Selection::CoinOnly if symbol || !coin => "coin= and no symbol",
         Selection::OptionSummary if !(symbol && coin && exchanges == 1 && query.tenor.is_some()) => {
             "an exchange, a summary symbol, coin= and tenor=, all of them"

@@ -186,21 +186,38 @@ pub(super) fn nothing(id: SeriesId) -> Series {
     finish(&id, table, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
 }
 
+/// A profile's list holds price, buy volume and sell volume of each level (supplement 4).
+fn check_triplets(columns: &[(String, Column)], start: usize) -> Result<()> {
+    let Some((_, Column::List(list))) = columns.iter().find(|(name, _)| name == "profile") else { return Ok(()) };
+    match (0..list.len()).find(|&row| !list.row(row).len().is_multiple_of(3)) {
+        None => Ok(()),
+        Some(row) => {
+            let values = list.row(row).len();
+            let message = format!("profile of point {row}: {values} values are no triplets of price, buys and sells");
+            Err(DecodeError::new(start, message))
+        }
+    }
+}
+
+fn remove(columns: &mut Vec<(String, Column)>, name: &str) -> Option<Column> {
+    let index = columns.iter().position(|(known, _)| known == name)?;
+    Some(columns.remove(index).1)
+}
+
 /// Gives a finished table the shape of its type.
 fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
     let mut columns = table.finish();
-    let mut remove = |name: &str| {
-        let index = columns.iter().position(|(known, _)| known == name)?;
-        Some(columns.remove(index).1)
-    };
-    let Some(Column::Time(timestamps)) = remove("timestamp") else {
+    let Some(Column::Time(timestamps)) = remove(&mut columns, "timestamp") else {
         return Err(DecodeError::new(start, "points without timestamps"));
     };
     let shape = spec(id).map_or(Shape::Table, |spec| spec.shape);
+    if shape == Shape::Profile {
+        check_triplets(&columns, start)?;
+    }
     if shape != Shape::Heatmap {
         return Ok(Series { id: id.clone(), shape, timestamps, columns });
     }
-    let mut list = |name: &str| match remove(name) {
+    let mut list = |name: &str| match remove(&mut columns, name) {
         Some(Column::List(list)) => Some(list),
         _ => None,
     };
@@ -294,6 +311,20 @@ mod tests {
         assert_eq!(rows.offsets, [0, 2]);
         assert_eq!(rows.columns[3], ("sell_volume".to_owned(), Column::Float(vec![0.0, 1.0])));
         assert_eq!(series.timestamps, [60_000_000_000]);
+    }
+
+    #[test]
+    fn a_volume_profile_holds_triplets() {
+        let body = |values: &str| {
+            format!(
+                r#"{{"series":[{{"id":{{"type":"VOLUME_PROFILE_AGG"}},"points":[
+                    {{"Point":{{"timestamp":{{"s":60}},"profile":[{values}]}}}}]}}]}}"#
+            )
+        };
+        let series = one(&body("1,2,3,4,0,6"));
+        let Some(Column::List(list)) = series.column("profile") else { panic!() };
+        assert_eq!((list.row(0), series.shape), (&[1.0, 2.0, 3.0, 4.0, 0.0, 6.0][..], Shape::Profile));
+        assert!(problem(&body("1,2,3,4")).contains("profile of point 0: 4 values are no triplets"));
     }
 
     #[test]

@@ -50,6 +50,11 @@ pub const LISTS: [ListEndpoint; 8] = [
 ];
 
 impl DiscoveryList {
+    /// Looks a list up by the last part of its path, such as `normalized-symbols`.
+    pub fn find(name: &str) -> Option<Self> {
+        LISTS.iter().find(|row| row.path.strip_prefix("/v1/") == Some(name)).map(|row| row.list)
+    }
+
     /// The list's endpoint.
     pub const fn endpoint(self) -> &'static ListEndpoint {
         &LISTS[self as usize]
@@ -63,5 +68,8 @@ mod tests {
     #[test]
     fn the_enum_indexes_the_table() {
         assert!(LISTS.iter().all(|row| row.list.endpoint() == row));
+        assert_eq!(DiscoveryList::find("normalized-symbols"), Some(DiscoveryList::NormalizedSymbols));
+        assert!(LISTS.iter().all(|row| DiscoveryList::find(&row.path[4..]) == Some(row.list)));
+        assert_eq!(DiscoveryList::find("/v1/coins"), None);
     }
 }

@@ -5,6 +5,7 @@ pub mod analytics;
 pub mod data_type;
 pub mod discovery;
 pub mod error_body;
+pub mod exchange;
 pub mod identity;
 pub mod interval;
 pub mod query;

@@ -134,7 +134,7 @@ def test_texts_and_lists():
     assert supply.to_arrow()["chain"].to_pylist() == ["ETH", None]
     assert supply.to_pandas()["chain"].iloc[0] == "ETH"
     point = {"Point": {"profile": [1.0, 2.0, 3.0], "timestamp": stamp(START)}}
-    profile = mp.decode_points(body({"id": {"type": "VOLUME_PROFILE_AGG"}, "points": [point]}))
+    profile = mp.decode_points(body({"id": {"type": "A_NEWER_AGG"}, "points": [point]}))
     assert profile.to_pandas()["profile"].iloc[0].tolist() == [1.0, 2.0, 3.0]
     assert profile.to_arrow()["profile"].to_pylist() == [[1.0, 2.0, 3.0]]
     assert profile.to_polars()["profile"].to_list() == [[1.0, 2.0, 3.0]]

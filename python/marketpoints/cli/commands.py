@@ -15,8 +15,8 @@ from .. import limits, store
 from ..arguments import METHODS
 from ..client import Client
 from ..clock import CLOCK
+from ..connection import KEY, TIER, URL
 from ..errors import InvalidRequest
-from ..methods import KEY, TIER, URL
 from ..records import when
 from ..service import LocalService
 from ..times import Time

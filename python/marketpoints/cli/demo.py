@@ -7,8 +7,8 @@ from .. import limits
 from ..arguments import METHODS
 from ..client import Client
 from ..optional import load
-from ..series import SeriesSet
 from ..service import LocalService
+from ..sets import SeriesSet
 from ..times import iso
 from . import commands, tables
 

@@ -6,9 +6,10 @@ from typing import Any, TextIO
 
 from .. import _engine
 from ..errors import InvalidRequest
-from ..frames import LABELS, SIDES, flat
+from ..frames import LABELS, SIDES
 from ..ragged import Nested, Ragged
-from ..series import Series, SeriesSet
+from ..series import Series
+from ..sets import SeriesSet
 
 __all__ = ["lay_out", "show", "target", "write"]
 
@@ -83,7 +84,7 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
     """The columns that go into a table: arrays, or lists of str and None."""
     import numpy as np
 
-    times, columns = flat(series)
+    times, columns = series.flat()
     table: dict[str, Any] = {"time": times}
     if labelled:
         for name, field in LABELS.items():

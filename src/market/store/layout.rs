@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use crate::market::feed::{Feed, Feeds};
 use crate::market::source::{FUNDING_SECONDS, Listing};
+use crate::protocol::exchange::{Venue, venue};
 
 /// Seconds in a day.
 pub(in crate::market) const DAY: i64 = 86_400;
@@ -139,25 +140,6 @@ fn decode(name: &str) -> Option<String> {
 /// Quotes by which raw symbols end, the longest first where one ends another.
 const QUOTES: [&str; 15] =
     ["FDUSD", "USDT", "USDC", "BUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH", "BNB"];
-/// Exchanges of the supplement's list of derivatives.
-const DERIVATIVES: [&str; 15] = [
-    "BINANCE_FUTURES",
-    "BINANCE_DELIVERY",
-    "BYBIT",
-    "OKEX_SWAP",
-    "OKEX_FUTURES",
-    "DERIBIT",
-    "BITMEX",
-    "BITGET",
-    "BITFINEX_DERIVATIVES",
-    "GATE_IO_FUTURES",
-    "HYPERLIQUID_FUTURES",
-    "HUOBI_DM",
-    "HUOBI_DM_SWAP",
-    "HUOBI_DM_LINEAR_SWAP",
-    "CME",
-];
-
 /// Exchanges that settle funding every hour; the others do so every eight.
 const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
 
@@ -176,7 +158,7 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: F
     if quote.is_empty() && BARE.contains(&exchange.as_str()) {
         USD.clone_into(&mut quote);
     }
-    let category = if DERIVATIVES.contains(&exchange.as_str()) { "PERPETUAL" } else { "SPOT" };
+    let category = if venue(&exchange) == Some(Venue::Derivatives) { "PERPETUAL" } else { "SPOT" };
     Listing {
         exchange,
         raw_symbol,

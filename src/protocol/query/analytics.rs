@@ -145,11 +145,21 @@ impl AnalyticsQuery {
     /// Reads a query string of an endpoint. An empty text counts as not given. Unknown parameters are kept in `extra`; the
     /// caller decides what they mean.
     pub fn parse(endpoint: AnalyticsEndpoint, query: &str) -> Result<Self, ParamError> {
+        Self::from_pairs(endpoint, form_urlencoded::parse(query.as_bytes()).into_owned())
+    }
+
+    /// Reads decoded parameters, as [`AnalyticsQuery::parse`] does those of a query string.
+    ///
+    /// # Errors
+    /// The parameter that is given twice or has no value of its kind.
+    pub fn from_pairs(
+        endpoint: AnalyticsEndpoint,
+        pairs: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ParamError> {
         let known = endpoint.spec().parameters;
         let mut given: Vec<(String, String)> = Vec::new();
         let mut extra = Vec::new();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let pair = (name.into_owned(), value.into_owned());
+        for pair in pairs {
             if !known.contains(&pair.0.as_str()) {
                 extra.push(pair);
             } else if given.iter().any(|(name, _)| *name == pair.0) {

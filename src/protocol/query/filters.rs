@@ -54,14 +54,21 @@ impl Filters {
 
     /// Reads a query string. Unknown parameters are kept in `extra`.
     pub fn parse(query: &str) -> Self {
-        let mut parsed = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+    }
+}
+
+/// Parameters by wire name. Unknown ones are kept in `extra`.
+impl FromIterator<(String, String)> for Filters {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
+        let mut filters = Self::default();
+        for (name, value) in pairs {
             match FILTER_PARAMETERS.iter().position(|known| *known == name) {
-                Some(index) => parsed.list_mut(index).push(value.into_owned()),
-                None => parsed.extra.push((name.into_owned(), value.into_owned())),
+                Some(index) => filters.list_mut(index).push(value),
+                None => filters.extra.push((name, value)),
             }
         }
-        parsed
+        filters
     }
 }
 

@@ -1,0 +1,246 @@
+"""Results whose rows hold price levels: order books, liquidations, volume and market profiles (section 2.3)."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import _engine
+from .errors import InvalidRequest
+from .ragged import Nested, Ragged, span
+from .series import Series
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Heatmap", "Profile", "Tpo"]
+
+
+class Levels(Series):
+    """Numbers by price: all levels of all rows back to back, and where each row starts.
+
+    Levels ascend by price within a row.
+    """
+
+    #: The engine's column that holds the levels as a flat list.
+    LIST: ClassVar[str]
+    #: The columns of a level, in the order in which they lie in memory.
+    FIELDS: ClassVar[tuple[str, ...]]
+
+    @property
+    def levels(self) -> "npt.NDArray[np.float64]":
+        """Every level of every row: float64 (levels, fields), read-only, no copy."""
+        return self._columns.list(self.LIST)[1].reshape(-1, len(self.FIELDS))
+
+    @property
+    def prices(self) -> "npt.NDArray[np.float64]":
+        """The first column of :attr:`levels`, a view."""
+        return self.levels[:, 0]
+
+    @property
+    def offsets(self) -> "npt.NDArray[np.int64]":
+        """Where each row starts in :attr:`levels`: int64 (rows + 1), the last one the number of levels. Read-only."""
+        offsets = self._columns.list(self.LIST)[0] // len(self.FIELDS)
+        offsets.flags.writeable = False
+        return offsets
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names: ``levels``, and those that have a value a row."""
+        return ("levels", *(name for name in self._columns.names if name != self.LIST))
+
+    def __getitem__(self, name: str) -> Any:
+        """A column by name; also ``levels``, ``offsets``, and the columns of a level, such as ``prices``."""
+        if name in ("levels", "offsets", *self.FIELDS):
+            return getattr(self, name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def snapshot(self, index: int) -> "npt.NDArray[np.float64]":
+        """The levels of one row: float64 (levels, fields), a view. Negative indices count from the end.
+
+        Raises:
+            IndexError: There is no such row.
+        """
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"snapshot {index}: there are {count}")
+        part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)
+        return self.levels[part.start // width : part.stop // width]
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        facts.pop("columns")
+        return facts | {"levels": f"{len(self.levels):,}"}
+
+
+class Heatmap(Levels):
+    """Price levels per snapshot: :attr:`levels` holds price and volume, float64 (levels, 2).
+
+    Nested and flat answers give the same.
+    """
+
+    LIST = "levels"
+    FIELDS = ("prices", "volumes")
+
+    @property
+    def volumes(self) -> "npt.NDArray[np.float64]":
+        """The second column of :attr:`levels`, a view."""
+        return self.levels[:, 1]
+
+    @property
+    def split(self) -> "npt.NDArray[np.int64]":
+        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only, no copy."""
+        return self._columns.array("split")
+
+    def flat(self) -> tuple[Any, dict[str, Any]]:
+        """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
+        import numpy as np
+
+        counts = np.diff(self.offsets)
+        rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
+        bids = np.repeat(self.split, counts)
+        side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
+        return np.repeat(self.timestamps, counts), {"price": self.prices, "volume": self.volumes, "side": side}
+
+    def to_grid(
+        self, step: float | None = None
+    ) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.float64], npt.NDArray[np.float64]]":
+        """The heatmap as a dense matrix.
+
+        Args:
+            step: Width of a price bucket; None takes the smallest distance between two levels.
+
+        Returns:
+            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
+
+        Raises:
+            InvalidRequest: The step is no price step, or the matrix would not fit into memory.
+        """
+        offsets, values = self._columns.list("levels")
+        try:
+            prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
+        except InvalidRequest:
+            raise
+        except ValueError as problem:
+            raise InvalidRequest(f"step: {problem}") from None
+        return self.timestamps, prices, volumes
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws volume by time and price on a logarithmic colour scale.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses the part around the market.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from . import plots
+
+        return plots.heatmap(self, ax=ax, step=step, prices=prices)
+
+
+class Profile(Levels):
+    """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG, supplement 4).
+
+    :attr:`levels` holds price, buy volume and sell volume, float64 (levels, 3); volumes in coin, or in USD when asked
+    so.
+    """
+
+    LIST = "profile"
+    FIELDS = ("prices", "buys", "sells")
+
+    @property
+    def buys(self) -> "npt.NDArray[np.float64]":
+        """Buy volume, the second column of :attr:`levels`, a view."""
+        return self.levels[:, 1]
+
+    @property
+    def sells(self) -> "npt.NDArray[np.float64]":
+        """Sell volume, the third column of :attr:`levels`, a view."""
+        return self.levels[:, 2]
+
+    def flat(self) -> tuple[Any, dict[str, Any]]:
+        """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
+        import numpy as np
+
+        times = np.repeat(self.timestamps, np.diff(self.offsets))
+        return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
+
+
+class Tpo(Series):
+    """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
+
+    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out; values of a
+    level are :attr:`levels`, those of all sessions back to back.
+    """
+
+    @property
+    def levels(self) -> Nested:
+        """The levels of every session, by the wire's field names."""
+        levels: Nested = super().__getitem__("levels")
+        return levels
+
+    @property
+    def offsets(self) -> "npt.NDArray[np.int64]":
+        """Where each session starts in the levels: int64 (sessions + 1), read-only, no copy."""
+        return self.levels.offsets
+
+    @property
+    def prices(self) -> "npt.NDArray[np.float64]":
+        """Price of every level: float64 (levels,), read-only, no copy."""
+        return self._level("price")
+
+    @property
+    def buys(self) -> "npt.NDArray[np.float64]":
+        """Buy volume of every level: float64 (levels,), read-only, no copy."""
+        return self._level("buy_volume")
+
+    @property
+    def sells(self) -> "npt.NDArray[np.float64]":
+        """Sell volume of every level: float64 (levels,), read-only, no copy."""
+        return self._level("sell_volume")
+
+    @property
+    def block_ids(self) -> Ragged:
+        """The time blocks that visited each level: :class:`Ragged` with a row a level, block numbers as float64."""
+        fields = self.levels.fields
+        if "block_ids" not in fields:
+            import numpy as np
+
+            return Ragged(np.zeros(1 + int(self.offsets[-1]), dtype=np.int64), np.array([]))
+        blocks: Ragged = fields["block_ids"]
+        return blocks
+
+    def snapshot(self, index: int) -> dict[str, Any]:
+        """The levels of one session by field, views. Negative indices count from the end.
+
+        Raises:
+            IndexError: There is no such session.
+        """
+        return self.levels.row(index)
+
+    def flat(self) -> tuple[Any, dict[str, Any]]:
+        """A row a level with the fields of a level; the values of a session are columns of this object."""
+        import numpy as np
+
+        return np.repeat(self.timestamps, np.diff(self.offsets)), dict(self.levels.fields)
+
+    def _level(self, name: str) -> "npt.NDArray[np.float64]":
+        import numpy as np
+
+        blank: npt.NDArray[np.float64] = np.zeros(int(self.offsets[-1]))  # an answer without levels names no fields
+        values: npt.NDArray[np.float64] = self.levels.fields.get(name, blank)
+        return values
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        facts.pop("columns")
+        return facts | {"levels": f"{int(self.offsets[-1]):,}"}

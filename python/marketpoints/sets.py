@@ -1,0 +1,138 @@
+"""The set of series that a call answers with (specification, section 2.2)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, overload
+
+from . import _engine, frames
+from .display import card, listing
+from .errors import InvalidRequest, SelectionError
+from .levels import Heatmap, Profile, Tpo
+from .series import Series, SeriesId
+
+__all__ = ["SeriesSet", "decode_points", "wrap"]
+
+#: The class of a series, by the engine's word for what a row holds.
+SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
+
+
+class SeriesSet(Sequence[Series]):
+    """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
+
+    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``.
+    """
+
+    def __init__(self, series: Sequence[Series], *, why_empty: str = "the answer holds no data") -> None:
+        self._series = tuple(series)
+        self._why_empty = why_empty
+
+    @property
+    def ids(self) -> tuple[SeriesId, ...]:
+        """What each series is of."""
+        return tuple(one.id for one in self._series)
+
+    @property
+    def only(self) -> Series:
+        """The one series.
+
+        Raises:
+            SelectionError: There are none or several; the message lists what there is.
+        """
+        if len(self._series) == 1:
+            return self._series[0]
+        if not self._series:
+            raise SelectionError(f"there is no series: {self._why_empty}")
+        ids = listing([str(one) for one in self.ids])
+        raise SelectionError(f"there are {len(self._series)} series; pick one with sel(…): {ids}")
+
+    def sel(self, **wanted: str) -> "SeriesSet":
+        """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
+
+        Raises:
+            InvalidRequest: An identity has no such field.
+        """
+        names = [one.name for one in fields(SeriesId) if one.name != "extra"]
+        for name in wanted:
+            if name not in names:
+                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(names)}")
+        matching = [one for one in self._series if wanted.items() <= one.id.known().items()]
+        if matching:
+            return SeriesSet(matching)
+        asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        there = listing([str(one) for one in self.ids]) or "nothing"
+        return SeriesSet([], why_empty=f"none has {asked}; the answer holds: {there}")
+
+    @overload
+    def __getitem__(self, index: int) -> Series: ...
+    @overload
+    def __getitem__(self, index: slice) -> "SeriesSet": ...
+    @overload
+    def __getitem__(self, index: str) -> Any: ...
+    def __getitem__(self, index: int | slice | str) -> Any:
+        """A column of the only series by name; or a series by position, or several by slice."""
+        if isinstance(index, str):
+            return self.only[index]
+        return SeriesSet(self._series[index]) if isinstance(index, slice) else self._series[index]
+
+    def __len__(self) -> int:
+        """Number of series."""
+        return len(self._series)
+
+    def __iter__(self) -> Iterator[Series]:
+        return iter(self._series)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
+        if name.startswith("_") or not any(hasattr(kind, name) for kind in SHAPES.values()):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.only, name)
+
+    def __dir__(self) -> list[str]:
+        names = set(super().__dir__())
+        return sorted(names | set(dir(self._series[0])) if len(self._series) == 1 else names)
+
+    def __repr__(self) -> str:
+        if not self._series:
+            return "<SeriesSet: no series>"
+        return "<SeriesSet\n" + "\n".join(f"  {one!r}" for one in self._series) + "\n>"
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self._series) or card("SeriesSet", {"series": "none"})
+
+    def to_pandas(self, *, copy: bool = False) -> Any:
+        """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
+
+        A set without series gives an empty frame.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        if len(self._series) == 1:
+            return self._series[0].to_pandas(copy=copy)
+        return frames.set_to_pandas(self._series)
+
+    def to_polars(self) -> Any:
+        """As :meth:`to_pandas`, for polars."""
+        return self.only.to_polars() if len(self._series) == 1 else frames.set_to_polars(self._series)
+
+    def to_arrow(self) -> Any:
+        """As :meth:`to_pandas`, for pyarrow."""
+        return self.only.to_arrow() if len(self._series) == 1 else frames.set_to_arrow(self._series)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of :meth:`to_arrow`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def decode_points(body: bytes | bytearray | memoryview) -> SeriesSet:
+    """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
+
+    Raises:
+        DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
+    """
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body)))
+
+
+def wrap(columns: Sequence[_engine.Columns]) -> SeriesSet:
+    """The engine's answer as users see it."""
+    return SeriesSet([SHAPES[one.shape](one) for one in columns])

@@ -1,0 +1,320 @@
+"""The series methods whose points hold single values, and the one that takes any type (specification, section 4.1)."""
+
+from typing import Any, Generic, TypeVar
+
+from .arguments import METHODS, Extra, Names, build_query
+from .connection import Connection
+from .progress import Progress
+from .records import Plan, PlannedRequest
+from .times import Duration, Time
+
+__all__ = ["SeriesAnswer", "ValueMethods"]
+
+SeriesAnswer = TypeVar("SeriesAnswer", covariant=True)
+
+
+class ValueMethods(Connection, Generic[SeriesAnswer]):
+    """Candles, liquidations, funding, open interest, and points of any type."""
+
+    def points(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        gapfill: bool = False,
+        sort: str | None = None,
+        include_forming: bool = False,
+        max_depth: int | None = None,
+        block_size: float | None = None,
+        tenor: str | None = None,
+        token_name: str | None = None,
+        session: str | None = None,
+        block_minutes: int | None = None,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Points of any data type, known to this version or not (section 4.1).
+
+        A window longer than one request may be is fetched in several and joined.
+
+        Args:
+            type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol.
+            interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"`` or a wire name.
+            start: First bucket start: datetime, date, ISO text (UTC if naive), NumPy or pandas time, Unix seconds.
+            end: End of the window, exclusive; None is now.
+            period: Length of the window in seconds, or a ``timedelta``, instead of start or end.
+            coin: Base asset, instead of a symbol.
+            usd: Values in USD.
+            group_by: ``"sum"`` or ``"oi_weighted"``: one series over all exchanges.
+            gapfill: Fill missing buckets with the last close.
+            sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
+            include_forming: Keep the bucket that has not ended yet.
+            max_depth: Levels of a heatmap.
+            block_size: Height of a heatmap's price bucket.
+            tenor: Option tenor.
+            token_name: Token name (token supply).
+            session: Session of a market profile.
+            block_minutes: Block length of a market profile in minutes.
+            extra: Further parameters by wire name, passed through.
+            progress: True shows a bar; a function is called with (requests done, requests).
+
+        Returns:
+            The answer's series; a set of exactly one answers for it.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            AuthenticationError: The service does not know the key.
+            TierError: The tier does not include it.
+            RateLimitError: It would wait for budget longer than ``max_wait``.
+            PartialError: Some requests of several failed; ``results`` holds what arrived.
+            TransportError: No complete answer arrived, as often as the client tried.
+            ServerError: The service failed as often as the client tried.
+            DecodeError: The answer is malformed.
+        """
+        query = build_query(
+            type,
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            usd=usd,
+            group_by=group_by,
+            gapfill=gapfill,
+            sort=sort,
+            include_forming=include_forming,
+            max_depth=max_depth,
+            block_size=block_size,
+            tenor=tenor,
+            token_name=token_name,
+            session=session,
+            block_minutes=block_minutes,
+            extra=extra,
+        )
+        answer: SeriesAnswer = self._points(query, progress)
+        return answer
+
+    def plan(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        **arguments: Any,
+    ) -> Plan:
+        """What :meth:`points` with these arguments would send and cost. Sends nothing, so neither client awaits it.
+
+        Raises:
+            InvalidRequest: As :meth:`points`.
+        """
+        arguments.pop("progress", None)
+        plan = self._live.plan(build_query(type, exchange, symbol, interval, **arguments))
+        requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
+        return Plan(requests, plan.weight, plan.points, plan.eta)
+
+    def candles(
+        self,
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        gapfill: bool = False,
+        sort: str | None = None,
+        include_forming: bool = False,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Candles of both sides together (TRADE_SIDE_AGNOSTIC_AGG): open, high, low, close, volume.
+
+        Also the times of the first and the last trade. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(
+            METHODS["candles"],
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            usd=usd,
+            group_by=group_by,
+            gapfill=gapfill,
+            sort=sort,
+            include_forming=include_forming,
+            extra=extra,
+            progress=progress,
+        )
+
+    def side_candles(
+        self,
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        gapfill: bool = False,
+        sort: str | None = None,
+        include_forming: bool = False,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Candles per side (TRADE_AGG): two series, ``sel(side="BUY")`` and ``sel(side="SELL")``.
+
+        Both share the prices; the volume is the side's. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(
+            METHODS["side_candles"],
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            usd=usd,
+            group_by=group_by,
+            gapfill=gapfill,
+            sort=sort,
+            include_forming=include_forming,
+            extra=extra,
+            progress=progress,
+        )
+
+    def liquidations(
+        self,
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        sort: str | None = None,
+        include_forming: bool = False,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Liquidated volume per side (LIQUIDATION_AGG): two series with the column ``liquidations``.
+
+        In coin, or in USD with ``usd``. A bucket without liquidations is absent, so the sides differ in length. Which
+        side ``BUY`` means is the venue's word; the client does not turn it. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(
+            METHODS["liquidations"],
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            usd=usd,
+            group_by=group_by,
+            sort=sort,
+            include_forming=include_forming,
+            extra=extra,
+            progress=progress,
+        )
+
+    def funding_rate(
+        self,
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        group_by: str | None = None,
+        sort: str | None = None,
+        include_forming: bool = False,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Funding rates (FUNDING_RATE_AGG): open, high, low and close of the rate and of the predicted rate.
+
+        Rates are fractions (0.0001 is 0.01 %) for 8 hours unless ``extra`` names another
+        ``transform.normalize.fundingInterval`` in milliseconds; an unknown one is NaN. ``group_by="oi_weighted"`` is
+        the mean over exchanges weighted by open interest. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(
+            METHODS["funding_rate"],
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            group_by=group_by,
+            sort=sort,
+            include_forming=include_forming,
+            extra=extra,
+            progress=progress,
+        )
+
+    def open_interest(
+        self,
+        exchange: Names = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        period: Duration | None = None,
+        coin: str | None = None,
+        usd: bool = False,
+        group_by: str | None = None,
+        sort: str | None = None,
+        include_forming: bool = False,
+        extra: Extra = None,
+        progress: Progress = False,
+    ) -> SeriesAnswer:
+        """Open interest (OPEN_INTEREST_AGG): open, high, low and close; NaN where an exchange leaves one out.
+
+        In the venue's unit, or in USD with ``usd``. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(
+            METHODS["open_interest"],
+            exchange,
+            symbol,
+            interval,
+            start=start,
+            end=end,
+            period=period,
+            coin=coin,
+            usd=usd,
+            group_by=group_by,
+            sort=sort,
+            include_forming=include_forming,
+            extra=extra,
+            progress=progress,
+        )

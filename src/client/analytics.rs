@@ -1,0 +1,92 @@
+//! Prediction-market analytics: fixed weights within the same budget, page by page (service.md 4.3 and 8.5).
+
+use std::collections::HashSet;
+
+use super::Client;
+use super::error::ClientError;
+use crate::protocol::analytics::{MAX_LIMIT, MAX_OFFSET};
+use crate::protocol::query::Page;
+use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
+
+impl Client {
+    /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
+    /// own `limit` is ignored. Without a limit that is all that paging reaches. Other endpoints answer with one request.
+    ///
+    /// A row that moved to a later page while paging comes once.
+    ///
+    /// # Errors
+    /// Every kind; [`super::ErrorKind::InvalidRequest`] before sending for a query that breaks the rules of section 4.3,
+    /// and for more rows than offsets up to the maximum reach. An offset beyond that maximum is sent as it is.
+    pub async fn analytics(
+        &self,
+        query: &AnalyticsQuery,
+        limit: Option<usize>,
+    ) -> Result<AnalyticsAnswer, ClientError> {
+        let mut query = query.clone();
+        let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {
+            query.check()?;
+            return self.analytics_page(&query).await;
+        };
+        let rows = rows_wanted(first, limit)?;
+        let (mut whole, mut seen) = (AnalyticsAnswer::default(), HashSet::new());
+        let mut fetched = 0;
+        while fetched < rows {
+            let size = MAX_LIMIT.min(rows - fetched);
+            if let Some(page) = page(&mut query.ask) {
+                page.limit = Some(size);
+                // Left out where it is 0, as a query without an offset is.
+                page.offset = Some(first + fetched).filter(|offset| *offset != 0);
+            }
+            query.check()?;
+            let answer = self.analytics_page(&query).await?;
+            let count = answer.trader_profiles.len() + answer.user_positions.len();
+            let profiles = answer.trader_profiles.into_iter();
+            whole
+                .trader_profiles
+                .extend(profiles.filter(|row| seen.insert((row.wallet_address.clone(), String::new()))));
+            let positions = answer.user_positions.into_iter();
+            whole
+                .user_positions
+                .extend(positions.filter(|row| seen.insert((row.wallet_address.clone(), row.asset_id.clone()))));
+            if i64::try_from(count).is_ok_and(|count| count < size) {
+                break;
+            }
+            fetched += size;
+        }
+        Ok(whole)
+    }
+
+    async fn analytics_page(&self, query: &AnalyticsQuery) -> Result<AnalyticsAnswer, ClientError> {
+        if !self.inner.pacer.knows_limits() {
+            self.inner.learn_limits().await;
+        }
+        let spec = query.endpoint().spec();
+        self.inner.record(spec.path, &query.to_query_string(), u64::from(spec.weight)).await
+    }
+}
+
+/// The page of a listing.
+fn page(ask: &mut AnalyticsAsk) -> Option<&mut Page> {
+    match ask {
+        AnalyticsAsk::Leaderboard(query) => Some(&mut query.page),
+        AnalyticsAsk::Positions(query) => Some(&mut query.page),
+        _ => None,
+    }
+}
+
+/// Rows to ask for from `first` on. Paging reaches the page at the farthest offset of section 4.3; whoever starts beyond
+/// it speaks to a service that allows more (supplement 8).
+fn rows_wanted(first: i64, limit: Option<usize>) -> Result<i64, ClientError> {
+    let limit = limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    if first > MAX_OFFSET {
+        return Ok(limit.unwrap_or(MAX_LIMIT));
+    }
+    let reach = MAX_OFFSET + MAX_LIMIT - first;
+    match limit {
+        Some(limit) if limit > reach => Err(ClientError::invalid(format!(
+            "limit={limit}: paging reaches {reach} rows from offset {first} (offset is at most {MAX_OFFSET}, a page \
+             {MAX_LIMIT} rows); ask for fewer, or narrow the filters"
+        ))),
+        limit => Ok(limit.unwrap_or(reach)),
+    }
+}
