@@ -58,7 +58,7 @@ $(VENV)/.venv:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.venv $(ENGINE)
-	$(DEVELOP) --extras plot
+	$(DEVELOP) --extras plot,pandas
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv $(ENGINE)

@@ -136,6 +136,37 @@ async fn what_can_never_pass_is_not_tried_again() {
 }
 
 #[tokio::test]
+async fn a_key_that_the_service_echoes_is_not_passed_on() {
+    let body = format!(r#"{{"error":"X{KEY}","message":"your key {KEY} is wrong"}}"#);
+    for status in ["400 Bad Request", "401 Unauthorized", "403 Forbidden", "422 What", "500 Oops"] {
+        let (outcome, _) = play(vec![send(status, &body)]).await; // `play` looks for the key
+        assert!(outcome.unwrap_err().message.contains("your key <API key> is wrong"), "{status}");
+    }
+    let (outcome, _) = play(vec![send("200 OK", &body)]).await;
+    assert_eq!(outcome.unwrap_err().kind, ErrorKind::Decode);
+}
+
+#[tokio::test]
+async fn what_weighs_nothing_waits_out_a_429_too() {
+    let slow = Step::Send(answer("429 Too Many Requests", "Retry-After: 300\r\n", "slow down"));
+    let server = Scripted::start(vec![slow]);
+    let settings = Config { max_wait: Some(Duration::from_secs(1)), ..config(&server) };
+    let client = Client::new(&settings, &Registry::default()).unwrap();
+    let error = client.usage().await.unwrap_err();
+    assert_eq!((error.kind, server.requests().len()), (ErrorKind::RateLimit, 1));
+}
+
+#[tokio::test]
+async fn an_error_in_a_200_is_no_record() {
+    for body in [r#"{"error":"INTERNAL_ERROR","message":"down"}"#, r#"{"code":13,"details":[]}"#, "[]", "5", "<html>"] {
+        let server = Scripted::start(vec![send("200 OK", body)]);
+        let client = Client::new(&config(&server), &Registry::default()).unwrap();
+        assert_eq!(client.usage().await.unwrap_err().kind, ErrorKind::Decode, "{body}");
+        assert_eq!(client.markets(&MarketsQuery::default(), None).await.unwrap_err().kind, ErrorKind::Decode, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_bare_forbidden_is_tried_once_more() {
     let (outcome, requests) = play(vec![send("403 Forbidden", "forbidden"), send("200 OK", BODY)]).await;
     assert_eq!((close(&outcome.unwrap()), requests), (2.5, 2));
@@ -252,12 +283,10 @@ async fn one_failed_request_does_not_lose_the_others() {
         send("400 Bad Request", r#"{"error":"INVALID_PARAMS","message":"not this part"}"#)
     }
     let server = Scripted::start(vec![Step::Choose(choose)]);
-    // A burst of 20 cuts 25,001 points in two requests; the second starts at the last point.
-    let settings = Config { tier: Some(Tier::Free), ..config(&server) };
-    let client = Client::new(&settings, &Registry::default()).unwrap();
-    let plan = client.plan(&request(20_001), NOW).unwrap();
-    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [20, 1]);
+    // 100,001 points are two requests; the second holds the last point alone.
     let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let plan = client.plan(&request(100_001), NOW).unwrap();
+    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [100, 1]);
     let error = client.points(&request(100_001), NOW, None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Partial);
     let partial = error.partial.unwrap();

@@ -163,7 +163,7 @@ fn refusals_arrive_as_what_they_are_and_cost_nothing() {
         let old = request("TRADE_AGG", 31 * 1_440, |arguments| arguments.end = Some((NOW - 30 * 86_400) as f64));
         let error = client.points(&old, NOW as f64, None).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Tier);
-        assert!(error.to_string().contains("history depth of 30 days"), "{error}");
+        assert!(error.to_string().contains("history goes back 30 days"), "{error}"); // known before it was sent
         assert_eq!(client.usage().await.unwrap().used, 0);
     });
 }

@@ -61,7 +61,7 @@ def build_query(
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
     """
     return _engine.Query(
-        text(type, "type") or "",
+        METHODS.get(text(type, "type") or "", type),
         names(exchange, "exchange"),
         text(symbol, "symbol"),
         text(interval, "interval"),
@@ -144,31 +144,31 @@ def count(value: Any, name: str) -> int | None:
     Raises:
         InvalidRequest: The value is something else.
     """
-    if value is None:
-        return None
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = 0
-    if isinstance(value, bool) or not 0 < whole < 2**32:
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number above 0")
-    return whole
+    return None if value is None else whole(value, name, 1, 2**32 - 1)
 
 
-def whole(value: Any, name: str) -> int | None:
-    """A whole number, or None.
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number from ``least`` to ``most``.
 
     Raises:
         InvalidRequest: The value is something else.
     """
-    if value is None:
-        return None
     try:
-        if not isinstance(value, bool):
-            return operator.index(value)
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        pass
-    raise InvalidRequest(f"{name}: {value!r} is not a whole number")
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number from {least} to {most}")
+    return number
+
+
+def integer(value: Any, name: str) -> int | None:
+    """A whole number of either sign, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else whole(value, name, -(2**63), 2**63 - 1)
 
 
 def number(value: Any, name: str) -> float | None:

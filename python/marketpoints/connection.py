@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _engine
-from .arguments import text
+from .arguments import text, whole
+from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .progress import Progress
 from .records import Budget, numbers
@@ -16,6 +17,11 @@ __all__ = ["KEY", "TIER", "URL", "Connection"]
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 # Engines of a parent process. A forked child must not end them: their threads and sockets are the parent's.
 _inherited: list[_engine.Client] = []
+
+
+def _known_tier(name: str | None) -> str | None:
+    """The tier whose budget is kept to; the local service's ``unlimited`` has none, so its client learns that."""
+    return None if name in ("", "unlimited") else name
 
 
 class Connection(ABC):
@@ -46,7 +52,8 @@ class Connection(ABC):
             max_wait: Most seconds that a call may wait for budget; None waits as long as it takes.
             proxy: Address of a proxy; None takes the environment's.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
-            clock: Tells Unix seconds, for data of another time than now.
+            clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
+                seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -59,9 +66,9 @@ class Connection(ABC):
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
         self._settings: Mapping[str, Any] = {
             "base_url": url,
-            "tier": text(tier, "tier") or os.environ.get(TIER) or None,
+            "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": timeout,
-            "retries": retries,
+            "retries": whole(retries, "retries", 0, 1_000),
             "max_wait": max_wait,
             "proxy": proxy,
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
@@ -70,7 +77,7 @@ class Connection(ABC):
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
-            return _engine.Client(key, **self._settings)
+            return _engine.Client(key, **{**self._settings, "clock": clock or clock_of_environment()})
 
         def key_is_in_environment() -> bool:
             return os.environ.get(KEY) == key

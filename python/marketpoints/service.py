@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from . import _engine
+from .arguments import whole
 from .client import AsyncClient, Client
 from .errors import InvalidRequest
 from .times import Time, iso, to_unix
@@ -40,8 +41,10 @@ class LocalService:
             Error: The service could not start, such as when the port is taken.
         """
         folder = None if data is None else os.fspath(data)
+        port, seed = whole(port, "port", 0, 65_535), whole(seed, "seed", 0, 2**64 - 1)
         self._service = _engine.LocalService(folder, now=to_unix(now, "now"), host=host, port=port, seed=seed)
         self._data = folder
+        self._stopped = False
 
     @property
     def url(self) -> str:
@@ -91,6 +94,7 @@ class LocalService:
 
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""
+        self._stopped = True
         self._service.stop()
 
     def __enter__(self) -> "LocalService":
@@ -101,4 +105,5 @@ class LocalService:
 
     def __repr__(self) -> str:
         source = f"store {self._data}" if self._data is not None else "demo market"
-        return f"<LocalService {self.url}, {source}, {iso(self.now())} UTC>"
+        state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
+        return f"<LocalService {self.url}, {source}, {state}>"

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::table::rows;
+use super::table::{CONTENT, content_hash, rows};
 use super::whole::write_whole;
 use super::{ArchiveError, Metadata, Table};
 use crate::columns::{Column, NO_TIME};
@@ -24,14 +24,17 @@ const GROUP: usize = 1 << 20;
 /// Writes a table to a Parquet file that appears whole or not at all.
 ///
 /// Doubles are required DOUBLE (NaN stays NaN), whole numbers required INT64, times optional INT64 of the logical type
-/// `TIMESTAMP(NANOS, UTC)`, strings optional UTF-8; compression is zstd.
+/// `TIMESTAMP(NANOS, UTC)`, strings optional UTF-8; compression is zstd. A hash of the values goes into the metadata, so
+/// that [`super::read_parquet`] tells a flipped bit from data.
 ///
 /// # Errors
 /// The file cannot be written, or the columns are ragged or of different lengths.
 pub fn write_parquet(path: &Path, table: &Table, metadata: &Metadata) -> Result<(), ArchiveError> {
     let rows = rows(path, table)?;
     let schema = schema(table).map_err(|error| ArchiveError::new(path, error.to_string()))?;
-    let pairs = metadata.iter().map(|(name, value)| KeyValue::new(name.clone(), value.clone())).collect();
+    let mut pairs: Vec<KeyValue> =
+        metadata.iter().map(|(name, value)| KeyValue::new(name.clone(), value.clone())).collect();
+    pairs.push(KeyValue::new(CONTENT.to_owned(), content_hash(table)));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(pairs))

@@ -277,10 +277,13 @@ impl Client {
         let (client, request) = (self.client(py)?, query.0.clone());
         let progress = progress.map(|tell| -> Progress {
             Arc::new(move |done, total| {
-                Python::try_attach(|py| {
-                    if let Err(error) = tell.call1(py, (done, total)) {
-                        error.write_unraisable(py, None);
-                    }
+                // The callback may take its time or use the client itself: the worker's other tasks move on.
+                tokio::task::block_in_place(|| {
+                    Python::try_attach(|py| {
+                        if let Err(error) = tell.call1(py, (done, total)) {
+                            error.write_unraisable(py, None);
+                        }
+                    });
                 });
             })
         });

@@ -74,8 +74,11 @@ impl LocalService {
     }
 
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        if !(0.0..9.2e9).contains(&seconds) {
-            return Err(errors::invalid(py, &format!("the clock moves forward by seconds, not by {seconds}")));
+        if !(0.0..9.2e9).contains(&seconds) || self.now() + seconds >= 9.2e9 {
+            return Err(errors::invalid(
+                py,
+                &format!("the clock moves forward, at most to the year 2261, not by {seconds} s"),
+            ));
         }
         self.clock.advance((seconds * SECOND as f64).round() as i64);
         Ok(())

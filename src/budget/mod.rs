@@ -140,6 +140,24 @@ impl Bucket {
         self.level = if under_way == 0 { told } else { self.level.min(told) };
     }
 
+    /// Brings the last minute's spending to what the service says, when nothing of ours is under way: what it did not
+    /// charge leaves, the newest first, and what others spent is added as spent now.
+    pub fn observe_used(&mut self, used: u64, now: i64) {
+        self.advance(now);
+        let mut ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
+        while ours > used {
+            let Some((at, weight)) = self.spent.pop_back() else { break };
+            let kept = weight.saturating_sub(ours - used);
+            if kept > 0 {
+                self.spent.push_back((at, kept));
+            }
+            ours -= weight - kept;
+        }
+        if used > ours {
+            self.spent.push_back((self.now, used - ours));
+        }
+    }
+
     /// Changes rate and capacity together; the level never exceeds the new capacity.
     pub fn set_limits(&mut self, limits: Limits, now: i64) {
         self.advance(now);
@@ -248,6 +266,19 @@ mod tests {
         assert_eq!(bucket.remaining(0), 9);
         bucket.observe_remaining(1_000, 0, 0); // above the capacity
         assert_eq!(bucket.remaining(0), 20);
+    }
+
+    #[test]
+    fn the_services_word_moves_what_was_used() {
+        let mut bucket = free(0);
+        bucket.try_take(5, 0).unwrap();
+        bucket.try_take(3, SECOND).unwrap();
+        bucket.observe_used(6, SECOND); // 2 of the 3 were not charged
+        assert_eq!((bucket.used(SECOND), bucket.used(60 * SECOND)), (6, 1));
+        bucket.observe_used(9, 2 * SECOND);
+        assert_eq!(bucket.used(2 * SECOND), 9);
+        bucket.observe_used(0, 2 * SECOND);
+        assert_eq!(bucket.used(2 * SECOND), 0);
     }
 
     #[test]

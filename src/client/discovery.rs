@@ -16,7 +16,7 @@ use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery,
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
 /// A listing longer than this is a service that repeats itself.
-const MOST_PAGES: usize = 10_000;
+const MOST_PAGES: usize = 1_000;
 
 impl Client {
     /// Every market that passes the filters, in the service's order, up to `limit`. `page_size` and `page_offset` of the
@@ -102,10 +102,16 @@ impl Inner {
     ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
         self.fetch(&url, weight, |body: Bytes| async move {
-            serde_json::from_slice(&body).map_err(|bad| {
-                let message = format!("the answer is not valid: {bad}");
-                Unreadable { cut: bad.is_eof(), error: ClientError::new(ErrorKind::Decode, message) }
-            })
+            let unreadable = |message: String, cut: bool| Unreadable {
+                cut,
+                error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {message}")),
+            };
+            let fields: Map<String, Value> =
+                serde_json::from_slice(&body).map_err(|bad| unreadable(bad.to_string(), bad.is_eof()))?;
+            if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
+                return Err(unreadable(format!("an error object, not data: {error}"), false));
+            }
+            serde_json::from_value(Value::Object(fields)).map_err(|bad| unreadable(bad.to_string(), false))
         })
         .await
     }

@@ -37,6 +37,7 @@ impl Inner {
                     {
                         budget.limit = u32::try_from(usage.limit).ok();
                         budget.remaining = u64::try_from(usage.remaining).ok();
+                        budget.used = u64::try_from(usage.used).ok();
                     }
                     permit.answered(budget);
                 }
@@ -66,6 +67,12 @@ impl Inner {
                 },
             };
             failed.error = failed.error.of(url);
+            failed.error.message = self.transport.redact(&failed.error.message);
+            failed.error.code = failed.error.code.map(|code| self.transport.redact(&code));
+            if let Some(place) = &mut failed.error.place {
+                place.path = self.transport.redact(&place.path);
+                place.problem = self.transport.redact(&place.problem);
+            }
             let failure = Failure { error: &failed.error, cut: failed.cut, bare_forbidden: failed.bare_forbidden };
             match verdict(&failure, attempt, self.policy, fastrand::f64()) {
                 Verdict::GiveUp if attempt > 0 => {
@@ -74,7 +81,6 @@ impl Inner {
                 }
                 Verdict::GiveUp => return Err(failed.error),
                 Verdict::After(pause) => tokio::time::sleep(pause).await,
-                Verdict::WhenBudgetAllows => {}
             }
         }
         Err(ClientError::new(ErrorKind::Transport, "no attempt was made")) // attempts count up for ever

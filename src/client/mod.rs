@@ -10,6 +10,7 @@ mod pace;
 mod points;
 mod request;
 mod retry;
+mod rules;
 mod transport;
 
 pub use config::Config;
@@ -24,6 +25,8 @@ use pace::Pacer;
 use retry::Policy;
 use transport::Transport;
 
+use crate::protocol::Tier;
+
 /// A client for one key at one base address. Cloning shares connections and budget.
 #[derive(Clone)]
 pub struct Client {
@@ -34,6 +37,7 @@ struct Inner {
     transport: Transport,
     pacer: Arc<Pacer>,
     policy: Policy,
+    tier: Option<Tier>,
     max_wait: Option<std::time::Duration>,
 }
 
@@ -48,7 +52,7 @@ impl Client {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base());
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, max_wait: config.max_wait }) })
+        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier: config.tier, max_wait: config.max_wait }) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

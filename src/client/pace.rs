@@ -53,6 +53,7 @@ pub struct BudgetView {
 pub(super) struct BudgetHeaders {
     pub limit: Option<u32>,
     pub remaining: Option<u64>,
+    pub used: Option<u64>,
 }
 
 /// The pace of one key at one base address.
@@ -143,9 +144,6 @@ impl Pacer {
     /// [`ErrorKind::RateLimit`] when the weight is more than the bucket ever holds, when the daily cap is reached, or
     /// when the wait would be longer than `max_wait` in all.
     pub(super) async fn acquire(&self, weight: u64, max_wait: Option<Duration>) -> Result<Permit<'_>, ClientError> {
-        if weight == 0 {
-            return Ok(Permit { pacer: self, weight, settled: false });
-        }
         let start = self.clock.now();
         let too_long = |wait: Duration| {
             let waited = Duration::from_nanos((self.clock.now() - start).max(0) as u64);
@@ -158,7 +156,8 @@ impl Pacer {
             ))
         };
         let in_line = async {
-            let _first = self.line.lock().await;
+            // What weighs nothing need not stand in line behind what does.
+            let _first = if weight == 0 { None } else { Some(self.line.lock().await) };
             loop {
                 let wait = match self.try_take(weight) {
                     Ok(()) => return Ok(Permit { pacer: self, weight, settled: false }),
@@ -215,6 +214,9 @@ impl Pacer {
         let under_way = state.under_way;
         if let (Some(bucket), Some(remaining)) = (&mut state.bucket, headers.remaining) {
             bucket.observe_remaining(remaining, under_way, now);
+            if let Some(used) = headers.used.filter(|_| under_way == 0) {
+                bucket.observe_used(used, now);
+            }
         }
     }
 }
@@ -300,9 +302,9 @@ mod tests {
         let pacer = Pacer::default();
         assert_eq!(pacer.view(), None);
         let permit = pacer.acquire(3, None).await.unwrap();
-        permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12) });
+        permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12), used: Some(88) });
         let view = pacer.view().unwrap();
-        assert_eq!((view.limit, view.remaining, pacer.burst()), (50, 12, Some(100)));
+        assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
     }
 
     #[tokio::test]

@@ -64,10 +64,14 @@ impl Client {
     /// The weight of a type that the table does not know is taken for that of the plain 1x types.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when the window is too long or no request of it ever fits the budget.
+    /// [`ErrorKind::InvalidRequest`] when the window is too long or no request of it ever fits the budget,
+    /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let window = request.window(now);
+        if let Some(tier) = inner.tier {
+            request.check_walls(tier, window, now)?;
+        }
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
         let slices = slices(spec, &request.demand(), window, most_points(spec), inner.pacer.burst())
             .map_err(|problem| ClientError::invalid(problem.to_string()))?;

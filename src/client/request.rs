@@ -1,11 +1,13 @@
 //! What a user asks, checked against the table before anything is sent, and the window it means at a moment
 //! (service.md 4.1, supplement 4).
 
-use super::error::ClientError;
+use super::error::{ClientError, ErrorKind};
+use super::rules::{check_capabilities, check_open_type, check_selection};
 use crate::protocol::exchange::near_miss;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
-use crate::protocol::{DataType, GroupBy, Interval, PointsQuery, Selection, Shape, SortDirection, TypeSpec};
+use crate::protocol::tier::MULTI_EXCHANGE_TIER;
+use crate::protocol::{DataType, GroupBy, Interval, PointsQuery, SortDirection, Tier, TypeSpec};
 use crate::weight::{Demand, Window};
 
 /// The arguments as users give them.
@@ -66,6 +68,9 @@ impl PointsRequest {
         if arguments.data_type.is_empty() {
             return Err(ClientError::invalid("type is empty; name a data type such as TRADE_SIDE_AGNOSTIC_AGG"));
         }
+        if spec.is_none() {
+            check_open_type(&arguments.data_type)?;
+        }
         let interval = interval(arguments.interval.as_deref())?;
         let query = PointsQuery {
             group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
@@ -118,13 +123,38 @@ impl PointsRequest {
             (Some(start), Some(end), _) => (start, end),
             (Some(start), None, Some(period)) => (start, start + period),
             (None, Some(end), Some(period)) => (end - period, end),
-            // "The last hour" with closed buckets only is the last hour that is closed.
-            (None, None, Some(period)) => (newest as f64 - period, newest as f64),
+            // "The last hour" is the last hour that is closed; a forming bucket comes on top of it.
+            (None, None, Some(period)) => (forming as f64 - period, newest as f64),
             (Some(start), None, None) => (start, newest as f64),
             (None, _, None) => (0.0, 0.0), // refused by `check_window`
         };
         let from = grid.ceil(start.ceil() as i64);
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
+    pub(super) fn check_walls(&self, tier: Tier, window: Window, now: f64) -> Result<(), ClientError> {
+        let spec = tier.spec();
+        let refuse = |what: String| {
+            Err(ClientError::new(ErrorKind::Tier, format!("{what}; this client's tier is {}", spec.name)))
+        };
+        if let Some(wanted) = self.spec.filter(|wanted| wanted.lowest_tier > tier) {
+            return refuse(format!("{} needs the tier {}", wanted.name, wanted.lowest_tier.spec().name));
+        }
+        let exchanges = self.query.exchanges.len();
+        if exchanges > 1 && tier < MULTI_EXCHANGE_TIER {
+            return refuse(format!("{exchanges} exchanges at once need the tier {}", MULTI_EXCHANGE_TIER.spec().name));
+        }
+        // A request is under way for a moment, and clocks differ a little: only the service judges the last minute.
+        let earliest = now.floor() as i64 - i64::from(spec.history_days) * 86_400 - 60;
+        if window.from < earliest && window.from < window.to {
+            let (days, at) = (spec.history_days, utc(earliest + 60));
+            return refuse(format!(
+                "the window starts at {}, history goes back {days} days, to {at}",
+                utc(window.from)
+            ));
+        }
+        Ok(())
     }
 
     /// What the weight depends on.
@@ -147,6 +177,11 @@ fn distinct(names: Vec<String>) -> Vec<String> {
         }
     }
     kept
+}
+
+/// A Unix second as people write it.
+fn utc(second: i64) -> String {
+    jiff::Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string())
 }
 
 fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
@@ -197,59 +232,6 @@ fn session(name: String) -> String {
         "daily" | "weekly" | "monthly" => format!("TPO_SESSION_{}", name.to_uppercase()),
         _ => name,
     }
-}
-
-fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
-    let (symbol, coin, exchanges) = (query.raw_symbol.is_some(), query.coin.is_some(), query.exchanges.len());
-    let wanted = match spec.selection {
-        Selection::SymbolOrCoin if symbol && coin => "either symbol or coin, not both",
-        Selection::SymbolOrCoin if symbol && exchanges != 1 => {
-            "exactly one exchange with a symbol; several go with coin="
-        }
-        Selection::SymbolOrCoin if !symbol && !coin => "an exchange and a symbol, or exchanges and coin=",
-        // A market profile goes by coin alone, which is all of its exchanges (section 4.1).
-        Selection::SymbolOrCoin if coin && exchanges == 0 && spec.shape != Shape::Tpo => {
-            "at least one exchange with coin="
-        }
-        Selection::CoinOnly if symbol || !coin => "coin= and no symbol",
-        Selection::OptionSummary if !(symbol && coin && exchanges == 1 && query.tenor.is_some()) => {
-            "an exchange, a summary symbol, coin= and tenor=, all of them"
-        }
-        Selection::Token if !coin || symbol || exchanges > 0 => "coin= (with token_name=), no exchange and no symbol",
-        _ => return Ok(()),
-    };
-    Err(ClientError::invalid(format!("{} takes {wanted}", spec.name)))
-}
-
-fn check_capabilities(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
-    let refuse = |what: &str| Err(ClientError::invalid(format!("{} {what}", spec.name)));
-    if query.gapfill && !spec.gapfill {
-        return refuse("has no gapfill; only TRADE_SIDE_AGNOSTIC_AGG and TRADE_AGG have");
-    }
-    if query.usd && !spec.usd {
-        return refuse("cannot be asked in USD; leave usd out");
-    }
-    if let Some(group_by) = query.group_by {
-        match spec.group_by {
-            None => return refuse("is not aggregated over exchanges; leave group_by out"),
-            Some(allowed) if allowed != group_by => return refuse(&format!("aggregates by {} only", allowed.name())),
-            Some(_) if query.coin.is_none() => return refuse("aggregates by coin: give coin= instead of a symbol"),
-            Some(_) => {}
-        }
-    }
-    if spec.needs_block_size && query.block_size.is_none() {
-        return refuse("needs block_size=, the price step in USD");
-    }
-    if query.block_size.is_some_and(|size| !(size.is_finite() && size > 0.0)) {
-        return refuse("takes a block_size above 0");
-    }
-    if query.max_depth == Some(0) {
-        return refuse("takes a max_depth of 1 or more");
-    }
-    if query.max_depth.is_some() && spec.shape != Shape::Heatmap {
-        return refuse("has no depth; leave max_depth out");
-    }
-    Ok(())
 }
 
 fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Result<(), ClientError> {
@@ -313,6 +295,8 @@ mod tests {
     fn a_window_needs_two_of_its_ends() {
         let of = |start, end, period| PointsArguments { start, end, period, ..candles() };
         assert_eq!(window(of(None, None, Some(7_200)), 14_500.0), (7_200, 14_400));
+        let forming = PointsArguments { include_forming: true, ..of(None, None, Some(7_200)) };
+        assert_eq!(window(forming, 14_500.0), (7_200, 18_000));
         assert_eq!(window(of(Some(3_600.0), None, Some(3_600)), 1e9), (3_600, 7_200));
         assert_eq!(window(of(None, Some(7_200.0), Some(3_600)), 1e9), (3_600, 7_200));
         assert_eq!(window(of(Some(3_600.0), None, None), 7_300.0), (3_600, 7_200));
@@ -339,6 +323,34 @@ mod tests {
     }
 
     #[test]
+    fn walls_of_a_tier_are_known_beforehand() {
+        let wall = |change: fn(&mut PointsArguments), tier| {
+            let mut arguments = PointsArguments { start: None, end: None, period: Some(3_600), ..candles() };
+            change(&mut arguments);
+            let request = PointsRequest::new(arguments).unwrap();
+            let now = 1_776_880_800.0;
+            request.check_walls(tier, request.window(now), now).map_err(|error| error.message)
+        };
+        assert_eq!(wall(|_| {}, Tier::Free), Ok(()));
+        let old = wall(|a| a.period = Some(8 * 86_400), Tier::Free).unwrap_err();
+        assert!(old.contains("history goes back 7 days, to 2026-04-15T18:00:00Z"), "{old}");
+        assert_eq!(wall(|a| a.period = Some(8 * 86_400), Tier::Basic), Ok(()));
+        let several = wall(
+            |a| (a.exchanges, a.symbol, a.coin) = (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into())),
+            Tier::Standard,
+        );
+        assert!(several.unwrap_err().contains("2 exchanges at once need the tier advanced"));
+        let option = wall(
+            |a| {
+                (a.data_type, a.coin, a.tenor) =
+                    ("SKEW_OPTION_SUMMARY_AGG".into(), Some("BTC".into()), Some("ONE_W".into()));
+            },
+            Tier::Basic,
+        );
+        assert!(option.unwrap_err().contains("needs the tier advanced"));
+    }
+
+    #[test]
     fn a_repeated_exchange_counts_once() {
         let twice = vec!["BYBIT".to_owned(), "BYBIT".to_owned()];
         let request = PointsRequest::new(PointsArguments { exchanges: twice, ..candles() }).unwrap();
@@ -350,5 +362,7 @@ mod tests {
         assert!(problem(|a| a.interval = Some("HOURS".into())).contains("did you mean HOUR?"));
         assert!(problem(|a| a.interval = None).contains("1m, 5m, 15m"));
         assert!(PointsRequest::new(PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() }).is_ok());
+        assert!(problem(|a| a.data_type = "OPEN_INTREST_AGG".into()).contains("did you mean OPEN_INTEREST_AGG?"));
+        assert!(problem(|a| a.data_type = "book".into()).contains("known are TRADE_SIDE_AGNOSTIC_AGG"));
     }
 }

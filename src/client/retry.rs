@@ -19,8 +19,6 @@ pub(super) enum Verdict {
     GiveUp,
     /// Again after this pause.
     After(Duration),
-    /// Again as soon as the budget allows; the service said 429.
-    WhenBudgetAllows,
 }
 
 /// How often and how patiently a call is tried again.
@@ -45,11 +43,13 @@ pub(super) fn verdict(failure: &Failure<'_>, attempt: u32, policy: Policy, jitte
         return Verdict::GiveUp;
     }
     match failure.error.kind {
-        ErrorKind::RateLimit => Verdict::WhenBudgetAllows,
         ErrorKind::Tier if failure.bare_forbidden && attempt == 0 => {
             Verdict::After(policy.first_pause * AFTER_FORBIDDEN)
         }
-        ErrorKind::Transport | ErrorKind::Timeout => Verdict::After(policy.pause(attempt, jitter)),
+        // Beside the pause that the service asked for: a `Retry-After: 0` must not be answered with a hail of requests.
+        ErrorKind::RateLimit | ErrorKind::Transport | ErrorKind::Timeout => {
+            Verdict::After(policy.pause(attempt, jitter))
+        }
         ErrorKind::Decode if failure.cut => Verdict::After(policy.pause(attempt, jitter)),
         ErrorKind::Server if failure.error.status.is_some_and(|status| status >= 500 || status == 408) => {
             Verdict::After(policy.pause(attempt, jitter))
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(judge(Server, Some(302), 0), Verdict::GiveUp);
         assert_eq!(judge(Transport, None, 1), Verdict::After(Duration::from_secs(1)));
         assert_eq!(judge(Timeout, None, 3), Verdict::GiveUp);
-        assert_eq!(judge(RateLimit, Some(429), 0), Verdict::WhenBudgetAllows);
+        assert_eq!(judge(RateLimit, Some(429), 0), Verdict::After(Duration::from_millis(500)));
     }
 
     #[test]

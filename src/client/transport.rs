@@ -12,12 +12,14 @@ use super::config::Config;
 use super::error::{ClientError, ErrorKind};
 use super::pace::BudgetHeaders;
 use super::retry::retry_after;
-use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER};
+use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
 /// Largest body that is read, decompressed.
 const MAX_BODY: usize = 2 << 30;
 /// Most that a `Content-Length` is believed before the bytes come.
 const MAX_RESERVE: u64 = 256 << 20;
+/// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
+const IDLE: Duration = Duration::from_secs(15);
 /// Most redirects within the service's own origin.
 const MAX_REDIRECTS: usize = 3;
 
@@ -52,6 +54,7 @@ impl Transport {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")))
             .timeout(config.timeout)
+            .pool_idle_timeout(IDLE)
             .redirect(redirect::Policy::custom(same_origin));
         if let Some(proxy) = &config.proxy {
             let proxy =
@@ -82,6 +85,14 @@ impl Transport {
     pub(super) fn url(&self, path: &str, query: &str) -> String {
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// A text of the service without the key, which a careless server may echo.
+    pub(super) fn redact(&self, text: &str) -> String {
+        match self.key.to_str() {
+            Ok(key) if text.contains(key) => text.replace(key, "<API key>"),
+            _ => text.to_owned(),
+        }
     }
 
     /// Sends one GET and reads its whole body.
@@ -153,6 +164,7 @@ fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
     BudgetHeaders {
         limit: number(LIMIT_HEADER).filter(|limit| *limit > 0).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         remaining: number(REMAINING_HEADER),
+        used: number(USED_HEADER),
     }
 }
 

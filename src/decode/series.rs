@@ -3,7 +3,7 @@
 use super::DecodeError;
 use super::json::{Reader, Result};
 use super::table::Table;
-use crate::columns::{Column, Series, arrange, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides};
+use crate::columns::{Column, Series, arrange, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, join};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TypeSpec};
 
 /// Reads a whole body.
@@ -24,20 +24,35 @@ pub(super) fn body(bytes: &[u8]) -> Result<Vec<Series>> {
             list = Some(read);
             Ok(())
         }
-        "error" | "message" => {
+        // Whatever stands where series should stand: an error object in the clothes of a good answer.
+        _ => {
             let offset = reader.offset();
             let text = String::from_utf8_lossy(reader.skip()?).into_owned();
-            refusal.get_or_insert((offset, text));
+            if key == "error" || refusal.is_none() {
+                refusal = Some((offset, format!("{key}: {text}"), key == "error"));
+            }
             Ok(())
         }
-        _ => reader.skip().map(drop),
     })?;
     reader.finish()?;
     match (list, refusal) {
-        (Some(list), _) => Ok(list),
-        (None, Some((offset, text))) => Err(DecodeError::new(offset, format!("an error object, not series: {text}"))),
+        (Some(list), Some((_, _, true))) if !list.is_empty() => whole(list),
+        (None, Some((offset, text, _))) | (Some(_), Some((offset, text, true))) => {
+            Err(DecodeError::new(offset, format!("an error object, not series ({text})")))
+        }
+        (Some(list), _) => whole(list),
         (None, None) => Ok(Vec::new()),
     }
+}
+
+/// Series of one identity are one series, also within a body.
+fn whole(list: Vec<Series>) -> Result<Vec<Series>> {
+    let repeated = |(index, one): (usize, &Series)| list[..index].iter().any(|other| other.id == one.id);
+    if !list.iter().enumerate().any(repeated) {
+        return Ok(list);
+    }
+    let unique = list.iter().all(|one| one.data_type() != Some(DataType::TokenSupplyAgg));
+    join(vec![list], unique).map_err(|conflict| DecodeError::new(0, conflict.to_string()))
 }
 
 /// Reads one series. Points wait until the identity is known, whichever comes first.
@@ -322,6 +337,16 @@ mod tests {
         assert!(point(r#"{"open":1}"#).contains("without the key Point"));
         assert!(point(r#"{"Point":{"open":1,"open":1,"timestamp":{"s":1}}}"#).contains("duplicate key"));
         assert!(problem(r#"{"error":"RATE_LIMITED","message":"slow"}"#).contains("RATE_LIMITED"));
+        assert!(problem(r#"{"message":"slow","error":"X"}"#).contains("error: \"X\""));
+        for text in [r#"{"code":13,"details":[]}"#, r#"{"error":"X","series":[]}"#, r#"{"success":false,"data":null}"#]
+        {
+            assert!(problem(text).contains("an error object"), "{text}");
+        }
+        assert!(point(r#"{"Point":{"open":1,"timestamp":null}}"#).contains("a point without timestamp"));
+        assert!(point(r#"{"Point":{"open":true,"timestamp":{"s":1}}}"#).contains("expected a number"));
+        let twice = r#"{"series":[{"id":{"side":"BUY"},"points":[{"Point":{"timestamp":{"s":1},"a":1}}]},
+            {"id":{"side":"BUY"},"points":[{"Point":{"timestamp":{"s":1},"a":2}}]}]}"#;
+        assert!(problem(twice).contains("two different points"));
         assert!(problem("{}x").contains("after the end"));
         assert!(problem("<html>").contains("expected an object"));
         assert!(problem("\u{feff}{}").contains("expected an object"));

@@ -20,6 +20,8 @@ struct Builder {
     /// What a row without the field holds, for doubles.
     missing: f64,
     required: bool,
+    /// Whether a table names the field: then its kind is settled.
+    known: bool,
     values: Values,
 }
 
@@ -72,7 +74,12 @@ impl Table {
                     return Err(reader.error(format!("more than {MAX_FIELDS} different fields")));
                 }
                 None => {
-                    self.fields.push(Builder::unknown(key, self.rows));
+                    let mut field = Builder::unknown(key, self.rows);
+                    // Two spellings of one name must not hide each other.
+                    while self.fields.iter().any(|other| other.column == field.column) {
+                        field.column.push('_');
+                    }
+                    self.fields.push(field);
                     self.fields.len() - 1
                 }
             };
@@ -81,7 +88,10 @@ impl Table {
             if field.values.len() > self.rows {
                 return Err(reader.error("a duplicate key"));
             }
-            field.values.read(reader, field.missing)
+            if field.required && reader.peek()? == b'n' {
+                return Err(reader.error(format!("a point without {}", field.wire)));
+            }
+            field.values.read(reader, field.missing, field.known)
         })
     }
 
@@ -102,12 +112,19 @@ impl Builder {
             FieldKind::Rows(fields) => (f64::NAN, Values::Rows(vec![0], Table::new(fields))),
         };
         let required = field.kind == FieldKind::Time;
-        Self { wire: field.wire.to_owned(), column: field.column.to_owned(), missing, required, values }
+        Self { wire: field.wire.to_owned(), column: field.column.to_owned(), missing, required, known: true, values }
     }
 
     fn unknown(wire: &str, rows: usize) -> Self {
         let values = Values::Unseen(rows);
-        Self { wire: wire.to_owned(), column: snake_case(wire), missing: f64::NAN, required: false, values }
+        Self {
+            wire: wire.to_owned(),
+            column: snake_case(wire),
+            missing: f64::NAN,
+            required: false,
+            known: false,
+            values,
+        }
     }
 }
 
@@ -134,7 +151,7 @@ impl Values {
         }
     }
 
-    fn read(&mut self, reader: &mut Reader<'_>, missing: f64) -> Result<()> {
+    fn read(&mut self, reader: &mut Reader<'_>, missing: f64, known: bool) -> Result<()> {
         if reader.null()? {
             self.push_missing(missing);
             return Ok(());
@@ -144,7 +161,7 @@ impl Values {
         }
         match self {
             Self::Float(values) => values.push(match reader.peek()? {
-                b't' | b'f' => f64::from(u8::from(reader.boolean()?)),
+                b't' | b'f' if !known => f64::from(u8::from(reader.boolean()?)),
                 _ => reader.number()?,
             }),
             Self::Time(values) => values.push(time(reader)?),

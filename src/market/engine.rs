@@ -5,12 +5,14 @@ use std::path::Path;
 use super::analytics;
 use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
+use super::discovery;
 use super::feed::Feed;
 use super::heatmap::{Blocks, Step, asks, bids, collect};
 use super::listing;
 use super::profiles::{TpoSettings, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
+use super::summaries::{SummaryKind, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
@@ -21,8 +23,8 @@ use crate::protocol::query::refuse_unknown;
 use crate::protocol::suggest::hint;
 use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsQuery, DataType, Interval, MarketsPage, MarketsQuery, ParamError, PointsQuery, Selection,
-    SeriesId, SortDirection, TypeSpec,
+    AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
+    PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
 };
 
 /// The market behind a service.
@@ -87,7 +89,14 @@ impl Market {
                 let settings = TpoSettings::of(query, interval, now)?;
                 self.grouped(query, &markets, |id, group| market_profiles(self.source.as_ref(), id, group, &settings))?
             }
-            _ => {
+            DataType::SkewOptionSummaryAgg => {
+                option_summaries(self.source.as_ref(), query, SummaryKind::Skew, &buckets)?
+            }
+            DataType::ImpliedVolatilityOptionSummaryAgg => {
+                option_summaries(self.source.as_ref(), query, SummaryKind::ImpliedVolatility, &buckets)?
+            }
+            DataType::TokenSupplyAgg => token_supply(self.source.as_ref(), query, &buckets)?,
+            DataType::VenueLiquidationAgg => {
                 let message = format!("type: the local service does not serve {} yet", spec.name);
                 return Err(MarketError::Unsupported(message));
             }
@@ -107,6 +116,15 @@ impl Market {
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
     pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
         listing::page(self.source.as_ref(), query, now)
+    }
+
+    /// What a list endpoint of section 4.2 holds as of `now` (Unix nanoseconds): the names, or the block sizes, of the
+    /// markets that pass the filters, distinct and ascending; the array under the endpoint's key.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
+    pub fn list(&self, list: DiscoveryList, filters: &Filters, now: i64) -> Result<serde_json::Value, MarketError> {
+        discovery::list(self.source.as_ref(), list, filters, now)
     }
 
     /// The answer of a prediction-market analytics endpoint as of `now` (Unix nanoseconds). A wallet or market without

@@ -6,6 +6,7 @@ use super::MarketError;
 use super::derivatives::Gauge;
 use super::feed::Feed;
 use super::source::{Listing, Source};
+use super::summaries::{Marketcaps, option_entries, prediction_entries};
 use crate::clock::SECOND;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery, Timestamp};
@@ -20,14 +21,19 @@ const DAY: i64 = 86_400;
 /// One page of the listing.
 pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let mut rows = Vec::new();
+    let mut rows = prediction_entries(source, query, now)?;
+    rows.extend(option_entries(source, query, now).into_iter().map(|entry| (0.0, entry)));
+    let mut marketcaps = Marketcaps::new(source, now);
     for (market, listing) in source.listings().iter().enumerate() {
         if listing.available_since * SECOND <= now && fits(listing, query) {
-            rows.push(entry(source, market, listing, now)?);
+            let (usd, mut entry) = entry(source, market, listing, now)?;
+            entry.marketcap = marketcaps.of(&listing.coin)?;
+            rows.push((usd, entry));
         }
     }
     rows.sort_by(|(left_usd, left), (right_usd, right)| {
         let names = |market: &Market| (market.exchange.clone(), market.raw_symbol.clone());
+        // Tenors of one summary stay in their order: the sort is stable.
         right_usd.total_cmp(left_usd).then_with(|| names(left).cmp(&names(right)))
     });
     let offset = query.page_offset.unwrap_or(0);
@@ -42,16 +48,30 @@ pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Resul
 }
 
 fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
-    let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
-    let serves = |name: &String| DataType::find(name).is_some_and(|data_type| listing.feeds.serve(data_type));
-    let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
     let texts = [&listing.raw_symbol, &listing.normalized_symbol(), &listing.coin_name, &full_name(listing)]
         .map(|text| text.to_lowercase());
-    among(&query.exchanges, &listing.exchange)
-        && among(&query.coins, &listing.coin)
-        && among(&query.categories, &listing.category)
-        && (query.types.is_empty() || query.types.iter().any(serves))
-        && texts.iter().any(|text| text.contains(&wanted))
+    let face = Face { exchange: &listing.exchange, coin: &listing.coin, category: &listing.category, texts: &texts };
+    wants(query, &face, |data_type| listing.feeds.serve(data_type))
+}
+
+/// What the filters look at.
+pub(super) struct Face<'a> {
+    pub exchange: &'a str,
+    pub coin: &'a str,
+    pub category: &'a str,
+    /// What `symbolFilter` searches, in lower case.
+    pub texts: &'a [String],
+}
+
+/// Whether a query asks for an entry that serves these types.
+pub(super) fn wants(query: &MarketsQuery, face: &Face<'_>, serves: impl Fn(DataType) -> bool) -> bool {
+    let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
+    let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
+    among(&query.exchanges, face.exchange)
+        && among(&query.coins, face.coin)
+        && among(&query.categories, face.category)
+        && (query.types.is_empty() || query.types.iter().any(|name| DataType::find(name).is_some_and(&serves)))
+        && face.texts.iter().any(|text| text.contains(&wanted))
 }
 
 fn full_name(listing: &Listing) -> String {
@@ -156,7 +176,8 @@ mod tests {
 
     #[test]
     fn types_are_served_by_the_markets_that_have_their_data() {
-        let all = names("pageSize=100");
+        let traded = "pageSize=100&category=SPOT&category=PERPETUAL";
+        let all = names(traded);
         let perpetual = names("pageSize=100&category=PERPETUAL");
         assert!(!perpetual.is_empty() && perpetual.len() < all.len());
         for name in ["LIQUIDATION_AGG", "FUNDING_RATE_AGG", "OPEN_INTEREST_AGG"] {
@@ -164,7 +185,7 @@ mod tests {
             assert_eq!(names(&format!("pageSize=100&type={name}&type=TRADE_AGG")), all, "{name}");
         }
         assert_eq!(names("pageSize=100&type=BLOCK_BOOK_SNAPSHOT_AGG"), all);
-        for market in list("pageSize=100").symbols {
+        for market in list(traded).symbols {
             assert_eq!(market.oi_change_24h != 0.0, market.category == "PERPETUAL", "{}", market.full_name);
         }
     }
@@ -172,7 +193,7 @@ mod tests {
     #[test]
     fn the_most_traded_come_first() {
         let volumes: Vec<f64> =
-            list("pageSize=100").symbols.iter().map(|row| row.extra["volume24hUsd"].as_f64().unwrap()).collect();
+            list("pageSize=64").symbols.iter().map(|row| row.extra["volume24hUsd"].as_f64().unwrap()).collect();
         assert!(volumes.is_sorted_by(|left, right| left >= right));
     }
 }

@@ -3,6 +3,7 @@
 use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
+use super::summaries::{OptionSummary, PredictionState, Supply, Token};
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -229,8 +230,43 @@ pub trait Source: Send + Sync {
         FUNDING_SECONDS
     }
 
+    /// The option summaries; one is named by its place in this list.
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    /// The reading of an option summary at a whole minute (Unix seconds), percentage points; it looks at nothing later.
+    /// `None` where there is none.
+    fn option_summary(&self, _summary: usize, _at: i64) -> Result<Option<f64>, SourceError> {
+        Ok(None)
+    }
+
+    /// The tokens whose supply is known; one is named by its place in this list.
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    /// Visits the latest supply snapshot before `from` and those with a time in `[from, to)` (Unix seconds), in time
+    /// order, none after `now`.
+    fn supply(
+        &self,
+        _token: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
     /// The positions on the prediction venue; `None` for a source without any.
     fn positions(&self) -> Option<&PositionTable> {
+        None
+    }
+
+    /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
+    /// opening.
+    fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
         None
     }
 }

@@ -1,5 +1,9 @@
 //! The discovery endpoints that answer with one list (service.md 4.2, supplement 5).
 
+/// Tenors of the option summaries that the service is known to take, shortest first (section 2.4). Open strings: new ones
+/// pass through.
+pub const TENORS: [&str; 4] = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"];
+
 /// One endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListEndpoint {

@@ -73,6 +73,9 @@ pub const TIERS: [TierSpec; 4] = [
     },
 ];
 
+/// Lowest tier that may aggregate over several exchanges (section 5).
+pub const MULTI_EXCHANGE_TIER: Tier = Tier::Advanced;
+
 impl Tier {
     /// The tier's row.
     pub const fn spec(self) -> &'static TierSpec {

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
 
-use super::config::{Allowance, KeyEntry};
+use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
 use crate::clock::{SECOND, SharedClock};
@@ -22,8 +22,9 @@ const KEY_BYTES: usize = 16;
 
 /// A key's holder: what it may do and what it has spent.
 pub(super) struct Access {
-    name: String,
-    key: SecretString,
+    pub(super) name: String,
+    key: KeySecret,
+    digest: [u8; 32],
     pub(super) allowance: Allowance,
     bucket: Mutex<Bucket>,
     clock: SharedClock,
@@ -37,14 +38,14 @@ impl KeyRing {
     pub(super) fn new(given: Vec<KeyEntry>, clock: &SharedClock) -> Result<Self, ServiceError> {
         let entries = if given.is_empty() { generated()? } else { given };
         for (index, entry) in entries.iter().enumerate() {
-            if entry.key.expose_secret().is_empty() {
+            if matches!(&entry.key, KeySecret::Known(key) if key.expose_secret().is_empty()) {
                 return Err(ServiceError::Keys(format!("the key named {:?} is empty", entry.name)));
             }
             for other in &entries[..index] {
                 if other.name == entry.name {
                     return Err(ServiceError::Keys(format!("two keys are named {:?}", entry.name)));
                 }
-                if other.key.expose_secret() == entry.key.expose_secret() {
+                if other.key.digest() == entry.key.digest() {
                     let problem = format!("{:?} and {:?} are the same key", other.name, entry.name);
                     return Err(ServiceError::Keys(problem));
                 }
@@ -54,6 +55,7 @@ impl KeyRing {
             Arc::new(Access {
                 bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
                 name: entry.name,
+                digest: entry.key.digest(),
                 key: entry.key,
                 allowance: entry.allowance,
                 clock: Arc::clone(clock),
@@ -62,20 +64,33 @@ impl KeyRing {
         Ok(Self(entries.into_iter().map(access).collect()))
     }
 
-    /// The holder of a key. Takes as long for a key that is nearly right as for one that is wholly wrong.
+    /// The holder of a key. Hashes are compared, each whole, so that the time it takes tells nothing of the keys.
     pub(super) fn find(&self, presented: &[u8]) -> Option<Arc<Access>> {
+        let presented = digest(presented);
         let mut found = None;
         for access in &self.0 {
-            if bool::from(access.key.expose_secret().as_bytes().ct_eq(presented)) {
+            if bool::from(access.digest.ct_eq(&presented)) {
                 found = Some(Arc::clone(access));
             }
         }
         found
     }
 
-    /// The keys by their names, for their owner.
+    /// A text in which every key of the service is replaced, except those of which only the hash is known.
+    pub(super) fn hide(&self, text: &str, instead: &str) -> String {
+        let hidden = |text: String, access: &Arc<Access>| {
+            let Some(key) = access.known() else { return text };
+            // As it is, and as it stands in a query.
+            let encoded: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+            let spaced = encoded.replace('+', "%20");
+            [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
+        };
+        self.0.iter().fold(text.to_owned(), hidden)
+    }
+
+    /// The keys by their names, for their owner; without those of which only the hash is known.
     pub(super) fn exposed(&self) -> BTreeMap<String, String> {
-        self.0.iter().map(|access| (access.name.clone(), access.key.expose_secret().to_owned())).collect()
+        self.0.iter().filter_map(|access| Some((access.name.clone(), access.known()?.to_owned()))).collect()
     }
 }
 
@@ -96,6 +111,13 @@ fn generated() -> Result<Vec<KeyEntry>, ServiceError> {
 }
 
 impl Access {
+    fn known(&self) -> Option<&str> {
+        match &self.key {
+            KeySecret::Known(key) => Some(key.expose_secret()),
+            KeySecret::Hashed(_) => None,
+        }
+    }
+
     fn bucket(&self) -> MutexGuard<'_, Bucket> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }

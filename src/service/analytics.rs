@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Extension, RawQuery, State};
-use axum::http::StatusCode;
 use axum::routing::get;
 
 use super::check::needs_tier;
@@ -47,5 +46,5 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(reply::paid(body.await?, u64::from(spec.weight)))
 }

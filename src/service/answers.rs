@@ -1,8 +1,12 @@
 //! What stands behind the service: anything that answers queries.
 
+use serde_json::Value;
+
 use crate::columns::Series;
 use crate::market::{Market, MarketError};
-use crate::protocol::{AnalyticsAnswer, AnalyticsQuery, ErrorBody, MarketsPage, MarketsQuery, PointsQuery};
+use crate::protocol::{
+    AnalyticsAnswer, AnalyticsQuery, DiscoveryList, ErrorBody, Filters, MarketsPage, MarketsQuery, PointsQuery,
+};
 
 /// Why a source gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +48,12 @@ pub trait Answers: Send + Sync + 'static {
     /// One page of `/v1/markets`. `now` is in Unix nanoseconds.
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError>;
 
+    /// What a list endpoint of section 4.2 holds: the array under its key. `now` is in Unix nanoseconds; the filters have
+    /// no unknown parameters. A source without lists answers with nothing.
+    fn list(&self, _list: DiscoveryList, _filters: &Filters, _now: i64) -> Result<Value, AnswerError> {
+        Ok(Value::Array(Vec::new()))
+    }
+
     /// The answer of a prediction-market analytics endpoint. `now` is in Unix nanoseconds; the query keeps the rules of
     /// section 4.3. A source without positions answers with nothing.
     fn analytics(&self, _query: &AnalyticsQuery, _now: i64) -> Result<AnalyticsAnswer, AnswerError> {
@@ -58,6 +68,10 @@ impl Answers for Market {
 
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {
         Ok(Self::markets(self, query, now)?)
+    }
+
+    fn list(&self, list: DiscoveryList, filters: &Filters, now: i64) -> Result<Value, AnswerError> {
+        Ok(Self::list(self, list, filters, now)?)
     }
 
     fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, AnswerError> {

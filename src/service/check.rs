@@ -4,6 +4,7 @@ use super::config::Allowance;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{POINTS_PARAMETERS, refuse_unknown};
 use crate::protocol::suggest::hint;
+use crate::protocol::tier::MULTI_EXCHANGE_TIER;
 use crate::protocol::{DataType, ErrorBody, Interval, ParamError, PointsQuery, TypeSpec};
 use crate::weight::{self, Demand};
 
@@ -67,9 +68,6 @@ pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Check
     let weight = weight::of(spec, &demand).map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
     Ok(Checked { query, weight, empty: period == 0 })
 }
-
-/// Lowest tier that may aggregate over several exchanges (section 5).
-const MULTI_EXCHANGE_TIER: crate::protocol::Tier = crate::protocol::Tier::Advanced;
 
 /// A feature that the key's plan does not have.
 pub(super) fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {

@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
 
 use super::Answers;
+use super::log::AccessLog;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
 use crate::protocol::Tier;
@@ -58,13 +60,43 @@ impl Allowance {
     }
 }
 
+/// What a service knows of a key.
+#[derive(Debug, Clone)]
+pub enum KeySecret {
+    /// The key.
+    Known(SecretString),
+    /// Its SHA-256. Such a key is told by nobody, [`super::RunningService::keys`] leaves it out.
+    Hashed([u8; 32]),
+}
+
+impl KeySecret {
+    /// SHA-256 of the key.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        match self {
+            Self::Known(key) => digest(key.expose_secret().as_bytes()),
+            Self::Hashed(digest) => *digest,
+        }
+    }
+}
+
+impl From<String> for KeySecret {
+    fn from(key: String) -> Self {
+        Self::Known(key.into())
+    }
+}
+
+/// SHA-256 of what was presented as a key.
+pub(super) fn digest(key: &[u8]) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
 /// A key that the service takes. Each has a budget of its own.
 #[derive(Debug, Clone)]
 pub struct KeyEntry {
     /// Name under which [`super::RunningService::keys`] lists it.
     pub name: String,
-    /// The key itself.
-    pub key: SecretString,
+    /// The key itself, or what is known of it.
+    pub key: KeySecret,
     /// What it may do.
     pub allowance: Allowance,
 }
@@ -84,6 +116,9 @@ pub struct ServiceConfig {
     pub keys: Vec<KeyEntry>,
     /// How long an answer may take before it is cut with 504 (supplement 6).
     pub answer_within: Duration,
+    /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
+    /// never do.
+    pub access_log: Option<AccessLog>,
 }
 
 impl ServiceConfig {
@@ -96,6 +131,7 @@ impl ServiceConfig {
             port: 0,
             keys: Vec::new(),
             answer_within: Duration::from_secs(30),
+            access_log: None,
         }
     }
 }

@@ -1,23 +1,28 @@
 //! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::explain::Explained;
+use super::reply::is_dropped;
+
 /// Connections that are served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1_024;
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
-/// How long a peer may take to send a request's head, and to leave a connection idle. Longer than the 90 s after which
-/// the usual clients drop an idle connection, so that they end it and never write into one that is closing.
-const HEAD_WITHIN: Duration = Duration::from_secs(95);
+/// How long a peer may take to send a request's head, and to leave a connection idle: short, so that peers who say nothing
+/// do not hold all places for long. This package's client lets go of an idle connection before that.
+const HEAD_WITHIN: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long requests under way may take to finish when the service stops.
@@ -56,7 +61,16 @@ async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<
     let _ = stream.set_nodelay(true);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_header_size(MAX_HEAD);
-    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let routes = TowerToHyperService::new(router);
+    let service = service_fn(move |request| {
+        let answer = routes.call(request);
+        async move {
+            let response = answer.await.unwrap_or_else(|never| match never {});
+            // An error makes hyper close the connection without an answer.
+            if is_dropped(&response) { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok(response) }
+        }
+    });
+    let connection = http.serve_connection(Explained::new(TokioIo::new(stream)), service);
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -13,7 +14,9 @@ use axum::middleware::Next;
 use futures::FutureExt;
 
 use super::access::Access;
-use super::reply::{refusal, tell};
+use super::faults::{Fault, Injected, header};
+use super::log::{self, AccessRecord, redact};
+use super::reply::{self, Paid, is_dropped, refusal, tell};
 use super::shared::Shared;
 use crate::protocol::wire::KEY_HEADER;
 use crate::protocol::{ErrorBody, Usage};
@@ -30,12 +33,41 @@ pub(super) struct Caller(pub(super) Option<Arc<Access>>);
 pub(super) struct Told(pub(super) Usage);
 
 /// Wraps every route. A request that breaks the rules of the transport is refused before its key is looked at.
-pub(super) async fn front(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response<Body> {
+pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response<Body> {
+    let Some(log) = &shared.access_log else { return serve(&shared, request, next).await.0 };
+    let (time, begun) = (shared.clock.now(), Instant::now());
+    let method = request.method().to_string();
+    let target = redact(&request.uri().to_string(), &shared.keys);
+    let (response, access) = serve(&shared, request, next).await;
+    let record = AccessRecord {
+        time,
+        method,
+        target,
+        holder: access.map(|access| access.name.clone()),
+        status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
+        weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
+        microseconds: log::microseconds(begun.elapsed()),
+    };
+    log::tell(log, &record);
+    response
+}
+
+/// The response, and who asked.
+async fn serve(shared: &Shared, mut request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
     if let Some(error) = transport_fault(&request, shared.bound_to) {
-        return refusal(&error);
+        return (refusal(&error), None);
     }
     let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
     request.extensions_mut().insert(Caller(access.clone()));
+    let injected = shared.faults.pick(request.uri().path());
+    let response = match injected {
+        None => answer(access.as_deref(), request, next).await,
+        Some(injected) => inject(injected, access.as_deref(), request, next).await,
+    };
+    (response, access)
+}
+
+async fn answer(access: Option<&Access>, request: Request, next: Next) -> Response<Body> {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
         refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
@@ -45,6 +77,48 @@ pub(super) async fn front(State(shared): State<Arc<Shared>>, mut request: Reques
         tell(&mut response, &told.unwrap_or_else(|| access.usage()));
     }
     response
+}
+
+/// Answers with a fault.
+async fn inject(injected: Injected, access: Option<&Access>, request: Request, next: Next) -> Response<Body> {
+    if !injected.latency.is_zero() {
+        tokio::time::sleep(injected.latency).await;
+    }
+    let refuse = |error: &ErrorBody| {
+        let mut response = refusal(error);
+        if let Some(access) = access {
+            tell(&mut response, &access.usage());
+        }
+        response
+    };
+    match injected.fault {
+        None | Some(Fault::Latency(_)) => answer(access, request, next).await,
+        Some(Fault::RateLimited { retry_after }) => {
+            let message = format!("a fault that the service's owner switched on: try again in {retry_after} s");
+            refuse(&ErrorBody::rate_limited(message, retry_after))
+        }
+        Some(Fault::Failure(status)) => {
+            let code = match status {
+                503 => "UNAVAILABLE",
+                504 => "TIMEOUT",
+                _ => "INTERNAL_ERROR",
+            };
+            refuse(&ErrorBody::new(status, code, "a fault that the service's owner switched on"))
+        }
+        Some(Fault::CutBody { after }) => reply::cut(answer(access, request, next).await, after).await,
+        Some(Fault::Drop) => reply::dropped(),
+        Some(Fault::Headers(headers)) => {
+            let mut response = answer(access, request, next).await;
+            // Checked when the rule was added, so none is left out here.
+            for (name, value) in headers.iter().flat_map(|(name, value)| header(name, value.as_deref())) {
+                match value {
+                    Some(value) => drop(response.headers_mut().insert(name, value)),
+                    None => drop(response.headers_mut().remove(name)),
+                }
+            }
+            response
+        }
+    }
 }
 
 fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {

@@ -1,8 +1,11 @@
 //! Answers as HTTP responses: status, `application/json`, the rate-limit headers (service.md 7 and 8.5).
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use std::io;
+
+use axum::body::{Body, to_bytes};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
+use futures::stream::{self, StreamExt};
 
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_HEADER};
 use crate::protocol::{ErrorBody, Usage};
@@ -15,6 +18,17 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     response
 }
 
+/// Weight that a request was charged, put into its response's extensions for the access log.
+#[derive(Clone, Copy)]
+pub(super) struct Paid(pub(super) u64);
+
+/// A body that was paid for.
+pub(super) fn paid(body: Vec<u8>, weight: u64) -> Response<Body> {
+    let mut response = json(StatusCode::OK, body);
+    response.extensions_mut().insert(Paid(weight));
+    response
+}
+
 /// An error body with its status, and `Retry-After` where the body names a wait.
 pub(super) fn refusal(error: &ErrorBody) -> Response<Body> {
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -23,6 +37,40 @@ pub(super) fn refusal(error: &ErrorBody) -> Response<Body> {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// Marks a response in whose place the connection is closed.
+#[derive(Clone, Copy)]
+struct Dropped;
+
+/// No response at all: the connection is closed instead.
+pub(super) fn dropped() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    response.extensions_mut().insert(Dropped);
+    response
+}
+
+/// Whether the connection is to be closed in this response's place.
+pub(super) fn is_dropped(response: &Response<Body>) -> bool {
+    response.extensions().get::<Dropped>().is_some()
+}
+
+/// A response whose body breaks off after so many bytes, and at least one before its end; the headers tell its length.
+pub(super) async fn cut(response: Response<Body>, after: usize) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let whole = match to_bytes(body, usize::MAX).await {
+        Ok(whole) if !whole.is_empty() => whole,
+        _ => return Response::from_parts(parts, Body::empty()),
+    };
+    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(whole.len()));
+    let part = whole.slice(..after.min(whole.len() - 1));
+    let broken = async {
+        // Lets the connection send what it has before it learns of the end.
+        tokio::task::yield_now().await;
+        Err(io::Error::from(io::ErrorKind::ConnectionAborted))
+    };
+    let pieces = stream::iter([Ok(part)]).chain(stream::once(broken));
+    Response::from_parts(parts, Body::from_stream(pieces))
 }
 
 /// Tells the caller's budget in the headers of section 8.5.

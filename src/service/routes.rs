@@ -1,4 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage` and the analytics; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics and the
+//! description of all these; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -12,14 +13,15 @@ use axum::{Router, middleware};
 use super::access::{Access, Charge};
 use super::check::check;
 use super::front::{Caller, Told, front};
+use super::openapi::OPENAPI_PATH;
 use super::shared::Shared;
-use super::{Answers, analytics, reply};
+use super::{Answers, analytics, lists, openapi, reply};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
-use crate::protocol::{ErrorBody, MarketsQuery};
+use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// The whole service as a router.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
@@ -27,6 +29,8 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
+        .merge(lists::routes())
+        .merge(openapi::routes())
         .merge(analytics::routes())
         .method_not_allowed_fallback(not_allowed)
         .fallback(unknown_path)
@@ -62,14 +66,14 @@ async fn points(
     let charge = access.charge(checked.weight)?;
     if checked.empty {
         charge.keep();
-        return Ok(reply::json(StatusCode::OK, encode::points(&[], false)));
+        return Ok(reply::paid(encode::points(&[], false), checked.weight));
     }
     let query = checked.query;
     let body = compute(&shared, Some(charge), move |source| {
         let series = source.points(&query, now)?;
         Ok(encode::points(&series, query.flatten))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(reply::paid(body.await?, checked.weight))
 }
 
 async fn markets(
@@ -105,7 +109,8 @@ async fn not_allowed() -> Response<Body> {
 
 async fn unknown_path() -> Response<Body> {
     let message = format!(
-        "no such path; there are {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH} and those under {ANALYTICS_PREFIX}"
+        "no such path; {OPENAPI_PATH} tells of all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
+        LISTS.map(|row| row.path).join(", "),
     );
     reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
 }

@@ -14,6 +14,7 @@ use super::access::KeyRing;
 use super::config::ServiceConfig;
 use super::connections::serve;
 use super::error::ServiceError;
+use super::faults::FaultSwitch;
 use super::routes::router;
 use super::shared::Shared;
 
@@ -41,6 +42,7 @@ impl Service {
         let address = listener.local_addr()?;
         let exposed = keys.exposed();
         let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
+        let faults = FaultSwitch::default();
         let shared = Shared {
             source: config.source,
             clock: config.clock,
@@ -48,6 +50,8 @@ impl Service {
             bound_to: config.host,
             computations: Arc::new(Semaphore::new(computations)),
             answer_within: config.answer_within,
+            faults: faults.clone(),
+            access_log: config.access_log,
         };
         let (stop, stopped) = watch::channel(false);
         let (ready, outcome) = mpsc::channel();
@@ -55,7 +59,7 @@ impl Service {
         let thread = Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
         let gone = || Err(io::Error::other("the service's thread ended at once"));
         outcome.recv().unwrap_or_else(|_| gone())?;
-        Ok(RunningService { address, keys: exposed, stop, thread: Mutex::new(Some(thread)) })
+        Ok(RunningService { address, keys: exposed, faults, stop, thread: Mutex::new(Some(thread)) })
     }
 }
 
@@ -88,6 +92,7 @@ fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, re
 pub struct RunningService {
     address: SocketAddr,
     keys: BTreeMap<String, String>,
+    faults: FaultSwitch,
     stop: watch::Sender<bool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -111,6 +116,11 @@ impl RunningService {
     /// The keys by name: `free`, `basic`, `standard`, `advanced` and `unlimited`, unless others were given.
     pub fn keys(&self) -> BTreeMap<String, String> {
         self.keys.clone()
+    }
+
+    /// The switch of its faults, off at first. Nothing that comes over the network reaches it.
+    pub fn faults(&self) -> FaultSwitch {
+        self.faults.clone()
     }
 
     /// Stops it: no new connections, two seconds for requests under way, then the rest is cut. A second call does

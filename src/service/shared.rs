@@ -8,6 +8,8 @@ use tokio::sync::Semaphore;
 
 use super::Answers;
 use super::access::KeyRing;
+use super::faults::FaultSwitch;
+use super::log::AccessLog;
 use crate::clock::SharedClock;
 
 /// What all requests share.
@@ -19,4 +21,6 @@ pub(super) struct Shared {
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
     pub(super) answer_within: Duration,
+    pub(super) faults: FaultSwitch,
+    pub(super) access_log: Option<AccessLog>,
 }

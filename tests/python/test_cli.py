@@ -53,7 +53,7 @@ def test_weight(cli):
 
 def test_plan_needs_no_account(cli):
     text = good(cli("plan", "candles", *MARKET, "1m", *WINDOW, MARKETPOINTS_API_KEY=None, MARKETPOINTS_BASE_URL=None))
-    assert text.splitlines()[-1] == "1 requests, 1,440 points, weight 2"
+    assert text.splitlines()[-1] == "1 request, 1,440 points, weight 2"
     assert "service.invalid" not in text
     assert "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT" in text
 
@@ -197,7 +197,7 @@ def test_ingest_reports_and_is_idempotent(cli, tmp_path):
     day.write_text("\n".join([header, good_row, good_row.replace("2.5", "nonsense")]) + "\n")
     done = cli("ingest", "dumps", "store")
     assert done.returncode == 1
-    assert done.stdout == "1 files read, 1 rows, 1 problems\n"
+    assert done.stdout == "1 file read, 1 row, 1 problem\n"
     assert "2024-03-01.csv:3: " in done.stderr
     assert "1 unchanged" in cli("ingest", "dumps", "store").stdout
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")

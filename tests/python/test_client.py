@@ -59,7 +59,8 @@ def test_a_heatmap(client):
 
 
 def symbols(markets):
-    return [(one.exchange, one.raw_symbol) for one in markets]
+    # An option summary has an entry for each tenor.
+    return [(one.exchange, one.raw_symbol, one.tenor) for one in markets]
 
 
 def test_markets(client):

@@ -192,11 +192,13 @@ def test_a_split_plan_brings_what_one_request_brings(dumps, twin):
     exchange, symbol = dumps[1]
     expected = independent.candles(independent.trades(trade_folder(dumps)), 60)
     start, period = window(expected)
-    # A small burst cuts the plan in many requests.
-    with mp.Client(api_key=twin.keys["unlimited"], base_url=twin.url, tier="free", clock=twin.now) as client:
-        plan = client.plan("TRADE_SIDE_AGNOSTIC_AGG", exchange, symbol, "1m", start=start, period=120 * 86_400)
+    # More minutes than one request may hold before and after the data.
+    window_of = {"start": start - 80 * 86_400, "period": 80 * 86_400 + period}
+    with twin.client(tier="unlimited") as client:
+        plan = client.plan("TRADE_SIDE_AGNOSTIC_AGG", exchange, symbol, "1m", **window_of)
         assert plan.weight == sum(request.weight for request in plan.requests)
-        whole = client.candles(exchange, symbol, "1m", start=start, period=period)
+        assert len(plan.requests) > 1
+        whole = client.candles(exchange, symbol, "1m", **window_of)
     assert whole["close"].tolist() == [candle["close"] for candle in expected.values()]
 
 

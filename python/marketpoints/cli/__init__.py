@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ environment:
   MARKETPOINTS_API_KEY    the service's key
   MARKETPOINTS_BASE_URL   its address
   MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (without it, learnt from answers)
+  MARKETPOINTS_CLOCK_OFFSET  seconds between the service's clock and this machine's, for `serve --now`
 
 `marketpoints serve` starts a service on this machine and prints these settings for it.
 """
@@ -25,6 +27,8 @@ TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
+# An argument's name as messages spell it, before a space or a comma.
+ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)")
 # Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
@@ -50,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def one_line(error: BaseException) -> str:
     """The error's text on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+    # Arguments are options here: `block_size=` is `--block-size`.
+    text = ARGUMENT.sub(lambda found: "--" + found[1].replace("_", "-"), str(error))
+    return " ".join(text.split()) or type(error).__name__
 
 
 def parser() -> argparse.ArgumentParser:

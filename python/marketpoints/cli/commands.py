@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 from .. import limits, store
 from ..arguments import METHODS
 from ..client import Client
+from ..clock import CLOCK
 from ..connection import KEY, TIER, URL
 from ..errors import InvalidRequest
 from ..records import when
@@ -27,6 +29,7 @@ Command: TypeAlias = Callable[[argparse.Namespace], int]
 
 # What a plan needs to be made, and never uses: it sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Options that keep their names on the way to the client.
 OPTIONS = (
     "period",
@@ -56,6 +59,11 @@ def serve(given: argparse.Namespace) -> int:
         for tier, key in service.keys.items():
             print(f"  {tier:<10} {key}")
         print(f"for a client:\n  export {URL}={service.url} {KEY}={service.keys['advanced']} {TIER}=advanced")
+        if given.now is not None:
+            # A client must know what time it is here, or it takes the forming bucket for a closed one.
+            print(f"  export {CLOCK}={service.now() - time.time():.3f}")
+        if given.host not in LOOPBACK:
+            print(f"{given.host} is open to other machines; whoever has a key can ask.", file=sys.stderr)
         print("Ctrl-C stops it.", flush=True)
         ended.wait()
     print("stopped")
@@ -68,7 +76,8 @@ def ingest(given: argparse.Namespace) -> int:
     for problem in report.problems:
         print(problem, file=sys.stderr)
     skipped = f", {report.unchanged:,} unchanged" if report.unchanged else ""
-    print(f"{report.files:,} files read{skipped}, {report.rows:,} rows, {len(report.problems):,} problems")
+    problems = counted(len(report.problems), "problem")
+    print(f"{counted(report.files, 'file')} read{skipped}, {counted(report.rows, 'row')}, {problems}")
     return 1 if report.problems else 0
 
 
@@ -76,6 +85,9 @@ def fetch(given: argparse.Namespace) -> int:
     """Fetches points into a file or onto the screen."""
     output = None if given.output is None else tables.target(given.output)
     with Client() as client:
+        wait = client.plan(data_type(given), *where(given), **window(given)).eta
+        if wait > 1:
+            print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
         answer = client.points(data_type(given), *where(given), **window(given), progress=given.progress)
         if output is None:
             tables.show(answer, sys.stdout)
@@ -93,8 +105,10 @@ def plan(given: argparse.Namespace) -> int:
         planned = client.plan(data_type(given), *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
-    wait = f", waits {planned.eta:.0f} s for budget" if planned.eta else ""
-    print(f"{len(planned.requests):,} requests, {planned.points:,} points, weight {planned.weight:,}{wait}")
+    totals = [counted(len(planned.requests), "request"), counted(planned.points, "point"), f"weight {planned.weight:,}"]
+    if planned.eta:
+        totals.append(f"waits {planned.eta:.0f} s for budget")
+    print(", ".join(totals))
     return 0
 
 
@@ -122,6 +136,11 @@ def usage(_: argparse.Namespace) -> int:
     print(f"remaining  {record.remaining:,}")
     print(f"full again {when(record.reset)}")
     return 0
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 row``, ``2 rows``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def data_type(given: argparse.Namespace) -> str:

@@ -174,7 +174,7 @@ impl PositionTable {
         self.event_index.get(condition_id).copied()
     }
 
-    pub(super) fn outcomes_of(&self, event: usize) -> Vec<usize> {
+    pub(in crate::market) fn outcomes_of(&self, event: usize) -> Vec<usize> {
         (0..self.outcomes.len()).filter(|&outcome| self.outcomes[outcome].event == event).collect()
     }
 
@@ -184,7 +184,7 @@ impl PositionTable {
     }
 
     /// The positions in any of these outcomes, the largest still held first, then in the table's order.
-    pub(super) fn held(&self, outcomes: &[usize]) -> Vec<&Position> {
+    pub(in crate::market) fn held(&self, outcomes: &[usize]) -> Vec<&Position> {
         let mut places: Vec<usize> = outcomes.iter().flat_map(|&outcome| self.by_outcome[outcome].clone()).collect();
         places.sort_by(|&left, &right| {
             let held = |place: usize| self.positions[place].unrealized_size;

@@ -9,28 +9,44 @@ mod derivatives;
 mod events;
 mod minute;
 mod noise;
+mod odds;
+mod options;
 mod path;
 mod positions;
+mod supply;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
-use self::path::{BLOCK, Block};
+use self::events::{EventTraits, events};
+use self::noise::place;
+use self::options::OptionTraits;
+use self::path::{BLOCK, Block, Path};
+use self::supply::TokenTraits;
 use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::summaries::{OptionSummary, PredictionState, Supply, Token};
 use crate::clock::SECOND;
 
 /// Blocks kept for the next question: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
 
+/// Keeps the hashes of prediction prices apart from others.
+const ODDS: u64 = 0x4f44_4453;
+
 /// The demo market.
 pub struct Demo {
     listings: Vec<Listing>,
     traits: Vec<Traits>,
+    options: Vec<OptionSummary>,
+    option_traits: Vec<OptionTraits>,
+    tokens: Vec<Token>,
+    token_traits: Vec<TokenTraits>,
+    event_traits: Vec<EventTraits>,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
@@ -44,9 +60,16 @@ impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
         let (listings, traits) = catalog::markets(seed);
+        let (options, option_traits) = options::summaries(&listings, &traits);
+        let (tokens, token_traits) = supply::tokens(&listings, &traits);
         Self {
             listings,
             traits,
+            options,
+            option_traits,
+            tokens,
+            token_traits,
+            event_traits: events(seed).1,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             seed,
@@ -89,11 +112,21 @@ impl Demo {
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
-        let key = (traits.path.seed(), minute & !(BLOCK - 1));
-        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
+        self.path_block(&traits.path, minute)
+    }
+
+    fn path_block(&self, path: &Path, minute: i64) -> Arc<Block> {
+        let key = (path.seed(), minute & !(BLOCK - 1));
+        match self.blocks.get(key, || Ok::<_, Infallible>(path.block(minute))) {
             Ok(block) => block,
             Err(never) => match never {},
         }
+    }
+
+    /// The coin's common price at the beginning of a Unix minute.
+    fn price(&self, path: &Path, minute: i64) -> f64 {
+        let block = self.path_block(path, minute);
+        block.prices[(minute - block.start) as usize]
     }
 }
 
@@ -241,8 +274,40 @@ impl Source for Demo {
         Ok(found)
     }
 
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &self.options
+    }
+
+    fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
+        let option = &self.option_traits[summary];
+        let told = (BEGIN..END).contains(&at);
+        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        for time in supply::times(from, to, now.div_euclid(SECOND)) {
+            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| self.price(path, minute)));
+        }
+        Ok(())
+    }
+
     fn positions(&self) -> Option<&PositionTable> {
         Some(self.positions.get_or_init(|| positions::table(self.seed)))
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        odds::state(self.event_traits.get(event)?, place(&[self.seed, ODDS, event as u64]), at)
     }
 }
 

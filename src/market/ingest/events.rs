@@ -159,6 +159,10 @@ fn collect<T>(
         report.problem(file, line, format!("the file breaks off and was not taken: {what}"));
         return None;
     }
+    if events.is_empty() {
+        report.problem(file, 0, "no good row in the file; it was not taken");
+        return None;
+    }
     report.files += 1;
     report.rows += events.len();
     if !events.is_sorted_by_key(time) {

@@ -12,7 +12,11 @@ const MOST_LEVEL: f64 = 9e15;
 /// equally near) among those that are a multiple of every tick. Where no step is one (a tick of 0.3), the ticks do not
 /// count. `price` and the ticks are above 0 and in the same unit.
 pub(in crate::market) fn server_step(price: f64, ticks: &[f64]) -> f64 {
-    let target = price / LEVELS_TO_ZERO;
+    nearest_step(price / LEVELS_TO_ZERO, ticks)
+}
+
+/// As [`server_step`], nearest to a step that is wished for, which is above 0.
+pub(in crate::market) fn nearest_step(target: f64, ticks: &[f64]) -> f64 {
     let decade = target.log10().floor() as i32;
     let steps = |up: i32| [1.0, 2.0, 5.0].map(|digit| decimal(digit, decade.saturating_add(up)));
     let fits = |step: f64| {

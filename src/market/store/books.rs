@@ -25,6 +25,9 @@ pub(in crate::market) struct Event {
     pub amount: f64,
 }
 
+/// Side of a row that stands for a minute whose book ended empty.
+const NO_LEVEL: i64 = -1;
+
 /// A book being rebuilt. Prices are above 0, so their bits order as they do.
 #[derive(Default)]
 struct State {
@@ -76,7 +79,8 @@ pub(in crate::market) fn write(
 
 /// Hash of the dump file that a day's books were made of; `None` when there are none yet.
 pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
-    fingerprint(&layout::file(root, Dataset::Books, exchange, symbol, day))
+    let files = [Dataset::BookEvents, Dataset::Books];
+    fingerprint(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
 
 fn event_table(events: &[Event]) -> Table {
@@ -101,6 +105,14 @@ fn book_table(events: &[Event]) -> Table {
             continue;
         }
         let book = state.book();
+        if book == Book::default() {
+            // An empty book is a state too: a row without a level says so.
+            minutes.push(minute(event) * SECOND);
+            last_events.push(event.time);
+            sides.push(NO_LEVEL);
+            prices.push(0.0);
+            amounts.push(0.0);
+        }
         for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
             for &(price, amount) in levels {
                 minutes.push(minute(event) * SECOND);
@@ -143,7 +155,11 @@ pub(super) fn read(path: &Path) -> Result<BookDay, SourceError> {
         }
         if let Some(last) = minutes.last_mut() {
             let level: Level = (prices[row], amounts[row]);
-            if sides[row] == 0 { last.book.asks.push(level) } else { last.book.bids.push(level) }
+            match sides[row] {
+                NO_LEVEL => {}
+                0 => last.book.asks.push(level),
+                _ => last.book.bids.push(level),
+            }
         }
     }
     Ok(BookDay { minutes })
@@ -228,6 +244,23 @@ mod tests {
         assert_eq!(last(60, 120, 1_000), Some((vec![(9.5, 2.0)], vec![(10.5, 4.0), (11.0, 1.0)])));
         assert_eq!(last(120, 180, 1_000), None);
         assert_eq!(last(0, 300, 1_000), Some((vec![(8.0, 7.0)], vec![(12.0, 7.0)]))); // a snapshot starts anew
+    }
+
+    #[test]
+    fn a_book_that_ends_empty_hides_nothing_of_what_was_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = [
+            event(5, true, true, 9.0, 1.0),
+            event(70, false, true, 9.5, 7.0),
+            event(110, false, true, 9.0, 0.0),
+            event(110, false, true, 9.5, 0.0),
+        ];
+        write(folder.path(), "X", "A", 0, &events, "hash").unwrap();
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
+        let last = |to: i64, now: i64| books.last(0, to, now * SECOND, || Ok(events.to_vec())).unwrap().unwrap().bids;
+        assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
+        assert_eq!(last(300, 200), []);
+        assert_eq!(last(60, 200), [(9.0, 1.0)]);
     }
 
     #[test]

@@ -50,18 +50,24 @@ impl Dataset {
     }
 }
 
+/// Name of the file in a day's folder: readers of `key=value` folders then see the date as a column.
+const FILE: &str = "part.parquet";
+
 /// Where the file of a market's day lies.
 pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
     let folder = root.join(dataset.name()).join(format!("exchange={}", encode(exchange)));
-    folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}.parquet", date(day)))
+    folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}", date(day))).join(FILE)
 }
 
 /// Every file of a dataset: exchange, symbol, day. What has another form of name is not of the store.
 pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)> {
     let mut found = Vec::new();
-    for (exchange, folder) in entries(&root.join(dataset.name()), "exchange=", "") {
-        for (symbol, folder) in entries(&folder, "symbol=", "") {
-            for (day, _) in entries(&folder, "date=", ".parquet") {
+    for (exchange, folder) in entries(&root.join(dataset.name()), "exchange=") {
+        for (symbol, folder) in entries(&folder, "symbol=") {
+            for (day, folder) in entries(&folder, "date=") {
+                if !folder.join(FILE).is_file() {
+                    continue;
+                }
                 if let (Some(exchange), Some(symbol), Some(day)) =
                     (decode(&exchange), decode(&symbol), parse_date(&day))
                 {
@@ -73,12 +79,12 @@ pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)>
     found
 }
 
-fn entries(folder: &Path, prefix: &str, suffix: &str) -> Vec<(String, PathBuf)> {
+fn entries(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            Some((name.strip_prefix(prefix)?.strip_suffix(suffix)?.to_owned(), entry.path()))
+            Some((name.strip_prefix(prefix)?.to_owned(), entry.path()))
         })
         .collect();
     found.sort();

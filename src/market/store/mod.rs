@@ -1,6 +1,6 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
-//! `DATASET/exchange=X/symbol=Y/date=D.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
+//! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
 //! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The
 //! minute aggregates answer for everything but profiles; the events also for the minute that holds `now`.
 

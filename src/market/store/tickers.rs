@@ -30,7 +30,8 @@ pub(in crate::market) fn write(
 
 /// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
 pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
-    fingerprint(&layout::file(root, Dataset::TickerMinutes, exchange, symbol, day))
+    let files = [Dataset::Tickers, Dataset::TickerMinutes];
+    fingerprint(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
 
 fn reading_table(readings: &[Ticker]) -> Table {

@@ -1,9 +1,9 @@
 //! Trades and their minute bars as tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::layout::{self, Dataset};
-use crate::archive::{ArchiveError, Metadata, Table, read_metadata, read_parquet, write_parquet};
+use crate::archive::{ArchiveError, Table, read_parquet, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
@@ -47,12 +47,17 @@ pub(in crate::market) fn read_fingerprint(
     symbol: &str,
     day: i64,
 ) -> Option<String> {
-    fingerprint(&layout::file(root, pair.minutes, exchange, symbol, day))
+    fingerprint([pair.events, pair.minutes].map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
 
-pub(super) fn fingerprint(path: &Path) -> Option<String> {
-    let metadata: Metadata = read_metadata(path).ok()?;
-    metadata.into_iter().find(|(name, _)| name == FINGERPRINT).map(|(_, value)| value)
+/// Hash of the dump file that both of a day's files were made of; `None` when one is missing, damaged, or of another dump:
+/// then the day must be made anew.
+pub(super) fn fingerprint(files: [PathBuf; 2]) -> Option<String> {
+    let [first, second] = files.map(|file| {
+        let (_, metadata) = read_parquet(&file).ok()?;
+        metadata.into_iter().find(|(name, _)| name == FINGERPRINT).map(|(_, value)| value)
+    });
+    first.filter(|hash| second.as_ref() == Some(hash))
 }
 
 fn minute_bars(trades: &[Trade]) -> Vec<Bar> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::harness::{Bench, minutes, parse};
 use crate::protocol::Tier;
-use crate::service::{Allowance, KeyEntry, Service, ServiceConfig, ServiceError};
+use crate::service::{Allowance, KeyEntry, Service, ServiceConfig, ServiceError, parse_keys};
 
 #[test]
 fn two_services_stand_side_by_side_with_keys_and_budgets_of_their_own() {
@@ -135,5 +135,18 @@ fn given_keys_are_used_and_must_be_usable() {
         (vec![entry("a", "1"), entry("b", "1")], "\"a\" and \"b\" are the same key"),
     ] {
         assert_eq!(refused(|config| config.keys = keys).to_string(), format!("cannot use the keys: {problem}"));
+    }
+}
+
+#[test]
+fn keys_known_by_their_hash_alone_are_taken_and_told_by_nobody() {
+    // SHA-256 of `abc`, from the standard (FIPS 180-2, B.1).
+    let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let text = format!("mine basic sha256:{hash}\nours free open-key\n");
+    let bench = Bench::with(|config| config.keys = parse_keys(&text).unwrap());
+    assert_eq!(bench.service.keys().into_keys().collect::<Vec<_>>(), ["ours"]);
+    for (key, status) in [("abc", 200), ("open-key", 200), (hash, 401), ("ab", 401), (&format!("sha256:{hash}"), 401)] {
+        let head = format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\n");
+        assert_eq!(bench.raw(&format!("{head}Connection: close\r\n\r\n")).status, status, "{key}");
     }
 }

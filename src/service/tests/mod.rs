@@ -2,7 +2,11 @@
 
 mod analytics;
 mod budget;
+mod faults;
 mod harness;
 mod lifecycle;
+mod lists;
+mod log;
+mod openapi;
 mod transport;
 mod walls;

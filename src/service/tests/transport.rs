@@ -38,7 +38,7 @@ fn head_tells_the_length_without_the_body() {
 }
 
 #[test]
-fn malformed_requests_get_a_400_and_the_service_goes_on() {
+fn malformed_requests_get_a_400_in_json_and_the_service_goes_on() {
     let bench = Bench::new();
     for request in [
         "nonsense\r\n\r\n",
@@ -49,20 +49,23 @@ fn malformed_requests_get_a_400_and_the_service_goes_on() {
         "GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\r\n\r\n",
     ] {
-        assert_eq!(bench.raw(request).status, 400, "{request:?}");
+        let answer = bench.raw(request);
+        assert_eq!((answer.status, answer.code().as_str()), (400, "INVALID_REQUEST"), "{request:?}");
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        assert_eq!(answer.number("content-length"), answer.body.len() as i64);
     }
     assert_eq!(bench.get("free", "/v1/usage").status, 200);
 }
 
 #[test]
-fn an_oversized_url_is_refused_in_json_and_an_oversized_head_at_all() {
+fn an_oversized_url_and_an_oversized_head_are_refused_in_json() {
     let bench = Bench::new();
     let answer = bench.get("free", &format!("/v1/points?type={}", "A".repeat(16 * 1024)));
     assert_eq!((answer.status, answer.code().as_str()), (414, "URI_TOO_LONG"));
     let answer = bench.get("free", &format!("/v1/points?type={}", "A".repeat(15 * 1024)));
     assert_eq!(answer.status, 400);
     let answer = bench.raw(&format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(70_000)));
-    assert_eq!(answer.status, 431);
+    assert_eq!((answer.status, answer.code().as_str()), (431, "HEADERS_TOO_LARGE"));
 }
 
 #[test]

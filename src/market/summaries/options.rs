@@ -1,0 +1,180 @@
+//! Option summaries: skew and implied volatility of a coin's options by tenor.
+
+use crate::clock::SECOND;
+use crate::columns::{Column, Series};
+use crate::market::MarketError;
+use crate::market::listing::{Face, wants};
+use crate::market::source::Source;
+use crate::market::window::Buckets;
+use crate::protocol::suggest::hint;
+use crate::protocol::{DataType, Market, MarketsQuery, ParamError, PointsQuery, SeriesId, Shape, Timestamp, TypeSpec};
+
+/// What an option summary sums up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SummaryKind {
+    /// 25-delta skew.
+    Skew,
+    /// Implied volatility at the money.
+    ImpliedVolatility,
+}
+
+impl SummaryKind {
+    /// The data type of section 2.3 that tells it.
+    pub const fn data_type(self) -> DataType {
+        match self {
+            Self::Skew => DataType::SkewOptionSummaryAgg,
+            Self::ImpliedVolatility => DataType::ImpliedVolatilityOptionSummaryAgg,
+        }
+    }
+
+    /// The column of the value.
+    const fn column(self) -> &'static str {
+        match self {
+            Self::Skew => "skew",
+            Self::ImpliedVolatility => "implied_volatility",
+        }
+    }
+}
+
+/// One option summary of a source: a number for every minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionSummary {
+    /// Exchange identifier.
+    pub exchange: String,
+    /// Summary symbol, such as `BTC_25` or `BTC_ATM`.
+    pub raw_symbol: String,
+    /// Underlying asset.
+    pub coin: String,
+    /// Full name of the underlying asset.
+    pub coin_name: String,
+    /// Tenor, such as `ONE_M`.
+    pub tenor: String,
+    /// What is summed up.
+    pub kind: SummaryKind,
+    /// Unix seconds from which on there is data.
+    pub available_since: i64,
+}
+
+/// The tenors that were observed (section 2.4).
+pub(in crate::market) const TENORS: [&str; 4] = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"];
+
+/// The category of every option summary (section 2.3).
+const CATEGORY: &str = "OPTION";
+
+/// The series of a query of `kind`: one or none.
+///
+/// # Errors
+/// [`MarketError::Invalid`] when the query breaks the rules of the room's documentation, [`MarketError::Internal`] when
+/// the data cannot be read.
+pub(in crate::market) fn option_summaries(
+    source: &dyn Source,
+    query: &PointsQuery,
+    kind: SummaryKind,
+    buckets: &Buckets,
+) -> Result<Vec<Series>, MarketError> {
+    let known = source.option_summaries();
+    let (exchange, wanted) = check(query, kind.data_type().spec(), known)?;
+    let fits = |row: &OptionSummary| {
+        row.kind == kind && row.exchange == exchange && (&*row.coin, &*row.raw_symbol, &*row.tenor) == wanted
+    };
+    let Some(summary) = known.iter().position(fits) else { return Ok(Vec::new()) };
+    let (mut timestamps, mut values) = (Vec::new(), Vec::new());
+    for start in buckets.starts() {
+        // The reading of the bucket's last minute, or the last up to now.
+        let last = (start + buckets.interval.seconds - 60).min(buckets.now.div_euclid(60 * SECOND) * 60);
+        if let Some(value) = source.option_summary(summary, last)? {
+            timestamps.push(start * SECOND);
+            values.push(value);
+        }
+    }
+    let row = &known[summary];
+    let id = SeriesId {
+        data_type: Some(query.data_type.clone()),
+        raw_symbol: Some(row.raw_symbol.clone()),
+        exchange: Some(row.exchange.clone()),
+        normalized_symbol: Some(row.coin.clone()),
+        category: Some(CATEGORY.to_owned()),
+        interval: query.interval.clone(),
+        coin: Some(row.coin.clone()),
+        tenor: Some(row.tenor.clone()),
+        ..SeriesId::default()
+    };
+    let columns = vec![(kind.column().to_owned(), Column::Float(values))];
+    Ok(vec![Series { id, shape: Shape::Table, timestamps, columns }])
+}
+
+/// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.
+fn check<'a>(
+    query: &'a PointsQuery,
+    spec: &TypeSpec,
+    known: &[OptionSummary],
+) -> Result<(&'a str, (&'a str, &'a str, &'a str)), ParamError> {
+    let of_kind = || known.iter().filter(|row| row.kind.data_type() == spec.data_type);
+    let example = of_kind().next().map_or("BTC_25", |row| &*row.raw_symbol);
+    let needs = |name: &str, what: &str| {
+        let problem = format!("{} takes exchange, coin, rawSymbol and tenor together; {what}", spec.name);
+        Err(ParamError::new(name, problem))
+    };
+    let exchange = match query.exchanges.as_slice() {
+        [one] => one,
+        [] => return needs("exchange", "exchange is missing"),
+        _ => return needs("exchange", "give one exchange, not several"),
+    };
+    let Some(coin) = query.coin.as_deref() else { return needs("coin", "coin is missing") };
+    let Some(symbol) = query.raw_symbol.as_deref() else {
+        return needs("rawSymbol", &format!("rawSymbol, such as {example}, is missing"));
+    };
+    let mut tenors = distinct(known.iter().map(|row| &*row.tenor));
+    if tenors.is_empty() {
+        tenors.extend(TENORS);
+    }
+    let Some(tenor) = query.tenor.as_deref() else {
+        return needs("tenor", &format!("tenor is missing; give one of {}", tenors.join(", ")));
+    };
+    if !tenors.contains(&tenor) {
+        let near = hint(tenor, tenors.iter().copied());
+        return Err(ParamError::new("tenor", format!("{tenor:?} is not one of {}{near}", tenors.join(", "))));
+    }
+    let other = known.iter().find(|row| row.raw_symbol == symbol && row.kind.data_type() != spec.data_type);
+    if let Some(other) = other.filter(|_| !of_kind().any(|row| row.raw_symbol == symbol)) {
+        let belongs = other.kind.data_type().spec().name;
+        let right = of_kind().find(|row| row.coin == other.coin);
+        let instead = right.map_or_else(String::new, |row| format!("; {} takes {}", spec.name, row.raw_symbol));
+        return Err(ParamError::new("rawSymbol", format!("{symbol} is a symbol of {belongs}{instead}")));
+    }
+    Ok((exchange, (coin, symbol, tenor)))
+}
+
+/// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` (Unix
+/// nanoseconds) is not told.
+pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: i64) -> Vec<Market> {
+    let told = source.option_summaries().iter().filter(|row| row.available_since * SECOND <= now);
+    let entry = |row: &OptionSummary| {
+        let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
+        let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
+        let face = Face { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
+        wants(query, &face, |data_type| data_type == row.kind.data_type()).then(|| Market {
+            exchange: row.exchange.clone(),
+            raw_symbol: row.raw_symbol.clone(),
+            normalized_symbol: row.coin.clone(),
+            coin: row.coin.clone(),
+            category: CATEGORY.to_owned(),
+            tenor: row.tenor.clone(),
+            coin_name: row.coin_name.clone(),
+            full_name,
+            available_since: Some(Timestamp { s: row.available_since, ns: 0 }),
+            ..Market::default()
+        })
+    };
+    told.filter_map(entry).collect()
+}
+
+fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}

@@ -1,0 +1,214 @@
+//! Token supply: daily snapshots, carried forward into every bucket.
+
+use std::collections::HashMap;
+
+use crate::clock::SECOND;
+use crate::columns::{Column, Series};
+use crate::market::MarketError;
+use crate::market::source::Source;
+use crate::market::window::Buckets;
+use crate::protocol::{DataType, ParamError, PointsQuery, SeriesId, Shape};
+
+/// A token whose supply a source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Ticker.
+    pub coin: String,
+    /// Full name: `tokenName` of section 4.1.
+    pub name: String,
+    /// Unix seconds of the first snapshot.
+    pub available_since: i64,
+}
+
+/// One row of a snapshot: the figures of section 2.3 with NaN where one is unknown, on one chain. Amounts are in USD,
+/// supplies in coin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SupplyRow {
+    /// Market capitalization.
+    pub marketcap: f64,
+    /// Market capitalization of the first snapshot.
+    pub first_marketcap: f64,
+    /// Share of all coins' market capitalization, percent.
+    pub dominance: f64,
+    /// Coins in circulation.
+    pub circulating: f64,
+    /// Coins that exist.
+    pub total: f64,
+    /// Coins that there can ever be.
+    pub max: f64,
+    /// Value locked on the chain.
+    pub locked: f64,
+    /// Price × the most coins that there can be, or those that exist where nothing bounds them.
+    pub diluted: f64,
+    /// Chain.
+    pub chain: String,
+    /// Contract on the chain; empty for its own coin.
+    pub contract: String,
+    /// Rank by market capitalization, 1 for the largest.
+    pub rank: f64,
+    /// Traded in the 24 hours before the snapshot.
+    pub volume: f64,
+    /// Price.
+    pub price: f64,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supply {
+    /// Unix seconds.
+    pub time: i64,
+    /// A row for each chain, the primary one first.
+    pub rows: Vec<SupplyRow>,
+}
+
+/// The series of a query: one or none.
+///
+/// # Errors
+/// [`MarketError::Invalid`] when the query breaks the rules of the room's documentation, [`MarketError::Internal`] when
+/// the data cannot be read.
+pub(in crate::market) fn token_supply(
+    source: &dyn Source,
+    query: &PointsQuery,
+    buckets: &Buckets,
+) -> Result<Vec<Series>, MarketError> {
+    let coin = check(query)?;
+    let fits = |token: &Token| {
+        let named = |name: &String| name.to_lowercase() == token.name.to_lowercase();
+        token.coin == coin && query.token_name.as_ref().is_none_or(named)
+    };
+    let tokens = source.tokens();
+    let Some(place) = tokens.iter().position(fits) else { return Ok(Vec::new()) };
+    let mut snapshots = Vec::new();
+    source.supply(place, buckets.from, buckets.end, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
+
+    let mut table = Table::default();
+    let mut pending = snapshots.iter().peekable();
+    let mut latest = None;
+    for start in buckets.starts() {
+        while let Some(next) = pending.next_if(|next| next.time < start + buckets.interval.seconds) {
+            latest = Some(next);
+        }
+        for row in latest.into_iter().flat_map(|snapshot| &snapshot.rows) {
+            table.push(start * SECOND, row);
+        }
+    }
+    let id = SeriesId {
+        data_type: Some(query.data_type.clone()),
+        interval: query.interval.clone(),
+        coin: Some(tokens[place].coin.clone()),
+        token_name: Some(tokens[place].name.clone()),
+        ..SeriesId::default()
+    };
+    Ok(vec![table.series(id)])
+}
+
+/// Market capitalizations as of a moment, each looked up once.
+pub(in crate::market) struct Marketcaps<'a> {
+    source: &'a dyn Source,
+    now: i64,
+    known: HashMap<String, f64>,
+}
+
+impl<'a> Marketcaps<'a> {
+    /// Those of a source as of `now` (Unix nanoseconds).
+    pub(in crate::market) fn new(source: &'a dyn Source, now: i64) -> Self {
+        Self { source, now, known: HashMap::new() }
+    }
+
+    /// A coin's market capitalization, USD; 0 where it is unknown.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when the data cannot be read.
+    pub(in crate::market) fn of(&mut self, coin: &str) -> Result<f64, MarketError> {
+        if let Some(known) = self.known.get(coin) {
+            return Ok(*known);
+        }
+        let mut latest = 0.0;
+        if let Some(token) = self.source.tokens().iter().position(|token| token.coin == coin) {
+            let after = self.now.div_euclid(SECOND) + 1;
+            self.source.supply(token, after, after, self.now, &mut |snapshot| {
+                latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
+            })?;
+        }
+        self.known.insert(coin.to_owned(), latest);
+        Ok(latest)
+    }
+}
+
+fn check(query: &PointsQuery) -> Result<&str, ParamError> {
+    let name = DataType::TokenSupplyAgg.spec().name;
+    let refuse = |parameter: &str| {
+        let problem = format!("{name} goes by coin (and tokenName), not by {parameter}; leave it out");
+        Err(ParamError::new(parameter, problem))
+    };
+    if !query.exchanges.is_empty() {
+        return refuse("exchange");
+    }
+    if query.raw_symbol.is_some() {
+        return refuse("rawSymbol");
+    }
+    let missing = || ParamError::new("coin", format!("{name} takes coin (and tokenName); coin is missing"));
+    query.coin.as_deref().ok_or_else(missing)
+}
+
+/// Rows as columns.
+#[derive(Default)]
+struct Table {
+    timestamps: Vec<i64>,
+    numbers: [Vec<f64>; NUMBERS.len()],
+    chains: Vec<Option<String>>,
+    contracts: Vec<Option<String>>,
+}
+
+/// Numeric columns before the texts.
+const AMOUNTS: usize = 8;
+
+/// The numeric columns, in the order of [`Table::push`].
+const NUMBERS: [&str; 11] = [
+    "marketcap",
+    "first_marketcap",
+    "marketcap_dominance_percent",
+    "circulating_supply",
+    "total_supply",
+    "max_supply",
+    "total_value_locked",
+    "fully_diluted_valuation",
+    "src_marketcap_rank",
+    "total_volume",
+    "usd_price",
+];
+
+impl Table {
+    fn push(&mut self, timestamp: i64, row: &SupplyRow) {
+        self.timestamps.push(timestamp);
+        let values = [
+            row.marketcap,
+            row.first_marketcap,
+            row.dominance,
+            row.circulating,
+            row.total,
+            row.max,
+            row.locked,
+            row.diluted,
+            row.rank,
+            row.volume,
+            row.price,
+        ];
+        for (column, value) in self.numbers.iter_mut().zip(values) {
+            column.push(value);
+        }
+        let text = |value: &String| Some(value.clone()).filter(|value| !value.is_empty());
+        self.chains.push(text(&row.chain));
+        self.contracts.push(text(&row.contract));
+    }
+
+    fn series(self, id: SeriesId) -> Series {
+        let named = |(name, values): (&str, Vec<f64>)| (name.to_owned(), Column::Float(values));
+        let mut columns: Vec<(String, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
+        // Where the wire has them: between the amounts and the rank.
+        let texts = [("chain", self.chains), ("contract_address", self.contracts)];
+        let texts = texts.map(|(name, values)| (name.to_owned(), Column::Text(values)));
+        columns.splice(AMOUNTS..AMOUNTS, texts);
+        Series { id, shape: Shape::Table, timestamps: self.timestamps, columns }
+    }
+}

@@ -1,0 +1,56 @@
+//! The discovery endpoints that answer with one list (service.md 4.2, supplement 5). They weigh 0.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Extension, RawQuery, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use serde_json::{Map, Value};
+
+use super::front::Caller;
+use super::reply;
+use super::routes::{Answer, compute, known};
+use super::shared::Shared;
+use crate::encode;
+use crate::protocol::discovery::ListEndpoint;
+use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
+use crate::protocol::{DataType, ErrorBody, Filters, LISTS};
+
+/// The routes of the table.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    LISTS.iter().fold(Router::new(), |router, row| {
+        router.route(
+            row.path,
+            get(move |State(shared): State<Arc<Shared>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
+                answer(row, shared, caller, query)
+            }),
+        )
+    })
+}
+
+/// What is refused, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one: a
+/// server error, as on the live service (section 7).
+async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller, query: Option<String>) -> Answer {
+    known(caller)?;
+    let now = shared.clock.now();
+    let filters = Filters::parse(&query.unwrap_or_default());
+    refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
+    if row.needs_type && filters.types.is_empty() {
+        let message = format!(
+            "parameter type: missing; {} needs at least one data type, such as type={}",
+            row.path,
+            DataType::TradeAgg.spec().name,
+        );
+        return Err(ErrorBody::internal(message).into());
+    }
+    let body = compute(&shared, None, move |source| {
+        let list = source.list(row.list, &filters, now)?;
+        let mut body = Map::new();
+        if list.as_array().is_none_or(|entries| !entries.is_empty()) {
+            body.insert(row.key.to_owned(), list);
+        }
+        encode::record(&Value::Object(body)).map_err(|error| ErrorBody::internal(error.to_string()))
+    });
+    Ok(reply::json(StatusCode::OK, body.await?))
+}

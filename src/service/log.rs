@@ -1,0 +1,61 @@
+//! The access log: one record for each request, without keys.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::access::KeyRing;
+
+/// One request as the access log tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRecord {
+    /// The service's time at the start of the request, Unix nanoseconds.
+    pub time: i64,
+    /// HTTP method.
+    pub method: String,
+    /// Path with query. The service's keys in it, and values of parameters that are named like a key, read `[key]`.
+    pub target: String,
+    /// Name of the key's entry; `None` when no known key came.
+    pub holder: Option<String>,
+    /// HTTP status; 0 when a fault closed the connection without an answer.
+    pub status: u16,
+    /// Weight that was charged.
+    pub weight: u64,
+    /// Time from the head of the request to the answer, in microseconds; sending the answer does not count.
+    pub microseconds: u64,
+}
+
+/// Takes the records. It is called on a thread that serves connections: hand the record on, do not wait. A panic in it is
+/// kept from the service.
+pub type AccessLog = Arc<dyn Fn(&AccessRecord) + Send + Sync>;
+
+/// Hands a record over.
+pub(super) fn tell(log: &AccessLog, record: &AccessRecord) {
+    // The request was answered; a log that fails is its owner's concern.
+    let _ = catch_unwind(AssertUnwindSafe(|| log(record)));
+}
+
+/// Whole microseconds.
+pub(super) fn microseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A path with query without keys: someone may send theirs as a parameter by mistake.
+pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
+    const INSTEAD: &str = "[key]";
+    let clean = keys.hide(target, INSTEAD);
+    let Some((path, query)) = clean.split_once('?') else { return clean };
+    let parameters: Vec<String> = query
+        .split('&')
+        .map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if is_key_name(name) => format!("{name}={INSTEAD}"),
+            _ => parameter.to_owned(),
+        })
+        .collect();
+    format!("{path}?{}", parameters.join("&"))
+}
+
+fn is_key_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "secret", "password", "authorization"].iter().any(|word| name.contains(word)) || name == "token"
+}

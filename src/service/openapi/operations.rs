@@ -1,0 +1,192 @@
+//! Endpoints, their answers and their refusals.
+
+use serde_json::{Map, Value, json};
+
+use super::OPENAPI_PATH;
+use super::parameters::parameter;
+use super::schemas::reference;
+use crate::protocol::LISTS;
+use crate::protocol::analytics::{ANALYTICS, ANALYTICS_TIER};
+use crate::protocol::discovery::ListEndpoint;
+use crate::protocol::query::{FILTER_PARAMETERS, MARKETS_PARAMETERS, POINTS_PARAMETERS};
+use crate::protocol::wire::{
+    LIMIT_HEADER, MARKETS_PATH, POINTS_PATH, REMAINING_HEADER, RESET_HEADER, USAGE_PATH, USED_HEADER,
+};
+
+/// Refusals: status, name of the component, when.
+const REFUSALS: [(u16, &str, &str); 10] = [
+    (
+        400,
+        "Invalid",
+        "a parameter is missing, unknown or out of range, or the header Host is missing; the message says how to mend it",
+    ),
+    (401, "NoKey", "no known API key came with the request"),
+    (403, "Forbidden", "the key's plan does not allow it, or the header Host names another machine"),
+    (405, "Method", "a method other than GET and HEAD"),
+    (414, "TooLong", "path and query are too long"),
+    (429, "RateLimited", "the weight budget does not hold it; Retry-After says when the same request passes"),
+    (431, "HeadTooLarge", "the head of the request is too large"),
+    (500, "Failed", "a fault of the service; without type also where an endpoint needs one"),
+    (503, "Unavailable", "the service is stopping"),
+    (504, "Timeout", "the answer took too long"),
+];
+/// Every status that the front of the service may answer before a route is asked, and what it answers when one fails.
+const ALWAYS: [u16; 6] = [400, 403, 405, 414, 431, 500];
+
+const BUDGET_HEADERS: [(&str, &str); 4] = [
+    (LIMIT_HEADER, "weight budget per minute"),
+    (REMAINING_HEADER, "whole weight left, burst included"),
+    (USED_HEADER, "weight spent in the last 60 s"),
+    (RESET_HEADER, "Unix second at which the bucket is full again"),
+];
+const RETRY_AFTER: &str = "retry-after";
+
+/// One endpoint, as the document tells of it.
+struct Endpoint<'a> {
+    path: &'a str,
+    id: String,
+    tag: &'a str,
+    summary: String,
+    parameters: &'a [&'a str],
+    answer: Value,
+    more: &'a [u16],
+    keyed: bool,
+}
+
+/// The budget headers as components.
+pub(super) fn headers() -> Value {
+    let mut headers: Map<String, Value> = BUDGET_HEADERS
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), json!({ "description": text, "schema": { "type": "integer" } })))
+        .collect();
+    let wait = json!({ "description": "seconds to wait", "schema": { "type": "integer", "minimum": 1 } });
+    headers.insert(RETRY_AFTER.to_owned(), wait);
+    Value::Object(headers)
+}
+
+/// The refusals as components.
+pub(super) fn refusals() -> Value {
+    let refusal = |&(status, name, when): &(u16, &str, &str)| {
+        let mut refusal = json!({
+            "description": when,
+            "content": { "application/json": { "schema": reference("Error") } },
+        });
+        if status == 429 {
+            refusal["headers"] = json!({ RETRY_AFTER: header(RETRY_AFTER) });
+        }
+        (name.to_owned(), refusal)
+    };
+    Value::Object(REFUSALS.iter().map(refusal).collect())
+}
+
+/// Every path of the service.
+pub(super) fn paths() -> Value {
+    let mut paths = Map::new();
+    let mut add = |endpoint: &Endpoint<'_>| {
+        paths.insert(endpoint.path.to_owned(), json!({ "get": operation(endpoint) }));
+    };
+    add(&Endpoint {
+        path: POINTS_PATH,
+        id: "points".to_owned(),
+        tag: "time series",
+        summary: "Series of points of a data type; the weight follows type, window, exchanges and depth".to_owned(),
+        parameters: &POINTS_PARAMETERS,
+        answer: reference("Points"),
+        more: &[401, 429, 503, 504],
+        keyed: true,
+    });
+    add(&Endpoint {
+        path: MARKETS_PATH,
+        id: "markets".to_owned(),
+        tag: "discovery",
+        summary: "One page of the market listing; weight 0".to_owned(),
+        parameters: &MARKETS_PARAMETERS,
+        answer: reference("MarketsPage"),
+        more: &[401, 503, 504],
+        keyed: true,
+    });
+    add(&Endpoint {
+        path: USAGE_PATH,
+        id: "usage".to_owned(),
+        tag: "discovery",
+        summary: "The key's budget; weight 0".to_owned(),
+        parameters: &[],
+        answer: reference("Usage"),
+        more: &[401],
+        keyed: true,
+    });
+    for row in &LISTS {
+        add(&list(row));
+    }
+    for row in &ANALYTICS {
+        let (weight, plan) = (row.weight, ANALYTICS_TIER.spec().name);
+        add(&Endpoint {
+            path: row.path,
+            id: row.name.to_owned(),
+            tag: "analytics",
+            summary: format!("Prediction-market analytics: {}; weight {weight}, plan {plan}", row.answer_key),
+            parameters: row.parameters,
+            answer: json!({ "type": "object", "properties": { row.answer_key: reference(row.answer_key) } }),
+            more: &[401, 429, 503, 504],
+            keyed: true,
+        });
+    }
+    add(&Endpoint {
+        path: OPENAPI_PATH,
+        id: "openapi".to_owned(),
+        tag: "discovery",
+        summary: "This document; no key needed".to_owned(),
+        parameters: &[],
+        answer: json!({ "type": "object" }),
+        more: &[],
+        keyed: false,
+    });
+    Value::Object(paths)
+}
+
+fn list(row: &ListEndpoint) -> Endpoint<'_> {
+    Endpoint {
+        path: row.path,
+        id: row.key.to_owned(),
+        tag: "discovery",
+        summary: format!("The {} of the markets that pass the filters; weight 0", row.key),
+        parameters: &FILTER_PARAMETERS,
+        answer: json!({ "type": "object", "properties": { row.key: reference(row.key) } }),
+        more: &[401, 503, 504],
+        keyed: true,
+    }
+}
+
+fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
+fn operation(endpoint: &Endpoint<'_>) -> Value {
+    let mut answers = Map::new();
+    let mut answer = json!({
+        "description": "the answer",
+        "content": { "application/json": { "schema": endpoint.answer } },
+    });
+    if endpoint.keyed {
+        let told = BUDGET_HEADERS.iter().map(|(name, _)| ((*name).to_owned(), header(name)));
+        answer["headers"] = Value::Object(told.collect());
+    }
+    answers.insert("200".to_owned(), answer);
+    for (status, name, _) in REFUSALS {
+        if ALWAYS.contains(&status) || endpoint.more.contains(&status) {
+            answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{name}") }));
+        }
+    }
+    let parameters: Vec<Value> = endpoint.parameters.iter().map(|name| parameter(endpoint.path, name)).collect();
+    let mut operation = json!({
+        "operationId": endpoint.id,
+        "tags": [endpoint.tag],
+        "summary": endpoint.summary,
+        "parameters": parameters,
+        "responses": answers,
+    });
+    if !endpoint.keyed {
+        operation["security"] = json!([]);
+    }
+    operation
+}

@@ -1,0 +1,103 @@
+//! Parameters: what values each takes. Which there are, and where, the protocol's tables say.
+
+use serde_json::{Value, json};
+
+use crate::protocol::analytics::{ANALYTICS, AnalyticsEndpoint, MAX_LIMIT, MAX_OFFSET};
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::discovery::TENORS;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::LeaderboardSort;
+use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
+use crate::protocol::{GroupBy, LISTS, SortDirection};
+
+/// A parameter of an endpoint. One that this page does not describe is told as a string.
+pub(super) fn parameter(path: &str, name: &str) -> Value {
+    let (schema, text) = schema(name);
+    let discovery = path == MARKETS_PATH || LISTS.iter().any(|row| row.path == path);
+    let filter = ["type", "exchange", "category", "coin", "rawSymbol", "normalizedSymbol"].contains(&name);
+    let repeatable = discovery && filter || path == POINTS_PATH && name == "exchange";
+    let schema = if repeatable { json!({ "type": "array", "items": schema }) } else { schema };
+    let mut parameter = json!({ "name": name, "in": "query", "required": required(path, name), "schema": schema });
+    if repeatable {
+        parameter["style"] = json!("form");
+        parameter["explode"] = json!(true);
+    }
+    if !text.is_empty() {
+        parameter["description"] = json!(text);
+    }
+    parameter
+}
+
+/// Whether every query of the endpoint must have it.
+fn required(path: &str, name: &str) -> bool {
+    match name {
+        "type" => path == POINTS_PATH || LISTS.iter().any(|row| row.path == path && row.needs_type),
+        "interval" => path == POINTS_PATH,
+        "userWallet" => ANALYTICS.iter().any(|row| {
+            row.path == path
+                && matches!(row.endpoint, AnalyticsEndpoint::TraderProfile | AnalyticsEndpoint::UserCategories)
+        }),
+        _ => false,
+    }
+}
+
+/// An open string: the names are examples, not bounds.
+fn open(names: &[&str]) -> Value {
+    json!({ "type": "string", "examples": names })
+}
+
+fn whole(minimum: i64, maximum: i64) -> Value {
+    json!({ "type": "integer", "minimum": minimum, "maximum": maximum })
+}
+
+fn any_whole() -> Value {
+    json!({ "type": "integer", "format": "int64" })
+}
+
+/// What a parameter's value must look like, and what it means.
+fn schema(name: &str) -> (Value, &'static str) {
+    match name {
+        "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),
+        "exchange" => (open(&["BINANCE_FUTURES", "BYBIT", "COINBASE"]), "venue, case-sensitive"),
+        "coin" => (open(&["BTC", "ETH"]), "base asset"),
+        "category" => (open(&["SPOT", "PERPETUAL", "OPTION"]), "kind of market"),
+        "rawSymbol" => (open(&["BTCUSDT", "BTC-USDT-SWAP"]), "exchange-native symbol"),
+        "normalizedSymbol" => (open(&["BTC-USDT"]), "symbol in BASE-QUOTE form"),
+        "interval" => (open(&INTERVALS.map(|row| row.name)), "bucket size"),
+        "from" => (any_whole(), "start of the window, Unix seconds; absent: the last `period` seconds up to now"),
+        "period" => (whole(0, i64::MAX), "length of the window in seconds; absent or 0: an empty answer"),
+        "sortDirection" => (
+            open(&[SortDirection::Ascending.name(), SortDirection::Descending.name()]),
+            "order; the numbers 1 (ascending) and 2 (descending) are taken as well",
+        ),
+        "transform.groupBy.type" => {
+            (open(&[GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()]), "aggregation over exchanges")
+        }
+        "transform.normalize.quote" => (open(&["USD"]), "quote in which values are told; absent: coin units"),
+        "transform.normalize.fundingInterval" => (any_whole(), "milliseconds that funding rates are for"),
+        "gapfill" => (json!({ "type": "boolean" }), "fill missing intervals with the last close"),
+        "flatten" => (json!({ "type": "boolean" }), "heatmaps: flat_points instead of points"),
+        "distinct" => (json!({ "type": "boolean" }), "one result per normalized symbol"),
+        "blockSize" => (json!({ "type": "number", "exclusiveMinimum": 0 }), "price bucket, required for heatmaps"),
+        "maxDepth" => (whole(1, i64::from(u32::MAX)), "heatmaps: number of price levels"),
+        "tpoBlockSizeMinutes" => {
+            (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": [5, 30, 60, 240] }), "default 30")
+        }
+        "tpoSession" => (open(&["TPO_SESSION_DAILY"]), "session of a market profile; absent: follows interval"),
+        "tenor" => (open(&TENORS), "tenor of an option summary, required for those"),
+        "tokenName" => (open(&["Bitcoin"]), "token name, recommended together with coin"),
+        "symbolFilter" => (open(&["btc"]), "search in symbols, coin names and titles, in any case"),
+        "pageSize" | "pageOffset" => (whole(0, i64::from(u32::MAX)), ""),
+        "limit" => (whole(1, MAX_LIMIT), "rows"),
+        "offset" => (whole(0, MAX_OFFSET), "rows to skip"),
+        "roiPercentage" => (any_whole(), "least return, percent"),
+        "openPositionCount" => (any_whole(), "least number of open positions"),
+        "timeSinceLastTrade" => (any_whole(), "least seconds since the latest trade"),
+        "avgHoldingTime" => (any_whole(), "least mean holding duration, seconds"),
+        "minTotalTradeCount" | "maxTotalTradeCount" | "winRate" | "avgPositionSize" | "totalVolume" => {
+            (json!({ "type": "number" }), "bound, inclusive")
+        }
+        "sortBy" => (open(&LeaderboardSort::NAMES.map(|(name, _)| name)), "default: realized profit and loss"),
+        _ => (json!({ "type": "string" }), ""),
+    }
+}

@@ -1,0 +1,73 @@
+//! The access log.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+
+use super::harness::{Bench, NOW, minutes};
+use crate::clock::SECOND;
+use crate::service::{AccessRecord, Fault, FaultRule, When};
+
+fn logged() -> (Bench, Receiver<AccessRecord>) {
+    let (sender, records) = channel();
+    let sender = Mutex::new(sender);
+    let log = move |record: &AccessRecord| drop(sender.lock().unwrap().send(record.clone()));
+    (Bench::with(|config| config.access_log = Some(Arc::new(log))), records)
+}
+
+#[test]
+fn each_request_is_told_once_with_what_it_cost() {
+    let (bench, records) = logged();
+    let asked = minutes(1_001, "");
+    for (target, status, weight) in [
+        (asked.as_str(), 200, 2),
+        ("/v1/points?type=TRADE_AGG&interval=MINUTE", 200, 1),
+        ("/v1/points?type=NO", 400, 0),
+        ("/v1/usage", 200, 0),
+        ("/nowhere?a=b", 404, 0),
+    ] {
+        bench.get("basic", target);
+        let record = records.recv().unwrap();
+        let told = (record.method.as_str(), record.target.as_str(), record.holder.as_deref());
+        assert_eq!(told, ("GET", target, Some("basic")));
+        assert_eq!((record.status, record.weight, record.time), (status, weight, NOW * SECOND));
+    }
+    bench.get("advanced", "/v1/prediction/analytics/leaderboard");
+    assert_eq!(records.recv().unwrap().weight, 60);
+    bench.raw("GET /v1/usage HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let record = records.recv().unwrap();
+    assert_eq!((record.status, record.holder), (403, None));
+    assert!(records.try_recv().is_err());
+}
+
+#[test]
+fn keys_never_reach_the_log() {
+    let (bench, records) = logged();
+    let key = bench.key("free");
+    for (target, told) in [
+        (format!("/v1/usage?x={key}"), "/v1/usage?x=[key]"),
+        (format!("/v1/{key}/usage"), "/v1/[key]/usage"),
+        ("/v1/usage?a=1&api_key=mistaken&b=2".to_owned(), "/v1/usage?a=1&api_key=[key]&b=2"),
+        ("/v1/coins?tokenName=Bitcoin&token=abc".to_owned(), "/v1/coins?tokenName=Bitcoin&token=[key]"),
+    ] {
+        bench.get("free", &target);
+        let record = records.recv().unwrap();
+        assert_eq!(record.target, told);
+        assert!(!format!("{record:?}").contains(&key));
+    }
+}
+
+#[test]
+fn a_dropped_connection_is_told_with_status_zero() {
+    let (bench, records) = logged();
+    let rule = FaultRule { path: String::new(), when: When::Next(1), fault: Fault::Drop };
+    bench.service.faults().add(rule).unwrap();
+    let closed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| bench.get("free", "/v1/usage")));
+    assert!(closed.is_err(), "no answer came");
+    assert_eq!(records.recv().unwrap().status, 0);
+}
+
+#[test]
+fn a_log_that_fails_does_not_harm_the_answer() {
+    let bench = Bench::with(|config| config.access_log = Some(Arc::new(|_| panic!("the disk is full"))));
+    assert_eq!(bench.get("free", "/v1/usage").status, 200);
+}

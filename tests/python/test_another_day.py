@@ -1,0 +1,104 @@
+"""A service that lives in another year, used from another process by what it prints; and what a new user got wrong."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import marketpoints as mp
+
+COMMAND = [sys.executable, "-m", "marketpoints"]
+NOW = "2024-05-06T12:00:30"
+
+
+@pytest.fixture
+def serving(environment):
+    """The environment that `marketpoints serve --now` prints for a client."""
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--now", NOW], stdout=subprocess.PIPE, text=True, env=environment
+    ) as child:
+        printed = {}
+        for line in child.stdout:
+            printed |= dict(re.findall(r"(MARKETPOINTS_\w+)=(\S+)", line))
+            if "Ctrl-C" in line:
+                break
+        yield environment | printed
+        child.terminate()
+        child.wait(timeout=30)
+
+
+def fetch(environment, *arguments):
+    command = [*COMMAND, "fetch", "candles", "BINANCE_FUTURES", "BTCUSDT", "1m", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_printed_settings_carry_the_services_time(serving):
+    assert "MARKETPOINTS_CLOCK_OFFSET" in serving
+    shown = fetch(serving, "--period", "300")
+    assert "11:59" in shown.stdout  # the last closed minute
+    assert "12:00" not in shown.stdout  # the forming one
+    assert "12:00" in fetch(serving, "--period", "300", "--include-forming").stdout
+    # Without an end the window ends now: at the service's now.
+    assert shown.stdout.count("\n") == fetch(serving, "--start", "2024-05-06T11:55").stdout.count("\n")
+
+
+def test_a_forming_bucket_comes_on_top():
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        closed = client.candles("BYBIT", "BTCUSDT", "1h", period=4 * 3600)
+        forming = client.candles("BYBIT", "BTCUSDT", "1h", period=4 * 3600, include_forming=True)
+    assert len(closed.timestamps) == 4
+    assert forming.timestamps.tolist()[:-1] == closed.timestamps.tolist()
+
+
+def test_walls_are_told_at_once_and_cost_nothing():
+    with mp.LocalService(now=NOW) as service, service.client("free") as client:
+        for call in (client.candles, lambda *a, **k: client.plan("candles", *a, **k)):
+            with pytest.raises(mp.TierError, match="history goes back 7 days, to 2024-04-29T12:00:30Z"):
+                call("BYBIT", "BTCUSDT", "1h", start="2020-01-01")
+        assert client.usage().used == 0
+
+
+def test_plans_take_the_methods_names_and_guess_no_weight():
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        plan = client.plan("orderbook_heatmap", "BYBIT", "BTCUSDT", "1m", period=8 * 3600, block_size=10)
+        assert plan.weight == 10
+        for name in ("book", "OPEN_INTREST_AGG", "candels"):
+            with pytest.raises(mp.InvalidRequest, match="is no data type"):
+                client.plan(name, "BYBIT", "BTCUSDT", "1m", period=3600)
+
+
+def test_a_refused_request_is_not_counted_as_used():
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        client.candles("BYBIT", "BTCUSDT", "1h", period=3600)
+        with pytest.raises(mp.InvalidRequest):
+            client.points("TRADE_AGG", "BYBIT", "BTCUSDT", "1h", period=3600, extra={"nonsense": 1})
+        assert client.budget.used == client.usage().used == 1
+
+
+@pytest.mark.parametrize("settings", [{"port": 99_999}, {"port": -1}, {"port": "80"}, {"seed": -1}])
+def test_settings_of_a_service_are_checked(settings):
+    with pytest.raises(mp.InvalidRequest, match=next(iter(settings))):
+        mp.LocalService(**settings)
+
+
+def test_unlimited_is_no_tier_but_a_key_without_one(monkeypatch):
+    monkeypatch.setenv("MARKETPOINTS_TIER", "unlimited")
+    with mp.LocalService(now=NOW) as service:
+        key = service.keys["unlimited"]
+        with mp.Client(key, service.url, clock=service.now) as client:
+            assert len(client.candles("BYBIT", "BTCUSDT", "1h", period=3600).timestamps) == 1
+        service.stop()
+        assert "stopped" in repr(service)
+
+
+def test_options_are_named_as_options(environment):
+    done = subprocess.run(
+        [*COMMAND, "plan", "orderbook_heatmap", "BYBIT", "BTCUSDT", "1m", "--period", "60"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "--block-size" in done.stderr, "block_size" in done.stderr) == (2, True, False)
