@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .display import card, lines
+from .records import Records
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -145,7 +148,7 @@ class OutcomePricing:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarketSummary:
     """A market, or one outcome of it, over all accounts. What the answer left out is 0 or empty.
 
@@ -207,8 +210,23 @@ class MarketSummary:
     avg_buy_count: float = 0.0
     avg_sell_count: float = 0.0
     avg_size: float = 0.0
-    outcome_pricing: tuple[OutcomePricing, ...] = ()
+    outcome_pricing: Records[OutcomePricing] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        return f"<MarketSummary {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card("MarketSummary", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "event": self.event_id,
+            "outcomes": ", ".join(row.outcome_name for row in self.outcome_pricing),
+            "positions": f"{self.total_open_positions:,} open, {self.total_closed_positions:,} closed",
+            "size": f"{self.total_size:,.2f}",
+            "win rate": f"{self.win_rate:.3f}",
+        }
 
 
 @dataclass(frozen=True)
@@ -234,7 +252,7 @@ class CategoryRow:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UserCategories:
     """A wallet's positions by category.
 
@@ -245,8 +263,21 @@ class UserCategories:
     """
 
     wallet_address: str = ""
-    category_breakdown: tuple[CategoryRow, ...] = ()
+    category_breakdown: Records[CategoryRow] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        return f"<UserCategories {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card("UserCategories", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"wallet": self.wallet_address}
+        return facts | {
+            f"{row.market_category.strip()}/{row.market_sub_category}": f"{row.count:,}"
+            for row in self.category_breakdown
+        }
 
 
 def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
@@ -272,6 +303,6 @@ READ: dict[str, Callable[[Any], Any]] = {
     "realized_pnl_distribution": numbers_of,
     "open_pos_avg_price_distribution": numbers_of,
     "closed_pos_avg_exit_price_distribution": numbers_of,
-    "outcome_pricing": lambda rows: tuple(record(OutcomePricing, row) for row in rows),
-    "category_breakdown": lambda rows: tuple(record(CategoryRow, row) for row in rows),
+    "outcome_pricing": lambda rows: Records([record(OutcomePricing, row) for row in rows]),
+    "category_breakdown": lambda rows: Records([record(CategoryRow, row) for row in rows]),
 }

@@ -162,20 +162,13 @@ def between(value: Any, name: str, least: int, most: int) -> int:
     return number
 
 
-def whole(value: Any, name: str) -> int | None:
-    """A whole number, or None.
+def integer(value: Any, name: str) -> int | None:
+    """A whole number of either sign, or None.
 
     Raises:
         InvalidRequest: The value is something else.
     """
-    if value is None:
-        return None
-    try:
-        if not isinstance(value, bool):
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise InvalidRequest(f"{name}: {value!r} is not a whole number")
+    return None if value is None else between(value, name, -(2**63), 2**63 - 1)
 
 
 def number(value: Any, name: str) -> float | None:

@@ -1,5 +1,6 @@
 """Series as frames of pandas, polars and pyarrow: by vector, never by point; numbers share memory where they can."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ if TYPE_CHECKING:
     from .series import Series
 
 __all__ = [
+    "records_to_arrow",
     "records_to_pandas",
+    "records_to_polars",
     "set_to_arrow",
     "set_to_pandas",
     "set_to_polars",
@@ -147,6 +150,17 @@ def set_to_arrow(every: Sequence["Series"]) -> Any:
 def records_to_pandas(records: Sequence[Mapping[str, Any]]) -> Any:
     """Records as a pandas ``DataFrame``: one row each."""
     return load("pandas").DataFrame(list(records))
+
+
+def records_to_arrow(records: Sequence[Mapping[str, Any]]) -> Any:
+    """Records as a pyarrow ``Table``: one row each. Fields of no fixed form, under ``extra``, become JSON text."""
+    rows = [{**record, "extra": json.dumps(record["extra"])} if "extra" in record else record for record in records]
+    return load("pyarrow").Table.from_pylist(rows)
+
+
+def records_to_polars(records: Sequence[Mapping[str, Any]]) -> Any:
+    """As :func:`records_to_arrow`, for polars."""
+    return load("polars").from_arrow(records_to_arrow(records))
 
 
 def _labelled(every: Sequence["Series"]) -> list[tuple["Series", dict[str, tuple[str | None, list[str]]]]]:

@@ -134,6 +134,12 @@ class Records(Sequence[Record], Generic[Record]):
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Records) and self._records == other._records
+
+    def __hash__(self) -> int:
+        return hash(self._records)
+
     def __repr__(self) -> str:
         kind = type(self._records[0]).__name__ if self._records else "record"
         return f"<{len(self)} × {kind}>"
@@ -144,7 +150,30 @@ class Records(Sequence[Record], Generic[Record]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        return frames.records_to_pandas([asdict(record) for record in self._records])  # type: ignore[call-overload]
+        return frames.records_to_pandas(self._rows())
+
+    def to_polars(self) -> Any:
+        """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
+
+        Raises:
+            MissingDependencyError: polars or pyarrow is not installed.
+        """
+        return frames.records_to_polars(self._rows())
+
+    def to_arrow(self) -> Any:
+        """As :meth:`to_polars`, for pyarrow.
+
+        Raises:
+            MissingDependencyError: pyarrow is not installed.
+        """
+        return frames.records_to_arrow(self._rows())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of :meth:`to_arrow`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{one.name: getattr(record, one.name) for one in fields(record)} for record in self._records]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import marketpoints as mp
@@ -72,6 +73,9 @@ def test_the_leaderboard_sends_every_filter():
     assert board[1].latest_open_position_ts is None and board[1].total_roi == 0
     assert repr(board) == "<2 × TraderProfile>"
     assert board.to_pandas()["wallet_address"].tolist() == ["0xa", "0xb"]
+    assert board.to_polars()["latest_open_position_ts"].to_list() == [5.5, None]
+    assert board.to_arrow()["wallet_address"].to_pylist() == ["0xa", "0xb"]
+    assert pa.table(board)["extra"].to_pylist() == ["{}", "{}"]
 
 
 def paged(count, moved=0):
@@ -161,9 +165,21 @@ def test_a_summary_holds_its_distributions_as_arrays():
     assert got.realized_pnl_distribution.dtype == np.float64
     assert got.realized_pnl_distribution.tolist() == list(range(100))
     assert not got.realized_pnl_distribution.flags.writeable
+    assert "outcomes Yes" in repr(got) and "outcomes" in got._repr_html_()
+    assert got.outcome_pricing.to_arrow()["open_pos_avg_price_distribution"].to_pylist() == [bins]
     (outcome,) = got.outcome_pricing
     assert outcome.token_id == ASSET and outcome.open_pos_avg_price_distribution.tolist() == bins
     assert outcome.closed_pos_avg_exit_price_distribution.shape == (0,)
+
+
+def test_categories_are_a_table():
+    rows = [{"market_category": "Politics ", "market_sub_category": "US", "count": 3}, {"market_category": "Sports"}]
+    sent = {"userCategories": {"wallet_address": "w", "category_breakdown": rows}}
+    with scripted(lambda _: sent) as (url, _), mp.Client("key", url) as client:
+        got = client.user_categories("w")
+    assert got.category_breakdown.to_pandas()["count"].tolist() == [3, 0]
+    assert got.category_breakdown[0].market_category == "Politics "
+    assert "Politics/US 3" in repr(got) and "Politics/US" in got._repr_html_()
 
 
 def test_what_the_service_does_not_know_is_none():

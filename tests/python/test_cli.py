@@ -83,6 +83,21 @@ def test_fetch_writes_sides_and_levels(cli, client, tmp_path):
     assert frame["side"].tolist() == book["side"].tolist()
 
 
+def test_every_series_method_is_a_type(cli, tmp_path):
+    file = tmp_path / "tpo.csv"
+    window = ("--start", 1_789_862_400, "--end", 1_789_948_800)
+    session = ("--session", "daily", "--block-minutes", 60)
+    good(cli("fetch", "tpo", *MARKET, "1d", *session, *window, "-o", file))
+    header, first, *_ = file.read_text().splitlines()
+    assert header.split(",")[:3] == ["time", "price", "block_ids"]
+    blocks = first.split(",")[2].split()
+    assert blocks and all(0 <= int(block) < 24 for block in blocks)
+    option = ("--coin", "BTC", "--tenor", "ONE_W")
+    assert "tenor=ONE_W" in good(cli("plan", "skew", "DERIBIT", "BTC_25", "1h", *option, *window))
+    token = ("--coin", "BTC", "--token-name", "Bitcoin")
+    assert "tokenName=Bitcoin" in good(cli("plan", "token_supply", "-", "-", "1d", *token, *window))
+
+
 def test_fetch_prints_a_table(cli, client):
     lines = good(cli("fetch", "candles", *MARKET, "4h", "--start", 1_767_225_600, "--period", 86_400)).splitlines()
     assert lines[0] == "# TRADE_SIDE_AGNOSTIC_AGG BINANCE_FUTURES BTCUSDT FOUR_HOURS"

@@ -50,6 +50,9 @@ def test_every_type_of_the_table_has_a_method():
         ("volume_profile", (*MARKET, "1h"), {}, "prices"),
         ("tpo", (*MARKET, "1d"), {"session": "daily", "block_minutes": 60}, "poc_price"),
         ("tpo", (None, None, "1d"), {"coin": "BTC", "session": "TPO_SESSION_DAILY"}, "poc_price"),
+        ("skew", ("DERIBIT", "BTC_25", "1h"), {"coin": "BTC", "tenor": "ONE_W"}, "skew"),
+        ("implied_volatility", ("DERIBIT", "BTC_ATM", "1h"), {"coin": "BTC", "tenor": "ONE_M"}, "implied_volatility"),
+        ("token_supply", (None, None, "1d"), {"coin": "BTC"}, "marketcap_dominance_percent"),
     ],
 )
 def test_both_clients_get_the_same_answers(demo, name, place, options, column):

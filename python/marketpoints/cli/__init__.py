@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from ..arguments import METHODS
 from ..errors import Error
 from . import commands
 from .demo import demo
@@ -22,7 +23,7 @@ environment:
 
 `marketpoints serve` starts a service on this machine and prints these settings for it.
 """
-TYPE_HELP = "candles, side_candles, orderbook_heatmap, or any data type by its wire name"
+TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
@@ -135,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
 def query_arguments(one: argparse.ArgumentParser) -> None:
     """The arguments that name points."""
     one.add_argument("type", metavar="TYPE", help=TYPE_HELP)
-    one.add_argument("exchange", metavar="EXCHANGE", help="exchange; several separated by commas")
+    one.add_argument("exchange", metavar="EXCHANGE", help="exchange; several separated by commas; - for none")
     one.add_argument("symbol", metavar="SYMBOL", help="exchange-native symbol; - with --coin")
     one.add_argument("interval", metavar="INTERVAL", help=INTERVAL_HELP)
     one.add_argument("--start", metavar="TIME", help=f"first bucket: {TIME_HELP}")
@@ -146,5 +147,11 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--group-by", choices=["sum", "oi_weighted"], help="one series over all exchanges")
     one.add_argument("--gapfill", action="store_true", help="fill missing buckets with the last close")
     one.add_argument("--include-forming", action="store_true", help="keep the bucket that has not ended yet")
+    one.add_argument("--tenor", help="option tenor, such as ONE_W")
+    one.add_argument("--token-name", metavar="NAME", help="token name (token supply)")
+    one.add_argument("--session", help="session of a market profile: daily, weekly, monthly, or a wire name")
+    one.add_argument(
+        "--block-minutes", type=int, metavar="N", help="block length of a market profile: 5, 30, 60 or 240"
+    )
     one.add_argument("--block-size", type=float, metavar="PRICE", help="height of a heatmap's price bucket")
     one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

@@ -30,6 +30,21 @@ Command: TypeAlias = Callable[[argparse.Namespace], int]
 # What a plan needs to be made, and never uses: it sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+# Options that keep their names on the way to the client.
+OPTIONS = (
+    "period",
+    "coin",
+    "usd",
+    "group_by",
+    "gapfill",
+    "include_forming",
+    "block_size",
+    "max_depth",
+    "tenor",
+    "token_name",
+    "session",
+    "block_minutes",
+)
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -136,14 +151,14 @@ def data_type(given: argparse.Namespace) -> str:
 
 def where(given: argparse.Namespace) -> tuple[list[str], str | None, str]:
     """Exchanges, symbol and interval."""
-    exchanges = [name for name in given.exchange.split(",") if name]
+    exchanges = [name for name in given.exchange.split(",") if name and name != "-"]
     return exchanges, None if given.symbol == "-" else given.symbol, given.interval
 
 
 def window(given: argparse.Namespace) -> dict[str, Any]:
     """The options that name points."""
     options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end)}
-    for name in ("period", "coin", "usd", "group_by", "gapfill", "include_forming", "block_size", "max_depth"):
+    for name in OPTIONS:
         options[name] = getattr(given, name)
     return options
 

@@ -81,7 +81,7 @@ def lay_out(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *
 
 
 def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
-    """The columns that go into a table: arrays, or lists of str and None."""
+    """The columns that go into a table: arrays, or lists of str and None. A list of numbers becomes a text."""
     import numpy as np
 
     times, columns = series.flat()
@@ -92,8 +92,11 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
             if label is not None and name not in columns:
                 table[name] = [label] * len(times)
     for name, values in columns.items():
-        if isinstance(values, (Ragged, Nested)):
-            raise InvalidRequest(f"column {name}: lists have no place in a flat table; use to_arrow() in Python")
+        if isinstance(values, Nested):
+            raise InvalidRequest(f"column {name}: records have no place in a flat table; use to_arrow() in Python")
+        if isinstance(values, Ragged):
+            table[name] = [" ".join(f"{value:.17g}" for value in values.row(row)) for row in range(len(values))]
+            continue
         if values.dtype == np.int8:
             table[name] = np.array([*SIDES, None], dtype=object)[values].tolist()
         elif values.dtype == object:
