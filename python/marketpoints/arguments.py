@@ -144,10 +144,10 @@ def count(value: Any, name: str) -> int | None:
     Raises:
         InvalidRequest: The value is something else.
     """
-    return None if value is None else whole(value, name, 1, 2**32 - 1)
+    return None if value is None else between(value, name, 1, 2**32 - 1)
 
 
-def whole(value: Any, name: str, least: int, most: int) -> int:
+def between(value: Any, name: str, least: int, most: int) -> int:
     """A whole number from ``least`` to ``most``.
 
     Raises:
@@ -162,13 +162,20 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
     return number
 
 
-def integer(value: Any, name: str) -> int | None:
-    """A whole number of either sign, or None.
+def whole(value: Any, name: str) -> int | None:
+    """A whole number, or None.
 
     Raises:
         InvalidRequest: The value is something else.
     """
-    return None if value is None else whole(value, name, -(2**63), 2**63 - 1)
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InvalidRequest(f"{name}: {value!r} is not a whole number")
 
 
 def number(value: Any, name: str) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _engine
-from .arguments import text, whole
+from .arguments import between, text
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .progress import Progress
@@ -68,7 +68,7 @@ class Connection(ABC):
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": timeout,
-            "retries": whole(retries, "retries", 0, 1_000),
+            "retries": between(retries, "retries", 0, 1_000),
             "max_wait": max_wait,
             "proxy": proxy,
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from . import _engine
-from .arguments import whole
+from .arguments import between
 from .client import AsyncClient, Client
 from .errors import InvalidRequest
 from .times import Time, iso, to_unix
@@ -41,7 +41,7 @@ class LocalService:
             Error: The service could not start, such as when the port is taken.
         """
         folder = None if data is None else os.fspath(data)
-        port, seed = whole(port, "port", 0, 65_535), whole(seed, "seed", 0, 2**64 - 1)
+        port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
         self._service = _engine.LocalService(folder, now=to_unix(now, "now"), host=host, port=port, seed=seed)
         self._data = folder
         self._stopped = False

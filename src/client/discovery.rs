@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
 use super::fetch::Unreadable;
-use super::request::check_exchanges;
+use super::rules::check_exchanges;
 use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage};

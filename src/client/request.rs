@@ -2,8 +2,7 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::{ClientError, ErrorKind};
-use super::rules::{check_capabilities, check_open_type, check_selection};
-use crate::protocol::exchange::near_miss;
+use super::rules::{check_capabilities, check_exchanges, check_open_type, check_selection};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
@@ -213,16 +212,6 @@ fn sort(name: &str) -> Result<SortDirection, ClientError> {
         "desc" => Ok(SortDirection::Descending),
         _ => SortDirection::find(name)
             .ok_or_else(|| ClientError::invalid(format!("sort {name:?} is not one of \"asc\", \"desc\""))),
-    }
-}
-
-/// Refuses what can only be a slip of a known name: the service would answer with nothing. Unknown names pass.
-pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
-    match names.iter().find_map(|name| near_miss(name).map(|meant| (name, meant))) {
-        None => Ok(()),
-        Some((name, meant)) => {
-            Err(ClientError::invalid(format!("exchange {name:?} is not known; did you mean {meant}?")))
-        }
     }
 }
 

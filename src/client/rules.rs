@@ -2,6 +2,7 @@
 
 use super::error::ClientError;
 use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::exchange::near_miss;
 use crate::protocol::suggest::hint;
 use crate::protocol::{PointsQuery, Selection, Shape, TypeSpec};
 
@@ -16,6 +17,16 @@ pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
     let near = near.map_or_else(|| hint(name, known()), |word| format!("; did you mean {word}?"));
     let all = known().collect::<Vec<_>>().join(", ");
     Err(ClientError::invalid(format!("type {name:?} is no data type (known are {all}){near}")))
+}
+
+/// Refuses what can only be a slip of a known name: the service would answer with nothing. Unknown names pass.
+pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
+    match names.iter().find_map(|name| near_miss(name).map(|meant| (name, meant))) {
+        None => Ok(()),
+        Some((name, meant)) => {
+            Err(ClientError::invalid(format!("exchange {name:?} is not known; did you mean {meant}?")))
+        }
+    }
 }
 
 pub(super) fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
