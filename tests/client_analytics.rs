@@ -40,7 +40,7 @@ async fn a_listing_is_paged_to_where_offsets_reach_and_every_page_is_paid() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_or_can_never_be_paid_is_not_sent() {
+async fn what_breaks_a_rule_or_is_above_the_tier_is_not_sent() {
     let server = Scripted::start(vec![positions(0..1)]);
     let rich = client(&server, Tier::Advanced);
     let nothing = AnalyticsQuery::new(AnalyticsAsk::Positions(PositionsQuery::default()));
@@ -51,8 +51,8 @@ async fn what_breaks_a_rule_or_can_never_be_paid_is_not_sent() {
     let later = AnalyticsQuery::new(AnalyticsAsk::Leaderboard(later));
     let error = rich.analytics(&later, Some(141)).await.unwrap_err();
     assert!(error.message.contains("paging reaches 140 rows from offset 60"), "{error}");
-    // A bucket of 20 never holds the 40 of one page.
-    let poor = client(&server, Tier::Free);
-    assert_eq!(poor.analytics(&of_wallet(), Some(1)).await.unwrap_err().kind, ErrorKind::RateLimit);
+    for tier in [Tier::Free, Tier::Standard] {
+        assert_eq!(client(&server, tier).analytics(&of_wallet(), Some(1)).await.unwrap_err().kind, ErrorKind::Tier);
+    }
     assert_eq!(server.requests().len(), 0);
 }

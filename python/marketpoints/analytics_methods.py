@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition, record
-from .arguments import Extra, count, integer, number, pairs, text
+from .arguments import Extra, count, number, pairs, text, whole
 from .connection import Connection
 from .errors import InvalidRequest
 from .records import Records
@@ -75,16 +75,16 @@ class AnalyticsMethods(
         order = text(sort_by, "sort_by")
         given = {
             "offset": _offset(offset),
-            "roiPercentage": integer(roi_percentage, "roi_percentage"),
+            "roiPercentage": whole(roi_percentage, "roi_percentage"),
             "minTotalTradeCount": number(min_total_trade_count, "min_total_trade_count"),
             "maxTotalTradeCount": number(max_total_trade_count, "max_total_trade_count"),
             "winRate": number(win_rate, "win_rate"),
             "avgPositionSize": number(avg_position_size, "avg_position_size"),
             "totalVolume": number(total_volume, "total_volume"),
             "primaryCategory": text(primary_category, "primary_category"),
-            "openPositionCount": integer(open_position_count, "open_position_count"),
-            "timeSinceLastTrade": integer(time_since_last_trade, "time_since_last_trade"),
-            "avgHoldingTime": integer(avg_holding_time, "avg_holding_time"),
+            "openPositionCount": whole(open_position_count, "open_position_count"),
+            "timeSinceLastTrade": whole(time_since_last_trade, "time_since_last_trade"),
+            "avgHoldingTime": whole(avg_holding_time, "avg_holding_time"),
             "sortBy": None if order is None else order.upper(),
             "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
         }
@@ -203,7 +203,7 @@ class AnalyticsMethods(
 
 
 def _offset(offset: int) -> int | None:
-    rows = integer(offset, "offset")
+    rows = whole(offset, "offset")
     if rows is not None and rows < 0:
         raise InvalidRequest(f"offset: {offset!r} is not a number of rows to skip")
     return rows or None

@@ -162,8 +162,8 @@ def between(value: Any, name: str, least: int, most: int) -> int:
     return number
 
 
-def integer(value: Any, name: str) -> int | None:
-    """A whole number of either sign, or None.
+def whole(value: Any, name: str) -> int | None:
+    """A whole number, or None.
 
     Raises:
         InvalidRequest: The value is something else.

@@ -1,4 +1,4 @@
-"""The local service: the between road offline, from a demo market or from one's own dumps."""
+"""The local service: the whole road offline, from a demo market or from one's own dumps."""
 
 import os
 from typing import Any

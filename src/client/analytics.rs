@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::Client;
-use super::error::ClientError;
-use crate::protocol::analytics::{MAX_LIMIT, MAX_OFFSET};
+use super::error::{ClientError, ErrorKind};
+use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
 
@@ -15,13 +15,19 @@ impl Client {
     /// A row that moved to a later page while paging comes once.
     ///
     /// # Errors
-    /// Every kind; [`super::ErrorKind::InvalidRequest`] before sending for a query that breaks the rules of section 4.3,
-    /// and for more rows than offsets up to the maximum reach. An offset beyond that maximum is sent as it is.
+    /// Every kind; before sending [`ErrorKind::Tier`] below the Advanced tier (section 5), [`ErrorKind::InvalidRequest`]
+    /// for a query that breaks the rules of section 4.3 and for more rows than offsets up to the maximum reach. An offset
+    /// beyond that maximum is sent as it is.
     pub async fn analytics(
         &self,
         query: &AnalyticsQuery,
         limit: Option<usize>,
     ) -> Result<AnalyticsAnswer, ClientError> {
+        if let Some(tier) = self.inner.tier.filter(|tier| *tier < ANALYTICS_TIER) {
+            let (wanted, own) = (ANALYTICS_TIER.spec().name, tier.spec().name);
+            let message = format!("prediction-market analytics need the tier {wanted}; this client's tier is {own}");
+            return Err(ClientError::new(ErrorKind::Tier, message));
+        }
         let mut query = query.clone();
         let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {
             query.check()?;

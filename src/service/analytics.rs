@@ -6,10 +6,10 @@ use axum::Router;
 use axum::extract::{Extension, RawQuery, State};
 use axum::routing::get;
 
+use super::answer::{Answer, compute, known};
 use super::check::needs_tier;
 use super::front::Caller;
 use super::reply;
-use super::routes::{Answer, compute, known};
 use super::shared::Shared;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};

@@ -15,7 +15,8 @@ use futures::FutureExt;
 
 use super::access::Access;
 use super::faults::{Fault, Injected, header};
-use super::log::{self, AccessRecord, redact};
+use super::log::{self, AccessRecord};
+use super::redact::redact;
 use super::reply::{self, Paid, is_dropped, refusal, tell};
 use super::shared::Shared;
 use crate::protocol::wire::KEY_HEADER;

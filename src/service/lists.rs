@@ -8,9 +8,9 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Map, Value};
 
+use super::answer::{Answer, compute, known};
 use super::front::Caller;
 use super::reply;
-use super::routes::{Answer, compute, known};
 use super::shared::Shared;
 use crate::encode;
 use crate::protocol::discovery::ListEndpoint;

@@ -4,8 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::access::KeyRing;
-
 /// One request as the access log tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRecord {
@@ -38,24 +36,4 @@ pub(super) fn tell(log: &AccessLog, record: &AccessRecord) {
 /// Whole microseconds.
 pub(super) fn microseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// A path with query without keys: someone may send theirs as a parameter by mistake.
-pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
-    const INSTEAD: &str = "[key]";
-    let clean = keys.hide(target, INSTEAD);
-    let Some((path, query)) = clean.split_once('?') else { return clean };
-    let parameters: Vec<String> = query
-        .split('&')
-        .map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if is_key_name(name) => format!("{name}={INSTEAD}"),
-            _ => parameter.to_owned(),
-        })
-        .collect();
-    format!("{path}?{}", parameters.join("&"))
-}
-
-fn is_key_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["key", "secret", "password", "authorization"].iter().any(|word| name.contains(word)) || name == "token"
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod analytics;
+mod answer;
 mod answers;
 mod check;
 mod config;
@@ -17,6 +18,7 @@ mod keys_file;
 mod lists;
 mod log;
 mod openapi;
+mod redact;
 mod reply;
 mod routes;
 mod running;

@@ -10,17 +10,17 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::routing::get;
 use axum::{Router, middleware};
 
-use super::access::{Access, Charge};
+use super::answer::{Answer, compute, known};
 use super::check::check;
 use super::front::{Caller, Told, front};
 use super::openapi::OPENAPI_PATH;
 use super::shared::Shared;
-use super::{Answers, analytics, lists, openapi, reply};
+use super::{analytics, lists, openapi, reply};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
-use crate::protocol::wire::{KEY_HEADER, MARKETS_PATH, POINTS_PATH, USAGE_PATH};
+use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// The whole service as a router.
@@ -36,23 +36,6 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
         .with_state(shared)
-}
-
-pub(super) type Answer = Result<Response<Body>, Refused>;
-
-/// An error on its way out.
-pub(super) struct Refused(ErrorBody);
-
-impl<E: Into<ErrorBody>> From<E> for Refused {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl axum::response::IntoResponse for Refused {
-    fn into_response(self) -> Response<Body> {
-        reply::refusal(&self.0)
-    }
 }
 
 async fn points(
@@ -113,48 +96,4 @@ async fn unknown_path() -> Response<Body> {
         LISTS.map(|row| row.path).join(", "),
     );
     reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
-}
-
-/// The holder of the key; the message never repeats what was sent.
-pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
-    access.ok_or_else(|| {
-        let message = format!("no known API key came with the request; send it in the header {KEY_HEADER}");
-        ErrorBody::invalid_key(message)
-    })
-}
-
-/// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
-/// in time keeps the charge: errors, panics and late answers cost nothing.
-pub(super) async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
-where
-    F: FnOnce(&dyn Answers) -> Result<Vec<u8>, ErrorBody> + Send + 'static,
-{
-    let charge = charge.map(Arc::new);
-    let running = async {
-        let Ok(permit) = Arc::clone(&shared.computations).acquire_owned().await else {
-            return Err(ErrorBody::new(503, "UNAVAILABLE", "the service is stopping"));
-        };
-        let (source, charge) = (Arc::clone(&shared.source), charge.clone());
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            let body = work(&*source)?;
-            // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
-            charge.as_deref().inspect(|charge| charge.keep());
-            Ok(body)
-        });
-        task.await.unwrap_or_else(|_| {
-            Err(ErrorBody::internal(
-                "computing the answer failed; that is a fault of the local service, not of the query",
-            ))
-        })
-    };
-    let answered = tokio::time::timeout(shared.answer_within, running).await.unwrap_or_else(|_| {
-        let seconds = shared.answer_within.as_secs_f64();
-        let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
-        Err(ErrorBody::new(504, "TIMEOUT", message))
-    });
-    if answered.is_err() {
-        charge.as_deref().inspect(|charge| charge.refund());
-    }
-    answered
 }

@@ -31,6 +31,7 @@
 //! visited. `total_tpo_count` is the sum of `tpo_count`, `total_volume` that of `volume`.
 
 mod feed;
+mod profile;
 mod sessions;
 mod step;
 #[cfg(test)]

@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::feed::{Feed, Steps};
+use super::profile::Profile;
 use super::sessions::{Grid, Session};
-use super::step::level;
 use super::tpo_columns::TpoColumns;
 use crate::clock::SECOND;
 use crate::columns::Series;
 use crate::market::MarketError;
-use crate::market::candles;
-use crate::market::heatmap::Step;
-use crate::market::source::{Bar, Source, Trade};
+use crate::market::source::Source;
 use crate::market::window::Buckets;
 use crate::protocol::{Interval, ParamError, PointsQuery, SeriesId};
 
@@ -20,8 +18,6 @@ use crate::protocol::{Interval, ParamError, PointsQuery, SeriesId};
 const MOST_TPOS: u64 = 10_000_000;
 /// Lengths of a block in minutes (section 4.1), the default first.
 const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
-/// Seconds of the initial balance: the first hour of a session.
-const INITIAL_BALANCE: i64 = 3_600;
 
 /// What a TPO query asks for beside its markets.
 #[derive(Debug, Clone, Copy)]
@@ -51,52 +47,6 @@ impl TpoSettings {
         let grid = Grid::of(query.session.as_deref(), interval)?;
         let window = grid.window(interval, query.from, query.period, now);
         Ok(Self { grid, window, block_minutes, block_size: query.block_size, usd: query.usd })
-    }
-}
-
-/// One session under construction.
-pub(super) struct Profile {
-    pub session: Session,
-    pub step: Step,
-    size: f64,
-    /// The session's candle, by market.
-    bars: BTreeMap<usize, Bar>,
-    /// Highest and lowest price of the first hour.
-    pub balance: Option<(f64, f64)>,
-    /// Lowest and highest level of each block with trades.
-    pub blocks: BTreeMap<i64, (i64, i64)>,
-    /// Bought and sold volume by level.
-    pub volumes: BTreeMap<i64, (f64, f64)>,
-}
-
-impl Profile {
-    fn new(session: Session, size: f64, step: Step) -> Self {
-        let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { session, step, size, bars, balance: None, blocks, volumes }
-    }
-
-    fn add(&mut self, market: usize, trade: &Trade, volume: f64, block_seconds: i64) -> Result<(), ParamError> {
-        let level = level(&self.step, self.size, trade.price)?;
-        let offset = trade.time.div_euclid(SECOND) - self.session.start;
-        let block = self.blocks.entry(offset / block_seconds).or_insert((level, level));
-        *block = (block.0.min(level), block.1.max(level));
-        let (bought, sold) = self.volumes.entry(level).or_insert((0.0, 0.0));
-        *(if trade.buy { bought } else { sold }) += volume;
-        if offset < INITIAL_BALANCE {
-            let (high, low) = self.balance.unwrap_or((trade.price, trade.price));
-            self.balance = Some((high.max(trade.price), low.min(trade.price)));
-        }
-        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.start, trade));
-        Ok(())
-    }
-
-    /// The session's candle over all markets.
-    pub(super) fn bar(&self) -> Option<Bar> {
-        candles::sum(self.bars.values().map(|bar| vec![*bar]).collect()).pop()
-    }
-
-    fn tpos(&self) -> u64 {
-        self.blocks.values().fold(0, |sum: u64, (low, high)| sum.saturating_add(low.abs_diff(*high) + 1))
     }
 }
 

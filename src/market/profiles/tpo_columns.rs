@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tpo::Profile;
+use super::profile::Profile;
 use super::value_area::{Rung, VALUE_AREA_PERCENT, point_of_control, value_area};
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Rows, Series};

@@ -1,6 +1,6 @@
 //! The query of the leaderboard: its filters and orders (service.md 4.3).
 
-use super::analytics::{Page, text};
+use super::page::{Page, text};
 use super::parameters::{Pairs, ParamError, choice, number, push_number, push_text};
 use super::transform::SortDirection;
 

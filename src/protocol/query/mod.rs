@@ -5,14 +5,16 @@ mod analytics;
 mod filters;
 mod leaderboard;
 mod markets;
+mod page;
 mod parameters;
 mod points;
 mod transform;
 
-pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, Page, PositionsQuery};
+pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
 pub use filters::{FILTER_PARAMETERS, Filters};
 pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{MARKETS_PARAMETERS, MarketsQuery};
+pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
 pub use points::{POINTS_PARAMETERS, PointsQuery};
 pub use transform::{GroupBy, SortDirection};

@@ -1,0 +1,66 @@
+//! One session's profile under construction.
+
+use std::collections::BTreeMap;
+
+use super::sessions::Session;
+use super::step::level;
+use crate::clock::SECOND;
+use crate::market::candles;
+use crate::market::heatmap::Step;
+use crate::market::source::{Bar, Trade};
+use crate::protocol::ParamError;
+
+/// Seconds of the initial balance: the first hour of a session.
+const INITIAL_BALANCE: i64 = 3_600;
+
+/// One session under construction.
+pub(super) struct Profile {
+    pub session: Session,
+    pub step: Step,
+    pub size: f64,
+    /// The session's candle, by market.
+    pub bars: BTreeMap<usize, Bar>,
+    /// Highest and lowest price of the first hour.
+    pub balance: Option<(f64, f64)>,
+    /// Lowest and highest level of each block with trades.
+    pub blocks: BTreeMap<i64, (i64, i64)>,
+    /// Bought and sold volume by level.
+    pub volumes: BTreeMap<i64, (f64, f64)>,
+}
+
+impl Profile {
+    pub(super) fn new(session: Session, size: f64, step: Step) -> Self {
+        let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { session, step, size, bars, balance: None, blocks, volumes }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        market: usize,
+        trade: &Trade,
+        volume: f64,
+        block_seconds: i64,
+    ) -> Result<(), ParamError> {
+        let level = level(&self.step, self.size, trade.price)?;
+        let offset = trade.time.div_euclid(SECOND) - self.session.start;
+        let block = self.blocks.entry(offset / block_seconds).or_insert((level, level));
+        *block = (block.0.min(level), block.1.max(level));
+        let (bought, sold) = self.volumes.entry(level).or_insert((0.0, 0.0));
+        *(if trade.buy { bought } else { sold }) += volume;
+        if offset < INITIAL_BALANCE {
+            let (high, low) = self.balance.unwrap_or((trade.price, trade.price));
+            self.balance = Some((high.max(trade.price), low.min(trade.price)));
+        }
+        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.start, trade));
+        Ok(())
+    }
+
+    /// The session's candle over all markets.
+    pub(super) fn bar(&self) -> Option<Bar> {
+        candles::sum(self.bars.values().map(|bar| vec![*bar]).collect()).pop()
+    }
+
+    pub(super) fn tpos(&self) -> u64 {
+        self.blocks.values().fold(0, |sum: u64, (low, high)| sum.saturating_add(low.abs_diff(*high) + 1))
+    }
+}
