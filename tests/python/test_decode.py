@@ -194,26 +194,3 @@ def test_arrays_stand_over_the_engine_and_cannot_be_written():
         close[0] = 1.0
     del series
     assert close.tolist() == [78989.5, -8.81e-06]  # the memory outlives the series
-
-
-def test_recorded_candles(shared):
-    if shared is None:
-        pytest.skip("the recorded answers are not at hand")
-    body = (shared / "recorded" / "candles_btc_1h.json").read_bytes()
-    (series,) = mp.decode_points(body)
-    points = [point["Point"] for point in json.loads(body)["series"][0]["points"]]
-    for field in NUMBERS:
-        assert series[field].tolist() == [point[field] for point in points]
-    assert (series.id.raw_symbol, series.id.category) == ("BTCUSDT", "PERPETUAL")
-
-
-def test_recorded_liquidations_come_in_time_order(shared):
-    if shared is None:
-        pytest.skip("the recorded answers are not at hand")
-    body = (shared / "recorded" / "liq_btc_24h.json").read_bytes()
-    answer = mp.decode_points(body)
-    for wire in json.loads(body)["series"]:
-        by_time = {point["Point"]["timestamp"]["s"]: point["Point"]["liquidations"] for point in wire["points"]}
-        series = answer.sel(side=wire["id"]["side"])
-        assert series.timestamps.astype("datetime64[s]").astype(int).tolist() == sorted(by_time)
-        assert series["liquidations"].tolist() == [by_time[stamp] for stamp in sorted(by_time)]
