@@ -11,6 +11,7 @@ pub mod clock;
 pub mod columns;
 pub mod decode;
 pub mod encode;
+mod hexadecimal;
 pub mod market;
 pub mod protocol;
 pub mod service;

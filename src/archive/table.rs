@@ -1,12 +1,12 @@
 //! A flat table: what a file holds.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use super::ArchiveError;
 use sha2::{Digest, Sha256};
 
 use crate::columns::Column;
+use crate::hexadecimal::hexadecimal;
 
 /// Named columns of one length. Only doubles, whole numbers, times and strings lie flat.
 pub type Table = Vec<(String, Column)>;
@@ -38,11 +38,7 @@ pub(super) fn content_hash(table: &Table) -> String {
             Column::List(_) | Column::Rows(_) => {} // refused by `rows`
         }
     }
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        let _ = write!(text, "{byte:02x}"); // writing to a string cannot fail
-    }
-    text
+    hexadecimal(&hasher.finalize())
 }
 
 /// Number of rows, once the columns are known to be flat and of one length.

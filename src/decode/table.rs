@@ -2,6 +2,7 @@
 
 use super::DecodeError;
 use super::json::{Reader, Result};
+use crate::clock::SECOND;
 use crate::columns::{Column, List, NO_TIME, Rows};
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
@@ -227,7 +228,6 @@ fn is_list_of(reader: &mut Reader<'_>, fits: impl Fn(u8) -> bool) -> bool {
 
 /// Reads a timestamp object as Unix nanoseconds.
 fn time(reader: &mut Reader<'_>) -> Result<i64> {
-    const SECOND: i64 = 1_000_000_000;
     reader.peek()?;
     let start = reader.offset();
     let (mut seconds, mut nanoseconds) = (None, None);

@@ -1,7 +1,6 @@
 //! Keys and their budgets: who asks, what is charged, what the headers tell (service.md 5, 8.1 and 8.5).
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
 use crate::clock::{SECOND, SharedClock};
+use crate::hexadecimal::hexadecimal;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 use crate::protocol::{ErrorBody, Usage};
@@ -101,10 +101,7 @@ fn generated() -> Result<Vec<KeyEntry>, ServiceError> {
         .map(|allowance| {
             let mut random = [0; KEY_BYTES];
             getrandom::fill(&mut random).map_err(|error| ServiceError::Keys(format!("no random source: {error}")))?;
-            let mut key = format!("mp-local-{}-", allowance.name());
-            for byte in random {
-                let _ = write!(key, "{byte:02x}"); // writing to a string cannot fail
-            }
+            let key = format!("mp-local-{}-{}", allowance.name(), hexadecimal(&random));
             Ok(KeyEntry { name: allowance.name().to_owned(), key: key.into(), allowance })
         })
         .collect()

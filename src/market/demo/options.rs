@@ -6,7 +6,8 @@ use super::minute::round;
 use super::noise::{place, smooth};
 use super::path::Path;
 use crate::market::source::Listing;
-use crate::market::summaries::{OptionSummary, SummaryKind, TENORS};
+use crate::market::summaries::{OptionSummary, SummaryKind};
+use crate::protocol::discovery::TENORS;
 
 const VENUE: &str = "DERIBIT";
 /// The coins with liquid options.

@@ -1,6 +1,5 @@
 //! The rows of a dump file, by column name.
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::ops::Range;
@@ -9,6 +8,8 @@ use std::path::Path;
 use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
+
+use crate::hexadecimal::hexadecimal;
 
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
@@ -24,12 +25,7 @@ pub(super) fn fingerprint(path: &Path) -> std::io::Result<String> {
             read => hasher.update(&buffer[..read]),
         }
     }
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(hexadecimal(&hasher.finalize()))
 }
 
 /// A dump file being read.

@@ -31,6 +31,6 @@ pub use options::{OptionSummary, SummaryKind};
 pub use predictions::PredictionState;
 pub use supply::{Supply, SupplyRow, Token};
 
-pub(super) use options::{TENORS, option_entries, option_summaries};
+pub(super) use options::{option_entries, option_summaries};
 pub(super) use predictions::prediction_entries;
 pub(super) use supply::{Marketcaps, token_supply};

@@ -6,6 +6,7 @@ use crate::market::MarketError;
 use crate::market::listing::{Face, wants};
 use crate::market::source::Source;
 use crate::market::window::Buckets;
+use crate::protocol::discovery::TENORS;
 use crate::protocol::suggest::hint;
 use crate::protocol::{DataType, Market, MarketsQuery, ParamError, PointsQuery, SeriesId, Shape, Timestamp, TypeSpec};
 
@@ -54,9 +55,6 @@ pub struct OptionSummary {
     /// Unix seconds from which on there is data.
     pub available_since: i64,
 }
-
-/// The tenors that were observed (section 2.4).
-pub(in crate::market) const TENORS: [&str; 4] = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"];
 
 /// The category of every option summary (section 2.3).
 const CATEGORY: &str = "OPTION";
