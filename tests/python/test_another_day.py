@@ -102,3 +102,41 @@ def test_options_are_named_as_options(environment):
         check=False,
     )
     assert (done.returncode, "--block-size" in done.stderr, "block_size" in done.stderr) == (2, True, False)
+
+
+def test_the_clock_does_not_run_over_its_end():
+    with mp.LocalService(now=NOW) as service:
+        before = service.now()
+        with pytest.raises(mp.InvalidRequest, match="2261"):
+            service.advance(9.1e9)
+        assert before <= service.now() < before + 60
+
+
+def test_a_progress_callback_may_use_the_client():
+    used = []
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        client.candles(
+            "BYBIT", "BTCUSDT", "1h", period=3600, progress=lambda done, total: used.append(client.usage().used)
+        )
+    assert used == [1]
+
+
+@pytest.mark.parametrize("damage", [lambda whole: whole[: len(whole) // 2], lambda whole: b"", None])
+@pytest.mark.parametrize("dataset", ["trades", "candles_1m"])
+def test_a_second_ingest_heals_a_damaged_store(tmp_path, dataset, damage):
+    header = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
+    rows = [f"okex,A-USDT,17092512{second:02}000000,17092512{second:02}000009,1,buy,2.5,4" for second in range(60)]
+    day = tmp_path / "dumps" / "trades" / "OKEX" / "A-USDT" / "2024-03-01.csv"
+    day.parent.mkdir(parents=True)
+    day.write_text("\n".join([header, *rows]) + "\n")
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    (file,) = (tmp_path / "store" / dataset).rglob("*.parquet")
+    whole = file.read_bytes()
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage(whole))
+    report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    assert (report.files, report.unchanged) == (1, 0)
+    assert file.read_bytes() == whole
+    assert mp.ingest(tmp_path / "dumps", tmp_path / "store").unchanged == 1
