@@ -3,10 +3,13 @@
 
 mod error;
 mod json;
+mod kernel;
+mod number;
 mod series;
 mod table;
 
 pub use error::DecodeError;
+pub use kernel::{KERNEL_VARIABLE, Kernel};
 
 use crate::columns::Series;
 use crate::protocol::SeriesId;
