@@ -94,7 +94,13 @@ pub(super) fn prefix(bytes: &[u8]) -> Result<(f64, usize), Flaw> {
         None
     };
     let value = match magnitude {
-        Some(magnitude) => if negative { -magnitude } else { magnitude },
+        Some(magnitude) => {
+            if negative {
+                -magnitude
+            } else {
+                magnitude
+            }
+        }
         None => fast_float2::parse(&bytes[..index]).map_err(|_| Flaw::Malformed(0))?,
     };
     if value.is_finite() { Ok((value, index)) } else { Err(Flaw::Range) }

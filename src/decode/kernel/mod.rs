@@ -125,6 +125,23 @@ impl Kernel {
         }
     }
 
+    /// The same up to and with the first `]` or `}`, which ends a list of numbers.
+    pub(super) fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
+        match self {
+            Self::Scalar => scalar::index_list(bytes, from, out),
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::index_list(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::index_list(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::index_list(bytes, from, out) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::index_list(bytes, from, out),
+        }
+    }
+
     /// How many of the first places have the literal `skip` bytes after them.
     pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
         match self {

@@ -6,21 +6,40 @@ use crate::decode::number;
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    find::<false>(bytes, from, out)
+}
+
+/// See [`super::Kernel::index_list`].
+pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    find::<true>(bytes, from, out)
+}
+
+fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
     let mut found = 0;
     let (words, rest) = bytes.get(from..).unwrap_or_default().as_chunks::<8>();
     for (number, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let mut mask = equal(word, b',') | equal(word, b']') | equal(word, b'}');
+        let closing = equal(word, b']') | equal(word, b'}');
+        let mut mask = closing | equal(word, b',');
+        if LIST && closing != 0 {
+            mask &= closing ^ (closing - 1); // up to the first that closes
+        }
         while mask != 0 {
             out[found] = (from + number * 8) as u32 + mask.trailing_zeros() / 8;
             found += 1;
             mask &= mask - 1;
+        }
+        if LIST && closing != 0 {
+            return found;
         }
     }
     for (place, byte) in rest.iter().enumerate() {
         if matches!(byte, b',' | b']' | b'}') {
             out[found] = (from + words.len() * 8 + place) as u32;
             found += 1;
+            if LIST && *byte != b',' {
+                break;
+            }
         }
     }
     found

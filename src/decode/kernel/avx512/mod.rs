@@ -62,6 +62,16 @@ const COUNTING: [u8; 64] = {
 avx512! {
     /// See [`super::Kernel::index`]. `out` holds 64 more than there are bytes.
     pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        find::<false>(bytes, from, out)
+    }
+
+    /// See [`super::Kernel::index_list`].
+    pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        find::<true>(bytes, from, out)
+    }
+
+    #[inline]
+    fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
         let (comma, bracket, brace) =
             (_mm512_set1_epi8(b',' as i8), _mm512_set1_epi8(b']' as i8), _mm512_set1_epi8(b'}' as i8));
@@ -74,9 +84,11 @@ avx512! {
             let inside = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
             // SAFETY: only bytes inside the slice are loaded.
             let block = unsafe { _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().add(at).cast()) };
-            let mask = _mm512_cmpeq_epi8_mask(block, comma)
-                | _mm512_cmpeq_epi8_mask(block, bracket)
-                | _mm512_cmpeq_epi8_mask(block, brace);
+            let closing = _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace);
+            let mut mask = closing | _mm512_cmpeq_epi8_mask(block, comma);
+            if LIST && closing != 0 {
+                mask &= closing ^ (closing - 1); // up to the first that closes
+            }
             let count = mask.count_ones() as usize;
             let offsets = _mm512_maskz_compress_epi8(mask, counting);
             let base = _mm512_set1_epi32(at as i32);
@@ -95,6 +107,9 @@ avx512! {
             }
             found += count;
             at += 64;
+            if LIST && closing != 0 {
+                break;
+            }
         }
         found
     }

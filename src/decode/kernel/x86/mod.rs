@@ -7,9 +7,6 @@ use super::slow;
 
 mod number;
 
-/// What a number may be followed by.
-const DELIMITERS: [u8; 3] = [b',', b']', b'}'];
-
 /// Compiles one kernel from the generic functions, for the given instructions.
 macro_rules! kernel {
     ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident) => {
@@ -25,7 +22,13 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
             #[target_feature(enable = $features)]
             pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index(bytes, from, out, |block| super::$mask(block))
+                super::index::<false>(bytes, from, out, |block| super::$mask(block))
+            }
+
+            /// See [`super::super::Kernel::index_list`].
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+                super::index::<true>(bytes, from, out, |block| super::$mask(block))
             }
 
             /// See [`super::super::Kernel::same`].
@@ -81,52 +84,61 @@ kernel!(
 // The generic functions below are inlined into one `target_feature` function each, and only there do the intrinsics get
 // the instructions that they need: every one of them is called after `supported` said yes.
 
+/// Bits of the bytes of a block that close a list, and of those that separate.
+type Masks = (u64, u64);
+
 #[inline(always)]
-fn sse_mask(block: &[u8; 64]) -> u64 {
-    let mut mask = 0;
+fn sse_mask(block: &[u8; 64]) -> Masks {
+    let (mut closing, mut commas) = (0, 0);
     for part in 0..4 {
         // SAFETY: 16 bytes of the block; SSE2 is part of x86-64.
         unsafe {
             let bytes = _mm_loadu_si128(block.as_ptr().add(part * 16).cast());
-            let [comma, bracket, brace] = DELIMITERS.map(|sign| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(sign as i8)));
-            let found = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(comma, bracket), brace));
-            mask |= (found as u64) << (part * 16);
+            let is = |sign: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(sign as i8));
+            let close = _mm_movemask_epi8(_mm_or_si128(is(b']'), is(b'}')));
+            closing |= (close as u64) << (part * 16);
+            commas |= (_mm_movemask_epi8(is(b',')) as u64) << (part * 16);
         }
     }
-    mask
+    (closing, commas)
 }
 
 #[inline(always)]
-fn avx2_mask(block: &[u8; 64]) -> u64 {
-    let mut mask = 0;
+fn avx2_mask(block: &[u8; 64]) -> Masks {
+    let (mut closing, mut commas) = (0, 0);
     for part in 0..2 {
         // SAFETY: 32 bytes of the block; the processor has AVX2.
         unsafe {
             let bytes = _mm256_loadu_si256(block.as_ptr().add(part * 32).cast());
-            let comma = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(DELIMITERS[0] as i8));
-            let bracket = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(DELIMITERS[1] as i8));
-            let brace = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(DELIMITERS[2] as i8));
-            let found = _mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(comma, bracket), brace));
-            mask |= u64::from(found as u32) << (part * 32);
+            let comma = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b',' as i8));
+            let bracket = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b']' as i8));
+            let brace = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'}' as i8));
+            let close = _mm256_movemask_epi8(_mm256_or_si256(bracket, brace));
+            closing |= u64::from(close as u32) << (part * 32);
+            commas |= u64::from(_mm256_movemask_epi8(comma) as u32) << (part * 32);
         }
     }
-    mask
+    (closing, commas)
 }
 
 #[inline(always)]
-fn index(bytes: &[u8], from: usize, out: &mut [u32], mask: impl Fn(&[u8; 64]) -> u64) -> usize {
+fn index<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32], masks: impl Fn(&[u8; 64]) -> Masks) -> usize {
     assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
     let mut found = 0;
     let mut at = from;
     while at < bytes.len() {
-        let mut bits = match bytes[at..].first_chunk() {
-            Some(block) => mask(block),
+        let (closing, commas) = match bytes[at..].first_chunk() {
+            Some(block) => masks(block),
             None => {
                 let mut block = [0; 64];
                 block[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                mask(&block)
+                masks(&block)
             }
         };
+        let mut bits = closing | commas;
+        if LIST && closing != 0 {
+            bits &= closing ^ (closing - 1); // up to the first that closes
+        }
         let next = found + bits.count_ones() as usize;
         // Eight at a time without asking whether there are as many: what is too much is written over.
         while found < next {
@@ -138,6 +150,9 @@ fn index(bytes: &[u8], from: usize, out: &mut [u32], mask: impl Fn(&[u8; 64]) ->
         }
         found = next;
         at += 64;
+        if LIST && closing != 0 {
+            break;
+        }
     }
     found
 }
@@ -192,7 +207,12 @@ unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &m
 
 #[inline(always)]
 unsafe fn times(
-    bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    fraction: Option<(u32, &[u32])>,
+    out: &mut [i64],
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let start = before.wrapping_add(skip);
