@@ -81,7 +81,7 @@ pub fn heatmap_from_split(
 /// Builds a heatmap from the flat form: `[num_levels, timestamp_micros, price, volume, …]` per snapshot.
 pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsError> {
     let mut snapshots = FlatSnapshots::default();
-    snapshots.reserve(flat.len());
+    snapshots.values().reserve_exact(flat.len());
     snapshots.push(flat);
     snapshots.finish(id)
 }

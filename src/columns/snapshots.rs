@@ -51,8 +51,7 @@ impl Snapshots {
     }
 
     /// The heatmap of the closed snapshots, one for each timestamp.
-    pub fn finish(mut self, id: SeriesId, timestamps: Vec<i64>) -> Series {
-        self.levels.values.shrink_to_fit();
+    pub fn finish(self, id: SeriesId, timestamps: Vec<i64>) -> Series {
         heatmap(id, timestamps, self.levels, self.split)
     }
 }
@@ -114,9 +113,9 @@ impl FlatSnapshots {
         self.seen
     }
 
-    /// Makes room for about that many values more.
-    pub fn reserve(&mut self, values: usize) {
-        self.snapshots.values().reserve_exact(values);
+    /// The levels so far, back to back, for making room.
+    pub fn values(&mut self) -> &mut Vec<f64> {
+        self.snapshots.values()
     }
 
     /// Takes the next values.

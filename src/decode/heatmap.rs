@@ -2,6 +2,7 @@
 
 use super::DecodeError;
 use super::json::{Reader, Result};
+use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;
 use super::table::{Mark, Table, point};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
@@ -49,7 +50,8 @@ impl Heatmap {
         snapshots.close(sides.then_some(lists.bids.unwrap_or(0) / 2));
         if row == 0 {
             let values = snapshots.values();
-            values.reserve_exact(likely(values.len(), reader.offset() - before, reader));
+            let count = values.len();
+            make_room(values, count, reader.offset() - before, reader);
         }
         Ok(())
     }
@@ -72,7 +74,9 @@ impl Heatmap {
             Column::Time(timestamps) => timestamps,
             _ => Vec::new(),
         };
-        let mut series = self.snapshots.finish(id.clone(), timestamps);
+        let mut snapshots = self.snapshots;
+        fit(snapshots.values());
+        let mut series = snapshots.finish(id.clone(), timestamps);
         // What this version does not know, beside the heatmap's own columns.
         for (mut name, column) in columns {
             while series.column(&name).is_some() {
@@ -126,10 +130,12 @@ impl Lists {
     }
 }
 
-/// How many values the rest of the body holds, and some more, if it goes on like the `bytes` with `count` of them.
-fn likely(count: usize, bytes: usize, reader: &Reader<'_>) -> usize {
+/// Makes room for the values in the rest of the body, and some more, if it goes on like the `bytes` with `count` of them.
+fn make_room(values: &mut Vec<f64>, count: usize, bytes: usize, reader: &Reader<'_>) {
     let left = reader.bytes().len() - reader.offset();
-    left / bytes.max(1) * count / 16 * 17 + 2 * count
+    let likely = left / bytes.max(1) * count / 16 * 17 + 2 * count;
+    expect(likely * size_of::<f64>());
+    reserve(values, likely);
 }
 
 /// A flat array under construction.
@@ -153,7 +159,7 @@ impl Flat {
         let (before, seen) = (reader.offset(), self.snapshots.seen());
         let stretch = reader.stretch(&mut self.portion);
         if seen == 0 && !self.portion.is_empty() {
-            self.snapshots.reserve(likely(self.portion.len(), reader.offset() - before, reader));
+            make_room(self.snapshots.values(), self.portion.len(), reader.offset() - before, reader);
         }
         if stretch == Stretch::Odd {
             self.portion.push(reader.number()?);
@@ -166,7 +172,8 @@ impl Flat {
     }
 
     /// The finished series; `start` is where the array stands.
-    pub(super) fn finish(self, id: &SeriesId, start: usize) -> Result<Series> {
+    pub(super) fn finish(mut self, id: &SeriesId, start: usize) -> Result<Series> {
+        fit(self.snapshots.values());
         self.snapshots.finish(id.clone()).map_err(|bad| DecodeError::new(start, bad.to_string()))
     }
 }

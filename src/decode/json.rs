@@ -139,6 +139,47 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Passes these bytes, if they are next.
+    #[inline]
+    pub(super) fn pass<const N: usize>(&mut self, bytes: &[u8; N]) -> bool {
+        let passed = self.bytes[self.at..].first_chunk() == Some(bytes);
+        self.at += if passed { N } else { 0 };
+        passed
+    }
+
+    /// Reads a key of letters, digits and such, and its colon, if nothing else stands before or between them.
+    #[inline]
+    pub(super) fn plain_key(&mut self) -> Option<Name<'a>> {
+        let name = Name::at(&self.bytes[self.at..])?;
+        self.at += name.bytes.len() + 3;
+        Some(name)
+    }
+
+    /// Reads `{"s":…}` or `{"s":…,"ns":…}` with plain whole numbers, if that is what stands here to the letter.
+    #[inline]
+    pub(super) fn plain_time(&mut self) -> Option<i64> {
+        let before = self.at;
+        let time = self.seconds_and_nanoseconds();
+        if time.is_none() {
+            self.at = before;
+        }
+        time
+    }
+
+    #[inline]
+    fn seconds_and_nanoseconds(&mut self) -> Option<i64> {
+        let seconds = if self.pass(b"{\"s\":") { self.plain_integer()? } else { return None };
+        let nanoseconds = if self.pass(b",\"ns\":") { self.plain_integer()? } else { 0 };
+        self.pass(b"}").then(|| number::unix_nanoseconds(seconds, nanoseconds).ok())?
+    }
+
+    #[inline]
+    fn plain_integer(&mut self) -> Option<i64> {
+        let (value, length) = number::plain_integer(&self.bytes[self.at..])?;
+        self.at += length;
+        Some(value)
+    }
+
     /// Reads a key and its colon.
     #[inline]
     pub(super) fn key(&mut self) -> Result<Cow<'a, str>> {
@@ -199,6 +240,13 @@ impl<'a> Reader<'a> {
         let start = self.at + 1;
         let mut end = start;
         let mut escaped = false;
+        while let Some(eight) = self.bytes.get(end..).and_then(<[u8]>::first_chunk) {
+            let special = special_bytes(u64::from_le_bytes(*eight));
+            end += special.trailing_zeros() as usize / 8;
+            if special != 0 {
+                break;
+            }
+        }
         loop {
             match self.bytes.get(end) {
                 Some(b'"') => break,
@@ -262,6 +310,58 @@ impl<'a> Reader<'a> {
         }
         Ok(&self.bytes[start..self.at])
     }
+}
+
+/// The name of a field, and a number that tells most names apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The first eight bytes and the length: of a name that is no longer, all there is to know.
+    pub(super) mark: u64,
+}
+
+impl<'a> Name<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let mut first = [0; 8];
+        let length = bytes.len().min(8);
+        first[..length].copy_from_slice(&bytes[..length]);
+        Self::of(bytes, u64::from_le_bytes(first))
+    }
+
+    /// The name that stands here between quotes, before a colon and without anything between, escapes, or other alphabets.
+    #[inline]
+    pub(super) fn at(bytes: &'a [u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(b"\"")?;
+        let first = u64::from_le_bytes(*rest.first_chunk()?);
+        let mut length = 0;
+        let mut word = first;
+        loop {
+            let special = special_bytes(word);
+            length += special.trailing_zeros() as usize / 8;
+            if special != 0 {
+                break;
+            }
+            word = u64::from_le_bytes(*rest.get(length..)?.first_chunk()?);
+        }
+        (rest.get(length..length + 2)? == b"\":").then(|| Self::of(&rest[..length], first))
+    }
+
+    /// `first`: the eight bytes from the start of the name on.
+    #[inline]
+    fn of(bytes: &'a [u8], first: u64) -> Self {
+        let first = if bytes.len() < 8 { first & !(u64::MAX << (8 * bytes.len())) } else { first };
+        Self { bytes, mark: first ^ (bytes.len() as u64).rotate_right(8) }
+    }
+}
+
+/// The top bit of the first byte that is a quote, a backslash, a control character or no ASCII; perhaps of later bytes.
+#[inline]
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
+    let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+    let below_space = word.wrapping_sub(ONES * 0x20) & !word;
+    (zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | below_space | word) & TOPS
 }
 
 #[cfg(test)]

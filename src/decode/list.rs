@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::json::{Reader, Result};
 
 /// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
-pub(super) const STRETCH: usize = 16 << 10;
+const STRETCH: usize = 8 << 10;
 /// Bytes kept before the first number, which the vector kernels load with it.
 pub(super) const BEHIND: usize = 64;
 

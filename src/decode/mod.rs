@@ -1,19 +1,21 @@
 //! Bytes → columns. One narrow door, [`points`]: it takes a `/v1/points` body and gives arranged series, or an error
 //! that says where the body is wrong. No HTTP, no Python.
 
+mod batch;
 mod error;
 mod heatmap;
 mod json;
 mod kernel;
+mod learner;
 mod list;
 mod number;
-mod rows;
 mod series;
 mod shape;
 mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unordered;
 mod values;
 mod window;
 

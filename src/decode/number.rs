@@ -20,13 +20,21 @@ pub(super) enum Flaw {
 /// A run of digits: adds them to the mantissa (modulo 2^64) and tells where they end.
 #[inline]
 fn digits(bytes: &[u8], mut index: usize, mantissa: &mut u64) -> usize {
-    while let Some(eight) = bytes.get(index..index + 8) {
-        let word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
-        if !are_digits(word) {
-            break;
+    while let Some(eight) = bytes.get(index..).and_then(<[u8]>::first_chunk) {
+        let digits = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([b'0'; 8]);
+        // The upper half of a byte is 0 for a digit, also after adding 6; the first that is not ends the run.
+        let others = (digits | digits.wrapping_add(u64::from_le_bytes([6; 8]))) & u64::from_le_bytes([0xF0; 8]);
+        let count = others.trailing_zeros() as usize / 8;
+        if count == 0 {
+            return index;
         }
-        *mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(eight_digits(word));
-        index += 8;
+        // What follows the run goes; zeros come before it.
+        let value = eight_digits(digits << (64 - 8 * count));
+        *mantissa = mantissa.wrapping_mul(SMALL_POWERS[count]).wrapping_add(value);
+        index += count;
+        if count < 8 {
+            return index;
+        }
     }
     while let Some(digit) = bytes.get(index).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         *mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
@@ -35,17 +43,12 @@ fn digits(bytes: &[u8], mut index: usize, mantissa: &mut u64) -> usize {
     index
 }
 
-/// Whether all eight bytes are digits: the upper half of each is 3, also after adding 6.
-#[inline]
-fn are_digits(word: u64) -> bool {
-    const UPPER: u64 = 0xF0F0_F0F0_F0F0_F0F0;
-    (word & UPPER) | ((word.wrapping_add(0x0606_0606_0606_0606) & UPPER) >> 4) == 0x3333_3333_3333_3333
-}
+const SMALL_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The value of eight digits, the first in the lowest byte: pairs, then fours, then the whole.
+/// The value of eight digits, one in each byte, the first in the lowest: pairs, then fours, then the whole.
 #[inline]
 fn eight_digits(word: u64) -> u64 {
-    let pairs = (word & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(10 * 256 + 1) >> 8;
+    let pairs = word.wrapping_mul(10 * 256 + 1) >> 8;
     let fours = (pairs & 0x00FF_00FF_00FF_00FF).wrapping_mul(100 * 65_536 + 1) >> 16;
     (fours & 0x0000_FFFF_0000_FFFF).wrapping_mul(10_000 * (1 << 32) + 1) >> 32
 }
@@ -135,6 +138,15 @@ pub(super) fn token(bytes: &[u8]) -> Option<f64> {
 /// A whole double as an integer. Up to 2^53 every whole double is itself; no time or count is above.
 pub(super) fn integer(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= EXACT_MANTISSA as f64).then_some(value as i64)
+}
+
+/// Reads a whole number of at most 18 digits at the start of the bytes, and tells its length; `None` for any other.
+#[inline]
+pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let mut value = 0;
+    let length = digits(bytes, 0, &mut value);
+    let right = matches!(length, 1..=18) && (bytes[0] != b'0' || length == 1);
+    right.then_some((value as i64, length))
 }
 
 /// Unix nanoseconds of a timestamp, or what is wrong with it.

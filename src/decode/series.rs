@@ -29,16 +29,18 @@ impl Points {
 
     /// Reads at least one element; whether that was the end of the array, and then it is left.
     ///
-    /// `seen` counts elements. After an error nothing of the element is kept.
-    pub(super) fn some(&mut self, reader: &mut Reader<'_>, seen: &mut usize) -> Result<bool> {
+    /// `seen` counts elements. After an error nothing of the element is kept, so that it can be read again, unless this
+    /// is the `last` portion of the body.
+    pub(super) fn some(&mut self, reader: &mut Reader<'_>, seen: &mut usize, last: bool) -> Result<bool> {
         let mark = match self {
             Self::Flat(flat) => {
                 let closed = flat.numbers(reader).map_err(|error| error.at_index(flat.seen()));
                 *seen = flat.seen();
                 return closed;
             }
-            Self::Table(table) => table.mark(),
-            Self::Heatmap(heatmap) => heatmap.mark(),
+            _ if last => None,
+            Self::Table(table) => Some(table.mark()),
+            Self::Heatmap(heatmap) => Some(heatmap.mark()),
         };
         let read = match self {
             Self::Table(table) => table.rows(reader),
@@ -52,7 +54,9 @@ impl Points {
                 Ok(!more)
             }
             Err(error) => {
-                self.rewind(&mark);
+                if let Some(mark) = mark {
+                    self.rewind(&mark);
+                }
                 Err(error)
             }
         }

@@ -191,7 +191,7 @@ impl PointsDecoder {
         }
         loop {
             let done = reader.offset();
-            let error = match self.step(&mut reader) {
+            let error = match self.step(&mut reader, last) {
                 Ok(true) => continue,
                 Ok(false) if last => return Ok(bytes.len()),
                 Ok(false) => {
@@ -225,7 +225,7 @@ impl PointsDecoder {
     }
 
     /// Does the next step; whether there is another one. After an error it can be done again.
-    fn step(&mut self, reader: &mut Reader<'_>) -> std::result::Result<bool, Stop> {
+    fn step(&mut self, reader: &mut Reader<'_>, last: bool) -> std::result::Result<bool, Stop> {
         self.stage = match self.stage {
             Stage::Start => {
                 if reader.open(b'{')? {
@@ -271,7 +271,7 @@ impl PointsDecoder {
             }
             Stage::Points => {
                 let Some(points) = &mut self.current.points else { return Ok(false) };
-                if points.some(reader, &mut self.current.seen)? {
+                if points.some(reader, &mut self.current.seen, last)? {
                     self.close_points()?;
                     Stage::AfterSeriesValue
                 } else {
@@ -394,7 +394,7 @@ fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, kernel: Kernel) 
         let mut seen = 0;
         let mut open = reader.open(b'[')?;
         while open {
-            open = !points.some(reader, &mut seen)?;
+            open = !points.some(reader, &mut seen, true)?;
         }
         Ok(())
     };

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::DecodeError;
-use super::json::{Reader, Result};
-use super::rows::Learner;
+use super::json::{Name, Reader, Result};
+use super::kernel::expect;
+use super::learner::Learner;
 use super::values::Values;
 use crate::columns::{Column, List};
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
@@ -15,6 +16,8 @@ const MAX_FIELDS: usize = 256;
 /// Columns under construction.
 pub(super) struct Table {
     fields: Vec<Builder>,
+    /// The mark of each field's name.
+    marks: Vec<u64>,
     rows: usize,
     /// Whether each row's object stands in another one, under the key `Point`.
     wrapped: bool,
@@ -44,7 +47,8 @@ impl Table {
     /// A table with the columns of known fields; unknown ones are added as they come.
     pub(super) fn new(fields: &'static [Field], wrapped: bool) -> Self {
         let learner = Learner::recall(fields, wrapped);
-        Self { fields: fields.iter().map(Builder::known).collect(), rows: 0, wrapped, learner }
+        let marks = fields.iter().map(|field| Name::new(field.wire.as_bytes()).mark).collect();
+        Self { fields: fields.iter().map(Builder::known).collect(), marks, rows: 0, wrapped, learner }
     }
 
     /// Number of rows.
@@ -62,6 +66,11 @@ impl Table {
         self.fields.iter().position(|field| field.wire == wire)
     }
 
+    /// Whether a row must have a value for every field that must, by bits of those it has.
+    pub(super) fn allows(&self, present: u64) -> bool {
+        self.fields.iter().enumerate().all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
+    }
+
     /// A field's values.
     pub(super) fn values(&self, field: usize) -> &Values {
         &self.fields[field].values
@@ -70,9 +79,9 @@ impl Table {
     /// Reads at least one element of an array of rows, and leaves the reader before what stands between two.
     pub(super) fn rows(&mut self, reader: &mut Reader<'_>) -> Result<usize> {
         reader.peek()?;
-        let learnt = self.learnt_rows(reader);
-        if learnt > 0 {
-            return Ok(learnt);
+        let fast = self.fast_rows(reader);
+        if fast > 0 {
+            return Ok(fast);
         }
         let start = reader.offset();
         self.element(reader)?;
@@ -118,13 +127,48 @@ impl Table {
     ) -> Result<()> {
         let mut more = reader.open(b'{')?;
         while more {
-            let key = reader.key()?;
-            self.field(reader, &key, expected, take).map_err(|error| error.inside(&key))?;
+            let before = reader.offset();
+            let known = reader.plain_key().and_then(|key| self.find(key, *expected));
+            if let Some(index) = known {
+                *expected = index + 1;
+                if let Err(error) = self.value(reader, index) {
+                    return Err(error.inside(&self.fields[index].wire));
+                }
+            } else {
+                reader.jump(before);
+                let key = reader.key()?;
+                self.field(reader, &key, expected, take).map_err(|error| error.inside(&key))?;
+            }
             more = reader.another(b'}')?;
         }
         Ok(())
     }
 
+    /// The field of that name. Keys mostly come in the order of the row before: it looks there first.
+    #[inline]
+    pub(super) fn find(&self, name: Name<'_>, expected: usize) -> Option<usize> {
+        let is = |index: usize| {
+            let wire = self.fields[index].wire.as_bytes();
+            wire.len() == name.bytes.len() && (wire.len() <= 8 || wire == name.bytes)
+        };
+        if self.marks.get(expected) == Some(&name.mark) && is(expected) {
+            return Some(expected);
+        }
+        if self.marks.len() > 64 {
+            return self.fields.iter().position(|field| field.wire.as_bytes() == name.bytes);
+        }
+        // All of them, without a branch for each: which one it is cannot be foreseen.
+        let found =
+            self.marks.iter().enumerate().fold(0u64, |all, (at, mark)| all | u64::from(*mark == name.mark) << at);
+        let first = found.trailing_zeros() as usize;
+        if found.count_ones() <= 1 {
+            return (found != 0 && is(first)).then_some(first);
+        }
+        (0..self.marks.len()).find(|index| found >> index & 1 == 1 && is(*index))
+    }
+
+    /// Reads what belongs to a key that needs a closer look: one that nobody knows, or one with escapes.
+    #[cold]
     fn field<'a>(
         &mut self,
         reader: &mut Reader<'a>,
@@ -138,12 +182,7 @@ impl Table {
         if take(reader, key)? {
             return Ok(());
         }
-        // Keys mostly come in the order of the row before: look there first.
-        let known = match self.fields.get(*expected) {
-            Some(field) if field.wire == key => Some(*expected),
-            _ => self.position(key),
-        };
-        let index = match known {
+        let index = match self.find(Name::new(key.as_bytes()), *expected) {
             Some(index) => index,
             None if self.fields.len() == MAX_FIELDS => {
                 return Err(reader.error(format!("more than {MAX_FIELDS} different fields")));
@@ -151,6 +190,12 @@ impl Table {
             None => self.add(key),
         };
         *expected = index + 1;
+        self.value(reader, index)
+    }
+
+    /// Reads the value of a field of the next row.
+    #[inline]
+    fn value(&mut self, reader: &mut Reader<'_>, index: usize) -> Result<()> {
         let field = &mut self.fields[index];
         if field.values.len() > self.rows {
             return Err(reader.error("a duplicate key"));
@@ -169,6 +214,7 @@ impl Table {
             field.column.to_mut().push('_');
         }
         self.fields.push(field);
+        self.marks.push(Name::new(key.as_bytes()).mark);
         self.fields.len() - 1
     }
 
@@ -191,6 +237,12 @@ impl Table {
             }
         }
         all
+    }
+
+    /// Makes room for rows to come.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        expect(rows * self.fields.iter().map(|field| field.values.width()).sum::<usize>());
+        self.fields.iter_mut().for_each(|field| field.values.reserve(rows));
     }
 
     /// The learner, taken out of the table while it works on it.
@@ -223,6 +275,7 @@ impl Table {
     pub(super) fn rewind(&mut self, mark: &Mark) {
         self.rows = mark.rows;
         self.fields.truncate(mark.fields);
+        self.marks.truncate(mark.fields);
         for (index, field) in self.fields.iter_mut().enumerate() {
             let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
             if mark.unseen.contains(&index) {

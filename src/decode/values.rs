@@ -2,6 +2,7 @@
 
 use super::DecodeError;
 use super::json::{Reader, Result};
+use super::kernel::{fit, reserve};
 use super::number;
 use super::table::{Mark, Table};
 use crate::columns::{Column, List, NO_TIME, Rows};
@@ -61,12 +62,20 @@ impl Values {
         }
     }
 
+    /// Bytes of one row, as far as they are known beforehand.
+    pub(super) fn width(&self) -> usize {
+        match self {
+            Self::Float(_) | Self::Time(_) | Self::List(_) => 8,
+            _ => 0,
+        }
+    }
+
     /// Makes room for rows to come.
     pub(super) fn reserve(&mut self, rows: usize) {
         match self {
-            Self::Float(values) => values.reserve_exact(rows),
-            Self::Time(values) => values.reserve_exact(rows),
-            Self::List(list) => list.offsets.reserve_exact(rows),
+            Self::Float(values) => reserve(values, rows),
+            Self::Time(values) => reserve(values, rows),
+            Self::List(list) => reserve(&mut list.offsets, rows),
             _ => {}
         }
     }
@@ -131,7 +140,7 @@ impl Values {
     pub(super) fn finish(self) -> Option<Column> {
         fn fitted<T>(mut values: Vec<T>) -> Vec<T> {
             // Room was reserved by the size of the body, which may hold more than this column's series.
-            values.shrink_to_fit();
+            fit(&mut values);
             values
         }
         Some(match self {
@@ -157,6 +166,9 @@ fn is_list_of(reader: &mut Reader<'_>, fits: impl Fn(u8) -> bool) -> bool {
 /// Reads a timestamp object as Unix nanoseconds.
 fn time(reader: &mut Reader<'_>) -> Result<i64> {
     reader.peek()?;
+    if let Some(time) = reader.plain_time() {
+        return Ok(time);
+    }
     let start = reader.offset();
     let (mut seconds, mut nanoseconds) = (None, None);
     reader.object(|reader, key| {

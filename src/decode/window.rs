@@ -2,8 +2,12 @@
 
 use std::cell::Cell;
 
+use super::json::Reader;
 use super::kernel::Kernel;
-use super::list::{BEHIND, STRETCH};
+use super::list::BEHIND;
+
+/// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
+const STRETCH: usize = 16 << 10;
 
 thread_local! {
     /// A buffer between two uses: for a small body, clearing a new one would cost more than the decoding.
@@ -11,6 +15,7 @@ thread_local! {
 }
 
 /// Places of `,`, `]` and `}`, counted from [`Self::base`], and how many of them are passed.
+#[derive(Default)]
 pub(super) struct Window {
     base: usize,
     end: usize,
@@ -20,13 +25,23 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A window on nothing.
-    pub(super) fn new() -> Self {
-        Self { base: 0, end: 0, places: Vec::new(), count: 0, cursor: 0 }
+    /// Finds rows at the reader's place with the delimiters ahead. A row that may reach beyond the stretch is looked for
+    /// once more, at the start of the next.
+    pub(super) fn find(&mut self, reader: &Reader<'_>, mut rows: impl FnMut(&Self, &[u8], usize) -> usize) -> usize {
+        let (bytes, at) = (reader.bytes(), reader.offset());
+        if self.reach(at) {
+            let found = rows(self, &bytes[self.base..], at - self.base);
+            // A window that started over for every odd row would only look at the same bytes again.
+            if found > 0 || at - self.base < STRETCH / 2 {
+                return found;
+            }
+        }
+        self.cover(reader.kernel(), bytes, at);
+        rows(self, &bytes[self.base..], at - self.base)
     }
 
     /// Looks through the stretch from `at` on.
-    pub(super) fn cover(&mut self, kernel: Kernel, bytes: &[u8], at: usize) {
+    fn cover(&mut self, kernel: Kernel, bytes: &[u8], at: usize) {
         if self.places.is_empty() {
             self.places = SPARE.take();
         }
@@ -41,7 +56,7 @@ impl Window {
     }
 
     /// Whether the delimiters from `at` on are known; then those before are passed.
-    pub(super) fn reach(&mut self, at: usize) -> bool {
+    fn reach(&mut self, at: usize) -> bool {
         if at < self.base || at >= self.end {
             return false;
         }
@@ -51,15 +66,14 @@ impl Window {
         true
     }
 
-    /// Whether it makes sense to look through a stretch from `at` on, for a row that was not found in this one: it may
-    /// reach beyond, and a window that starts over for every odd row would only look at the same bytes again.
-    pub(super) fn is_used_up(&self, at: usize) -> bool {
-        at >= self.end || at < self.base || at - self.base > STRETCH / 2
-    }
-
     /// Forgets everything: the bytes are others now.
     pub(super) fn clear(&mut self) {
         (self.end, self.count, self.cursor) = (0, 0, 0);
+    }
+
+    /// The body from there on where places count.
+    pub(super) fn bytes<'a>(&self, reader: &Reader<'a>) -> &'a [u8] {
+        &reader.bytes()[self.base.min(reader.bytes().len())..]
     }
 
     /// Offset in the body from which places count.

@@ -11,6 +11,7 @@
 mod avx512;
 mod eisel_lemire;
 mod literal;
+mod pages;
 mod powers;
 mod scalar;
 mod slow;
@@ -23,6 +24,7 @@ use std::sync::OnceLock;
 
 pub(super) use eisel_lemire::eisel_lemire;
 pub(super) use literal::Literal;
+pub(super) use pages::{expect, fit, reserve};
 pub(super) use powers::EXACT as EXACT_POWERS;
 
 /// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`).

@@ -1,8 +1,8 @@
 //! The portable kernel: no instruction beyond what the compiler takes for granted.
 
+use super::super::number;
 use super::literal::Literal;
 use super::slow;
-use crate::decode::number;
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {

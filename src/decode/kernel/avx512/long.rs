@@ -2,35 +2,80 @@
 
 use std::arch::x86_64::*;
 
+use super::super::eisel_lemire::eisel_lemire;
 use super::super::powers::{LARGEST, SMALLEST, UPPER};
 
-/// Eight doubles and which of them (by bit) this path cannot read.
-pub(super) struct Long {
+/// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
+#[derive(Clone, Copy)]
+pub(super) struct Decimals {
+    mantissa: __m512i,
+    power: __m512i,
+    negative: u8,
+    failed: u8,
+}
+
+/// Eight doubles and which of them (by bit) are not sure.
+pub(super) struct Doubles {
     pub(super) values: __m512d,
     pub(super) failed: u8,
 }
 
 /// Bytes that an exponent takes: `e+07`.
 const EXPONENT: i32 = 4;
-/// Longest mantissa, with sign and dot.
+/// Longest number: one byte less than is loaded, so that a digit can move into the place of a dot.
 const LONGEST: i32 = 31;
 
 /// Places from the right within 32 bytes.
-const FROM_RIGHT: [u8; 64] = table(false);
-/// Index of the byte to the left.
-const LEFT: [u8; 64] = table(true);
-/// 10^0 … 10^19 and what no 64-bit number reaches.
-const LEAST: [u64; 24] = least();
-
-const fn table(left: bool) -> [u8; 64] {
+const FROM_RIGHT: [u8; 64] = {
     let mut table = [0; 64];
     let mut index = 0;
     while index < 64 {
-        table[index] = if left { (index as u8).wrapping_sub(1) % 64 } else { 31 - index as u8 % 32 };
+        table[index] = 31 - index as u8 % 32;
+        index += 1;
+    }
+    table
+};
+/// Index of the byte to the left, and of the byte that stands an exponent's length to the left.
+const LEFT: [u8; 64] = to_the_left(1);
+const EARLIER: [u8; 64] = to_the_left(EXPONENT as u8);
+
+const fn to_the_left(places: u8) -> [u8; 64] {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        table[index] = (index as u8).wrapping_sub(places) % 64;
         index += 1;
     }
     table
 }
+
+/// Byte of the lengths that every byte of two numbers needs: of numbers 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+const LENGTHS: [[u8; 64]; 4] = {
+    let mut table = [[0; 64]; 4];
+    let mut index = 0;
+    while index < 256 {
+        table[index / 64][index % 64] = (index / 32 * 4) as u8;
+        index += 1;
+    }
+    table
+};
+
+/// Two numbers: their digits in fours, right-aligned without their dots, and masks of dots and of what is no digit.
+#[derive(Clone, Copy)]
+struct Fours {
+    digits: __m512i,
+    dots: u64,
+    bad: u64,
+}
+
+/// All bits of each of two numbers, by the lowest two bits.
+fn pair(lanes: u8) -> u64 {
+    const HALVES: [u64; 4] = [0, 0xFFFF_FFFF, 0xFFFF_FFFF_0000_0000, u64::MAX];
+    HALVES[(lanes & 3) as usize]
+}
+
+/// 10^0 … 10^19 and what no 64-bit number reaches.
+const LEAST: [u64; 24] = least();
 
 const fn least() -> [u64; 24] {
     let mut table = [u64::MAX; 24];
@@ -53,93 +98,91 @@ avx512! {
     /// Reads the eight numbers that stand after `befores[0..8]` and before `ends[0..8]` (offsets from `base`).
     ///
     /// # Safety
-    /// Every end is at least 36, and the bytes before it are readable.
+    /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, ends: *const u32) -> Long {
+    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, ends: *const u32) -> Decimals {
         let one = _mm256_set1_epi32(1);
-        // SAFETY: the caller has eight of each.
-        let (start, end) = unsafe {
-            (_mm256_add_epi32(_mm256_loadu_si256(befores.cast()), one), _mm256_loadu_si256(ends.cast()))
-        };
-        let length = _mm256_sub_epi32(end, start);
-        // SAFETY: four readable bytes stand before every end.
-        let (power, exponential, mut failed) = exponents(length, unsafe {
-            _mm256_i32gather_epi32::<1>(base.cast(), _mm256_sub_epi32(end, _mm256_set1_epi32(EXPONENT)))
-        });
-        let exponent_length = _mm256_set1_epi32(EXPONENT);
-        let mut length = _mm256_mask_sub_epi32(length, exponential, length, exponent_length);
-        failed |= _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(LONGEST));
-        let mut ends = [0u32; 8];
-        // SAFETY: eight ends fit; each stays at least 32.
-        let raw = unsafe {
-            _mm256_storeu_si256(
-                ends.as_mut_ptr().cast(),
-                _mm256_mask_sub_epi32(end, exponential, end, exponent_length),
-            );
-            let before = |number: usize| _mm256_loadu_si256(base.add(ends[number] as usize - 32).cast());
+        // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
+        let (length, mut raw) = unsafe {
+            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), one);
             let two = |number: usize| {
-                _mm512_inserti64x4::<1>(_mm512_castsi256_si512(before(number)), before(number + 1))
+                let half = |number: usize| {
+                    // By itself, not out of the vector: see the short numbers.
+                    let end = ends.add(number).read_volatile() as usize;
+                    _mm256_loadu_si256(base.add(end - 32).cast())
+                };
+                _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(number)), half(number + 1))
             };
-            [two(0), two(2), two(4), two(6)]
+            (_mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start), [two(0), two(2), two(4), two(6)])
         };
+        let mut failed = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(LONGEST));
+        let tails = tails(&raw);
+        let exponential = are_exponents(length, tails);
+        let (mut length, mut power) = (length, _mm256_setzero_si256());
+        if exponential != 0 {
+            let malformed;
+            (power, malformed) = exponents(tails, exponential);
+            failed |= malformed;
+            length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(EXPONENT));
+            // What is left then ends where the exponent ended.
+            let later = table(&EARLIER);
+            raw[0] = _mm512_mask_permutexvar_epi8(raw[0], pair(exponential), later, raw[0]);
+            raw[1] = _mm512_mask_permutexvar_epi8(raw[1], pair(exponential >> 2), later, raw[1]);
+            raw[2] = _mm512_mask_permutexvar_epi8(raw[2], pair(exponential >> 4), later, raw[2]);
+            raw[3] = _mm512_mask_permutexvar_epi8(raw[3], pair(exponential >> 6), later, raw[3]);
+        }
 
-        // SAFETY: the tables are 64 bytes long.
-        let (places, left) = unsafe {
-            (_mm512_loadu_si512(FROM_RIGHT.as_ptr().cast()), _mm512_loadu_si512(LEFT.as_ptr().cast()))
-        };
         let wide = _mm512_castsi256_si512(length);
-        let mut inside = [0u64; 4];
-        let mut dots = [0u64; 4];
-        let mut minus = [0u64; 4];
-        for number in 0..4 {
-            let lanes = _mm512_permutexvar_epi8(pick(number as i32 * 8), wide);
-            inside[number] = _mm512_cmpgt_epu8_mask(lanes, places);
-            minus[number] = _mm512_mask_cmpeq_epi8_mask(inside[number], raw[number], _mm512_set1_epi8(b'-' as i8));
-        }
+        let lengths = [
+            _mm512_permutexvar_epi8(table(&LENGTHS[0]), wide),
+            _mm512_permutexvar_epi8(table(&LENGTHS[1]), wide),
+            _mm512_permutexvar_epi8(table(&LENGTHS[2]), wide),
+            _mm512_permutexvar_epi8(table(&LENGTHS[3]), wide),
+        ];
+        let mut four = [
+            digits(raw[0], lengths[0]),
+            digits(raw[1], lengths[1]),
+            digits(raw[2], lengths[2]),
+            digits(raw[3], lengths[3]),
+        ];
         let mut negative = 0;
-        if (minus[0] | minus[1]) | (minus[2] | minus[3]) != 0 {
-            let signs = halves(minus);
-            negative = _mm256_test_epi32_mask(signs, signs);
+        if (four[0].bad | four[1].bad) | (four[2].bad | four[3].bad) != 0 {
+            // A sign is the first byte of a number, and reads as a zero; elsewhere it is none.
             let first = _mm256_sllv_epi32(one, _mm256_sub_epi32(_mm256_set1_epi32(32), length));
-            failed |= _mm256_mask_cmpneq_epi32_mask(negative, signs, first);
+            let minus = _mm512_set1_epi8(b'-' as i8);
+            let signs = words([
+                _mm512_cmpeq_epi8_mask(raw[0], minus),
+                _mm512_cmpeq_epi8_mask(raw[1], minus),
+                _mm512_cmpeq_epi8_mask(raw[2], minus),
+                _mm512_cmpeq_epi8_mask(raw[3], minus),
+            ]);
+            let found = _mm256_and_si256(signs, first);
+            negative = _mm256_test_epi32_mask(found, found);
             length = _mm256_mask_sub_epi32(length, negative, length, one);
-            for number in 0..4 {
-                inside[number] &= !minus[number];
+            let mut firsts = [0u64; 4];
+            // SAFETY: four words fit.
+            unsafe { _mm256_storeu_si256(firsts.as_mut_ptr().cast(), found) };
+            for index in 0..4 {
+                let unsigned = _mm512_mask_mov_epi8(raw[index], firsts[index], _mm512_set1_epi8(b'0' as i8));
+                four[index] = digits(unsigned, lengths[index]);
             }
-        }
-        let mut fours = [_mm512_setzero_si512(); 4];
-        let mut bad = [0u64; 4];
-        for number in 0..4 {
-            let digits = _mm512_maskz_sub_epi8(inside[number], raw[number], _mm512_set1_epi8(b'0' as i8));
-            let found = _mm512_mask_cmpeq_epi8_mask(inside[number], raw[number], _mm512_set1_epi8(b'.' as i8));
-            dots[number] = up_to(found);
-            let digits = _mm512_mask_permutexvar_epi8(digits, dots[number], left, digits);
-            bad[number] = _mm512_cmpgt_epu8_mask(digits, _mm512_set1_epi8(9));
-            let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
-            fours[number] = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
-        }
-        if (bad[0] | bad[1]) | (bad[2] | bad[3]) != 0 {
-            let lanes = halves(bad);
-            failed |= _mm256_test_epi32_mask(lanes, lanes);
+            let bad = words([four[0].bad, four[1].bad, four[2].bad, four[3].bad]);
+            failed |= _mm256_test_epi32_mask(bad, bad);
         }
 
-        // Sixteen digits a lane: upper and lower of numbers 0, 2, 1, 3 and 4, 6, 5, 7.
-        let sixteen = |first: __m512i, second: __m512i| {
-            let eights = _mm512_madd_epi16(_mm512_packus_epi32(first, second), _mm512_set1_epi32(0x0001_2710));
-            let scaled = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
-            _mm512_add_epi64(scaled, _mm512_srli_epi64::<32>(eights))
-        };
-        let (near, far) = (sixteen(fours[0], fours[1]), sixteen(fours[2], fours[3]));
+        // Upper and lower sixteen digits of numbers 0, 2, 1, 3 and 4, 6, 5, 7.
+        let (near, far) = (sixteen(four[0].digits, four[1].digits), sixteen(four[2].digits, four[3].digits));
         let upper = _mm512_permutex2var_epi64(near, _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13), far);
         let lower = _mm512_permutex2var_epi64(near, _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15), far);
         failed |= _mm512_cmpgt_epu64_mask(upper, _mm512_set1_epi64(1_843)); // more would not fit 64 bits
         let scale = _mm512_set1_epi64(10_000_000_000_000_000);
         let mantissa = _mm512_add_epi64(_mm512_mullo_epi64(upper, scale), lower);
 
-        // Bytes left of the dot, 0 without one.
-        let left_of_dot = _mm256_popcnt_epi32(halves(dots));
-        let dotted = _mm256_test_epi32_mask(left_of_dot, left_of_dot);
-        let places = _mm256_maskz_sub_epi32(dotted, _mm256_set1_epi32(31), left_of_dot);
+        // Bytes left of the dot: the bits below the lowest. 32 without a dot, and then nothing is right of it.
+        let dots = words([four[0].dots, four[1].dots, four[2].dots, four[3].dots]);
+        let left = _mm256_popcnt_epi32(_mm256_andnot_si256(dots, _mm256_sub_epi32(dots, one)));
+        let dotted = _mm256_test_epi32_mask(dots, dots);
+        let places = _mm256_maskz_sub_epi32(dotted, _mm256_set1_epi32(31), left);
         let figures = _mm256_mask_sub_epi32(length, dotted, length, one);
         let whole = _mm256_sub_epi32(figures, places);
         failed |= _mm256_cmplt_epi32_mask(whole, one);
@@ -148,21 +191,46 @@ avx512! {
         failed |= _mm512_mask_cmplt_epu64_mask(several, mantissa, ten_to(_mm256_sub_epi32(figures, one)));
 
         let power = _mm512_cvtepi32_epi64(_mm256_sub_epi32(power, places));
-        let (magnitudes, unsure) = round(mantissa, power);
-        let values = _mm512_mask_or_epi64(magnitudes, negative, magnitudes, _mm512_set1_epi64(i64::MIN));
-        Long { values: _mm512_castsi512_pd(values), failed: failed | unsure }
+        Decimals { mantissa, power, negative, failed }
     }
 
-    /// Index of the length's byte for each half: of number `first / 4` and the one after it.
     #[inline]
-    fn pick(first: i32) -> __m512i {
-        let half = |number: i32| _mm256_set1_epi8(number as i8);
-        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(first + 4))
+    fn digits(raw: __m512i, lengths: __m512i) -> Fours {
+        let inside = _mm512_cmpgt_epu8_mask(lengths, table(&FROM_RIGHT));
+        let digits = _mm512_maskz_sub_epi8(inside, raw, _mm512_set1_epi8(b'0' as i8));
+        let dots = _mm512_mask_cmpeq_epi8_mask(inside, raw, _mm512_set1_epi8(b'.' as i8));
+        let digits = _mm512_mask_permutexvar_epi8(digits, up_to(dots), table(&LEFT), digits);
+        let bad = _mm512_cmpgt_epu8_mask(digits, _mm512_set1_epi8(9));
+        let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
+        Fours { digits: _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064)), dots, bad }
+    }
+
+    /// Sixteen digits in each 64-bit lane.
+    #[inline]
+    fn sixteen(first: __m512i, second: __m512i) -> __m512i {
+        let eights = _mm512_madd_epi16(_mm512_packus_epi32(first, second), _mm512_set1_epi32(0x0001_2710));
+        let scaled = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
+        _mm512_add_epi64(scaled, _mm512_srli_epi64::<32>(eights))
+    }
+
+    /// The last four bytes of each number.
+    #[inline]
+    fn tails(raw: &[__m512i; 4]) -> __m256i {
+        let last = _mm512_setr_epi32(7, 15, 23, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        let near = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[0], last, raw[1]));
+        let far = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[2], last, raw[3]));
+        _mm256_inserti128_si256::<1>(near, _mm256_castsi256_si128(far))
+    }
+
+    #[inline]
+    fn table(bytes: &[u8; 64]) -> __m512i {
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
     /// Eight 32-bit masks in the order of the numbers.
     #[inline]
-    fn halves(masks: [u64; 4]) -> __m256i {
+    fn words(masks: [u64; 4]) -> __m256i {
         _mm256_setr_epi64x(masks[0] as i64, masks[1] as i64, masks[2] as i64, masks[3] as i64)
     }
 
@@ -180,38 +248,64 @@ avx512! {
         }
     }
 
-    /// The power of ten at the end of each number, which lanes have one, and which have a malformed one.
+    /// Which numbers end in an exponent.
     #[inline]
-    fn exponents(length: __m256i, tails: __m256i) -> (__m256i, u8, u8) {
-        let byte = _mm256_set1_epi32(0xFF);
-        let letter = _mm256_or_si256(_mm256_and_si256(tails, byte), _mm256_set1_epi32(0x20));
+    fn are_exponents(length: __m256i, tails: __m256i) -> u8 {
+        let letter = _mm256_or_si256(_mm256_and_si256(tails, _mm256_set1_epi32(0xFF)), _mm256_set1_epi32(0x20));
         // A mantissa stands before it; in a shorter number the letter would be somebody else's.
         let room = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(EXPONENT));
-        let exponential = _mm256_mask_cmpeq_epi32_mask(room, letter, _mm256_set1_epi32(i32::from(b'e')));
+        _mm256_mask_cmpeq_epi32_mask(room, letter, _mm256_set1_epi32(i32::from(b'e')))
+    }
+
+    /// The power of ten at the end of each such number, 0 of the others, and which are malformed.
+    #[inline]
+    fn exponents(tails: __m256i, exponential: u8) -> (__m256i, u8) {
+        let byte = _mm256_set1_epi32(0xFF);
         let sign = _mm256_and_si256(_mm256_srli_epi32::<8>(tails), byte);
         let zero = _mm256_set1_epi32(i32::from(b'0'));
         let tens = _mm256_sub_epi32(_mm256_and_si256(_mm256_srli_epi32::<16>(tails), byte), zero);
         let ones = _mm256_sub_epi32(_mm256_srli_epi32::<24>(tails), zero);
         let falling = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'-')));
         let rising = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'+')));
-        let nine = _mm256_set1_epi32(9);
-        let wrong = !(falling | rising) | _mm256_cmpgt_epu32_mask(tens, nine) | _mm256_cmpgt_epu32_mask(ones, nine);
+        let wrong = !(falling | rising) | _mm256_cmpgt_epu32_mask(_mm256_max_epu32(tens, ones), _mm256_set1_epi32(9));
         let value = _mm256_add_epi32(_mm256_mullo_epi32(tens, _mm256_set1_epi32(10)), ones);
         let signed = _mm256_mask_sub_epi32(value, falling, _mm256_setzero_si256(), value);
-        (_mm256_maskz_mov_epi32(exponential, signed), exponential, exponential & wrong)
+        (_mm256_maskz_mov_epi32(exponential, signed), exponential & wrong)
     }
 
-    /// Eisel and Lemire's rounding in eight lanes: the bits of mantissa × 10^power, and the lanes that are not sure.
+    /// One number by the scalar algorithm, if its bytes are read and only its rounding was not sure.
+    #[cold]
+    pub(super) fn double(decimals: &Decimals, lane: usize) -> Option<f64> {
+        if decimals.failed >> lane & 1 == 1 {
+            return None;
+        }
+        let (mut mantissas, mut powers) = ([0u64; 8], [0i64; 8]);
+        // SAFETY: eight words fit.
+        unsafe {
+            _mm512_storeu_si512(mantissas.as_mut_ptr().cast(), decimals.mantissa);
+            _mm512_storeu_si512(powers.as_mut_ptr().cast(), decimals.power);
+        }
+        let magnitude = eisel_lemire(mantissas[lane], powers[lane])?;
+        Some(if decimals.negative >> lane & 1 == 1 { -magnitude } else { magnitude })
+    }
+
+    /// The doubles nearest to eight numbers, by Eisel's and Lemire's algorithm.
     #[inline]
-    fn round(mantissa: __m512i, power: __m512i) -> (__m512i, u8) {
-        let some = _mm512_test_epi64_mask(mantissa, mantissa);
+    pub(super) fn doubles(decimals: &Decimals) -> Doubles {
+        let (magnitudes, unsure) = round(decimals.mantissa, decimals.power, !decimals.failed);
+        let values = _mm512_mask_or_epi64(magnitudes, decimals.negative, magnitudes, _mm512_set1_epi64(i64::MIN));
+        Doubles { values: _mm512_castsi512_pd(values), failed: decimals.failed | unsure }
+    }
+
+    /// The rounding: the bits of mantissa × 10^power, and the lanes that are not sure.
+    #[inline]
+    fn round(mantissa: __m512i, power: __m512i, wanted: u8) -> (__m512i, u8) {
+        let some = _mm512_mask_test_epi64_mask(wanted, mantissa, mantissa);
         let above = _mm512_cmpgt_epi64_mask(power, _mm512_set1_epi64(LARGEST));
         let mut unsure = above | _mm512_cmplt_epi64_mask(power, _mm512_set1_epi64(SMALLEST));
-        let index = _mm512_maskz_sub_epi64(!unsure, power, _mm512_set1_epi64(SMALLEST));
-        // SAFETY: lanes beyond the table read its first word.
-        let five = unsafe { _mm512_i64gather_epi64::<8>(index, UPPER.as_ptr().cast()) };
+        let five = powers_of_five(power, some & !unsure);
         let zeros = _mm512_lzcnt_epi64(mantissa);
-        let (high, low) = product(_mm512_sllv_epi64(mantissa, zeros), five);
+        let high = product(_mm512_sllv_epi64(mantissa, zeros), five);
 
         // The carry from the lower half of the power may reach the 55 bits that count.
         let ones = _mm512_set1_epi64(0x1FF);
@@ -219,11 +313,10 @@ avx512! {
         let top = _mm512_srli_epi64::<63>(high);
         let shift = _mm512_add_epi64(top, _mm512_set1_epi64(9));
         let bits = _mm512_srlv_epi64(high, shift);
-        // Exactly between two doubles, or so near that only the scalar path looks.
+        // Perhaps exactly between two doubles.
         let one = _mm512_set1_epi64(1);
         let odd = _mm512_cmpeq_epi64_mask(_mm512_and_si512(bits, _mm512_set1_epi64(3)), one);
-        let exact = _mm512_mask_cmple_epu64_mask(odd, low, one);
-        unsure |= _mm512_mask_cmpeq_epi64_mask(exact, _mm512_sllv_epi64(bits, shift), high);
+        unsure |= _mm512_mask_cmpeq_epi64_mask(odd, _mm512_sllv_epi64(bits, shift), high);
         let rounded = _mm512_srli_epi64::<1>(_mm512_add_epi64(bits, _mm512_and_si512(bits, one)));
         // floor(power × log2(10)) + 63 + 1023 - 1: the mantissa's hidden bit, and its carry, add to the exponent.
         let log = _mm512_srai_epi64::<16>(_mm512_mullo_epi64(power, _mm512_set1_epi64(217_706)));
@@ -232,17 +325,49 @@ avx512! {
         (_mm512_maskz_mov_epi64(some, all), unsure & some)
     }
 
-    /// Upper and lower half of eight 64 × 64-bit products.
+    /// The upper words of the powers in the wanted lanes, all of which are in the table.
     #[inline]
-    fn product(left: __m512i, right: __m512i) -> (__m512i, __m512i) {
+    fn powers_of_five(power: __m512i, wanted: u8) -> __m512i {
+        /// The first of 32 powers that most numbers need: 20 digits right of a dot, and up to eleven more left of it.
+        const USUAL: i64 = -20;
+        let usual = _mm512_sub_epi64(power, _mm512_set1_epi64(USUAL));
+        if _mm512_mask_cmpgt_epu64_mask(wanted, usual, _mm512_set1_epi64(31)) != 0 {
+            let index = _mm512_maskz_sub_epi64(wanted, power, _mm512_set1_epi64(SMALLEST));
+            // SAFETY: other lanes read the table's first word.
+            return unsafe { _mm512_i64gather_epi64::<8>(index, UPPER.as_ptr().cast()) };
+        }
+        // SAFETY: 32 words of the table.
+        unsafe {
+            let table = UPPER.as_ptr().add((USUAL - SMALLEST) as usize);
+            let words = |first: usize| _mm512_loadu_si512(table.add(first).cast());
+            let low = _mm512_permutex2var_epi64(words(0), usual, words(8));
+            let high = _mm512_permutex2var_epi64(words(16), usual, words(24));
+            _mm512_mask_mov_epi64(low, _mm512_cmpgt_epu64_mask(usual, _mm512_set1_epi64(15)), high)
+        }
+    }
+
+    /// The same vector, of which the compiler knows nothing: it would see through a product of halves, and take every
+    /// lane out for a scalar multiplication.
+    #[inline]
+    fn opaque(mut vector: __m512i) -> __m512i {
+        // SAFETY: no instruction at all.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(zmm_reg) vector, options(pure, nomem, nostack, preserves_flags));
+        }
+        vector
+    }
+
+    /// Upper half of eight 64 × 64-bit products.
+    #[inline]
+    fn product(left: __m512i, right: __m512i) -> __m512i {
         let half = _mm512_set1_epi64(0xFFFF_FFFF);
         let (left_high, right_high) = (_mm512_srli_epi64::<32>(left), _mm512_srli_epi64::<32>(right));
         let low = _mm512_mul_epu32(left, right);
-        let cross = _mm512_mul_epu32(left_high, right);
+        let cross = opaque(_mm512_mul_epu32(left_high, right));
         let other = _mm512_mul_epu32(left, right_high);
         let high = _mm512_mul_epu32(left_high, right_high);
         let middle = _mm512_add_epi64(_mm512_add_epi64(_mm512_srli_epi64::<32>(low), other), _mm512_and_si512(cross, half));
         let carried = _mm512_add_epi64(_mm512_srli_epi64::<32>(cross), _mm512_srli_epi64::<32>(middle));
-        (_mm512_add_epi64(high, carried), _mm512_mullo_epi64(left, right))
+        _mm512_add_epi64(high, carried)
     }
 }

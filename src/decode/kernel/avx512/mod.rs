@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::literal::{Literal, PIECE};
-use super::slow;
+use super::{scalar, slow};
 
 /// Compiles functions for the instructions that this folder needs; [`supported`] asks for the same.
 macro_rules! avx512 {
@@ -39,6 +39,9 @@ pub(super) fn supported() -> bool {
 
 /// Numbers that go through the short path before the rest is looked at; their offsets stay in the nearest cache.
 const BATCH: usize = 512;
+
+/// Numbers that are read faster one by one than eight together.
+const FEW: usize = 3;
 
 /// Numbers that the short path left, and a group's worth of room behind them.
 struct Queue {
@@ -116,23 +119,25 @@ avx512! {
 
     /// See [`super::Kernel::same`].
     pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+        let last = befores.iter().fold(0, |last, before| last.max(*before)) as usize;
+        if last + skip as usize + literal.len() + PIECE > bytes.len() {
+            return scalar::same(bytes, befores, skip, literal);
+        }
         let mut rows = befores.len();
         let mut skip = skip as usize;
         for piece in literal.pieces() {
-            // SAFETY: a piece is 32 bytes long.
-            let wanted = unsafe { _mm256_loadu_si256(piece.bytes.as_ptr().cast()) };
+            // SAFETY: a piece is 32 bytes long, and so is what follows every place.
+            let (wanted, there) = unsafe {
+                let bytes = bytes.as_ptr().add(skip);
+                let there = move |before: u32| _mm256_loadu_si256(bytes.add(before as usize).cast());
+                (_mm256_loadu_si256(piece.bytes.as_ptr().cast()), there)
+            };
             let inside = ((1u64 << piece.length) - 1) as u32;
-            for (row, before) in befores[..rows].iter().enumerate() {
-                let at = *before as usize + skip;
-                let differs = if at + PIECE <= bytes.len() {
-                    // SAFETY: 32 bytes from here lie within the slice.
-                    let there = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(at).cast()) };
-                    _mm256_mask_cmpneq_epi8_mask(inside, there, wanted) != 0
-                } else {
-                    !piece.stands_at(bytes, at)
-                };
-                if differs {
-                    rows = row;
+            // Eight places between two questions.
+            for (group, eight) in befores[..rows].chunks(8).enumerate() {
+                let differs = |before: &u32| _mm256_mask_cmpneq_epi8_mask(inside, there(*before), wanted);
+                if eight.iter().fold(0, |all, before| all | differs(before)) != 0 {
+                    rows = group * 8 + eight.iter().take_while(|before| differs(before) == 0).count();
                     break;
                 }
             }
@@ -146,6 +151,10 @@ avx512! {
     /// # Safety
     /// Every end is at least 36 and at most `bytes.len()`; the three slices are of one length.
     pub(super) unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+        if ends.len() <= FEW {
+            // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
+            return unsafe { super::x86::avx2::floats(bytes, befores, skip, ends, out) };
+        }
         let mut queue = Queue {
             befores: [MaybeUninit::uninit(); BATCH + 8],
             ends: [MaybeUninit::uninit(); BATCH + 8],
@@ -196,9 +205,14 @@ avx512! {
             let before = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32 - 1));
             let end = _mm256_loadu_si256(ends.cast());
             let length = _mm256_sub_epi32(_mm256_sub_epi32(end, before), _mm256_set1_epi32(1));
-            let short = short::eight(bytes.as_ptr(), ends, length);
-            _mm512_storeu_pd(out, short::doubles(&short));
-            let failed = short.failed & inside;
+            let mut failed = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(short::LONGEST));
+            // Nothing to do here for eight long ones, of which there are many where there are any.
+            if failed != 0xFF {
+                let short = short::eight(bytes.as_ptr(), ends, length);
+                _mm512_storeu_pd(out, short::doubles(&short));
+                failed |= short.failed;
+            }
+            failed &= inside;
             if failed != 0 {
                 let counting = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
                 let places = _mm256_add_epi32(counting, _mm256_set1_epi32(place as i32));
@@ -218,28 +232,36 @@ avx512! {
     /// # Safety
     /// The queue was filled by [`group`].
     unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [f64]) -> bool {
-        // SAFETY: `group` wrote the first `length` of each; the rest of the last group repeats the first of all.
+        // In two rounds, because one would be too long for the processor to begin the next eight numbers beside it.
+        let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
+        let groups = queue.length.div_ceil(8);
+        // SAFETY: `group` wrote the first `length` of each; the rest of the last group repeats the first of all. What is
+        // read of `decimals` was written before.
         unsafe {
-            for extra in queue.length..queue.length.next_multiple_of(8) {
+            for extra in queue.length..groups * 8 {
                 queue.befores[extra] = queue.befores[0];
                 queue.ends[extra] = queue.ends[0];
                 queue.places[extra] = queue.places[0];
             }
-            for first in (0..queue.length).step_by(8) {
-                let (befores, ends) = (queue.befores.as_ptr().add(first), queue.ends.as_ptr().add(first));
-                let long = long::eight(bytes.as_ptr(), befores.cast(), ends.cast());
-                let mut values = [0.0; 8];
-                _mm512_storeu_pd(values.as_mut_ptr(), long.values);
-                let mut failed = long.failed;
+            for (group, decimals) in decimals[..groups].iter_mut().enumerate() {
+                let (befores, ends) = (queue.befores.as_ptr().add(group * 8), queue.ends.as_ptr().add(group * 8));
+                decimals.write(long::eight(bytes.as_ptr(), befores.cast(), ends.cast()));
+            }
+            for (group, decimals) in decimals[..groups].iter().enumerate() {
+                let long::Doubles { values, mut failed } = long::doubles(decimals.assume_init_ref());
+                let mut eight = [0.0; 8];
+                _mm512_storeu_pd(eight.as_mut_ptr(), values);
                 while failed != 0 {
                     let lane = failed.trailing_zeros() as usize;
-                    let token = (*befores.add(lane)).assume_init() as usize + 1..(*ends.add(lane)).assume_init() as usize;
-                    let Some(value) = slow::float(bytes, token) else { return false };
-                    values[lane] = value;
+                    let at = group * 8 + lane;
+                    let token = queue.befores[at].assume_init() as usize + 1..queue.ends[at].assume_init() as usize;
+                    let rounded = long::double(decimals.assume_init_ref(), lane);
+                    let Some(value) = rounded.or_else(|| slow::float(bytes, token)) else { return false };
+                    eight[lane] = value;
                     failed &= failed - 1;
                 }
-                for (lane, value) in values.into_iter().enumerate() {
-                    out[queue.places[first + lane].assume_init() as usize] = value;
+                for (place, value) in queue.places[group * 8..].iter().zip(eight) {
+                    out[place.assume_init() as usize] = value;
                 }
             }
         }
@@ -253,53 +275,80 @@ avx512! {
     pub(super) unsafe fn times(
         bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
     ) -> bool {
-        let mut first = 0;
-        while first < ends.len() {
-            let count = (ends.len() - first).min(8);
-            let eight = |from: &[u32]| {
-                let mut copy = [from[first]; 8];
-                copy[..count].copy_from_slice(&from[first..first + count]);
-                copy
-            };
-            let (starts, whole_ends) = (eight(befores), eight(ends));
-            // SAFETY: the caller answers for the ends.
-            let (mut value, mut failed) = unsafe { integers(bytes, &starts, skip, &whole_ends) };
-            failed |= _mm512_cmpgt_epu64_mask(value, _mm512_set1_epi64(slow::MOST_SECONDS));
-            value = _mm512_mullo_epi64(value, _mm512_set1_epi64(slow::NANOSECONDS));
-            let fraction = fraction.map(|(skip, ends)| (skip, eight(ends)));
-            if let Some((skip, fraction_ends)) = &fraction {
-                // SAFETY: the caller answers for these ends too.
-                let (parts, malformed) = unsafe { integers(bytes, &whole_ends, *skip, fraction_ends) };
-                failed |= malformed | _mm512_cmpge_epu64_mask(parts, _mm512_set1_epi64(slow::NANOSECONDS));
-                value = _mm512_add_epi64(value, parts);
-            }
+        let rows = ends.len();
+        if rows <= FEW {
+            // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
+            return unsafe { super::x86::avx2::times(bytes, befores, skip, ends, fraction, out) };
+        }
+        let (skip_2, ends_2) = fraction.unwrap_or((0, ends));
+        for first in (0..rows).step_by(8) {
+            let count = (rows - first).min(8);
             let mut values = [0i64; 8];
-            // SAFETY: eight words fit.
-            unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), value) };
-            for row in (0..count).filter(|row| failed >> row & 1 == 1) {
-                let whole = (starts[row] + skip) as usize..whole_ends[row] as usize;
-                let part = fraction.map(|(skip, ends)| (whole_ends[row] + skip) as usize..ends[row] as usize);
+            // SAFETY: eight of each follow, or are copied from as many as there are, and the caller answers for the ends.
+            let mut failed = unsafe {
+                if count == 8 {
+                    let (befores, ends) = (befores.as_ptr().add(first), ends.as_ptr().add(first));
+                    let part = fraction.map(|_| (skip_2, ends_2.as_ptr().add(first)));
+                    eight_times(bytes, befores, skip, ends, part, out.as_mut_ptr().add(first))
+                } else {
+                    let eight = |from: &[u32]| {
+                        let mut copy = [from[first]; 8];
+                        copy[..count].copy_from_slice(&from[first..]);
+                        copy
+                    };
+                    let (befores, ends, ends_2) = (eight(befores), eight(ends), eight(ends_2));
+                    let part = fraction.map(|_| (skip_2, ends_2.as_ptr()));
+                    let failed = eight_times(bytes, befores.as_ptr(), skip, ends.as_ptr(), part, values.as_mut_ptr());
+                    out[first..].copy_from_slice(&values[..count]);
+                    failed & ((1 << count) - 1)
+                }
+            };
+            while failed != 0 {
+                let row = first + failed.trailing_zeros() as usize;
+                let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
+                let part = fraction.map(|(skip, parts)| ends[row].wrapping_add(skip) as usize..parts[row] as usize);
                 let Some(time) = slow::time(bytes, whole, part) else { return false };
-                values[row] = time;
+                out[row] = time;
+                failed &= failed - 1;
             }
-            out[first..first + count].copy_from_slice(&values[..count]);
-            first += 8;
         }
         true
+    }
+
+    /// Reads eight times, and tells which are spelled otherwise or out of range.
+    ///
+    /// # Safety
+    /// Eight of each, every end as for [`times`].
+    #[inline]
+    unsafe fn eight_times(
+        bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, part: Option<(u32, *const u32)>, out: *mut i64,
+    ) -> u8 {
+        // SAFETY: the caller's.
+        unsafe {
+            let (seconds, mut failed) = integers(bytes, befores, skip, ends);
+            failed |= _mm512_cmpgt_epu64_mask(seconds, _mm512_set1_epi64(slow::MOST_SECONDS));
+            let second = _mm512_set1_epi64(slow::NANOSECONDS);
+            let mut value = _mm512_mullo_epi64(seconds, second);
+            if let Some((skip, part_ends)) = part {
+                let (parts, malformed) = integers(bytes, ends, skip, part_ends);
+                failed |= malformed | _mm512_cmpge_epu64_mask(parts, second);
+                value = _mm512_add_epi64(value, parts);
+            }
+            _mm512_storeu_si512(out.cast(), value);
+            failed
+        }
     }
 
     /// Eight whole numbers below 10^16 and which of them are something else.
     ///
     /// # Safety
-    /// As for [`floats`].
+    /// As for [`eight_times`].
     #[inline]
-    unsafe fn integers(bytes: &[u8], befores: &[u32; 8], skip: u32, ends: &[u32; 8]) -> (__m512i, u8) {
-        // SAFETY: the arrays hold eight each, the caller answers for the ends.
+    unsafe fn integers(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32) -> (__m512i, u8) {
+        // SAFETY: the caller's.
         unsafe {
-            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.as_ptr().cast()), _mm256_set1_epi32(skip as i32));
-            let length = _mm256_sub_epi32(_mm256_loadu_si256(ends.as_ptr().cast()), start);
-            let short = short::eight(bytes.as_ptr(), ends.as_ptr(), length);
-            (short.mantissa, short.failed | short.dotted)
+            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32));
+            short::integers(bytes.as_ptr(), ends, _mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start))
         }
     }
 }

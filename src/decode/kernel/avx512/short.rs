@@ -10,11 +10,12 @@ pub(super) struct Short {
     pub(super) mantissa: __m512i,
     /// Power of ten to divide by, as an index of [`EXACT`]; 16 stands for 0.
     pub(super) places: __m512i,
-    /// Lanes that hold a dot.
-    pub(super) dotted: u8,
     /// Lanes that this path cannot read.
     pub(super) failed: u8,
 }
+
+/// Most bytes.
+pub(super) const LONGEST: i32 = 16;
 
 /// Byte of the length that every byte of a lane needs: numbers 0, 2, 4, 6 and 1, 3, 5, 7.
 const EVEN: [u8; 64] = lanes(0);
@@ -22,7 +23,7 @@ const ODD: [u8; 64] = lanes(4);
 /// Places from the right within a lane.
 const FROM_RIGHT: [u8; 64] = from_right();
 /// 10^(digits - 1) of a number that does not begin with a zero.
-const LEAST: [u64; 16] = least();
+const LEAST: [u64; 16] = powers();
 
 const fn lanes(first: u8) -> [u8; 64] {
     let mut table = [0; 64];
@@ -44,7 +45,7 @@ const fn from_right() -> [u8; 64] {
     table
 }
 
-const fn least() -> [u64; 16] {
+const fn powers() -> [u64; 16] {
     let mut table = [1; 16];
     let mut index = 1;
     while index < 16 {
@@ -61,65 +62,114 @@ avx512! {
     /// Every end is at least 16, and the bytes before it are readable.
     #[inline]
     pub(super) unsafe fn eight(base: *const u8, ends: *const u32, lengths: __m256i) -> Short {
-        // SAFETY: the caller has eight ends, and 16 readable bytes before each.
-        let before = |number: usize| unsafe { _mm_loadu_si128(base.add(*ends.add(number) as usize - 16).cast()) };
-        let lanes = |first: usize| {
-            let left = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(first)), before(first + 2));
-            let right = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(first + 4)), before(first + 6));
-            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(left), right)
-        };
         let wide = _mm512_castsi256_si512(lengths);
-        // SAFETY: the tables are 64 bytes long.
-        let (even_lanes, odd_lanes) =
-            unsafe { (_mm512_loadu_si512(EVEN.as_ptr().cast()), _mm512_loadu_si512(ODD.as_ptr().cast())) };
-        let (even, even_dots) = digits(lanes(0), _mm512_permutexvar_epi8(even_lanes, wide));
-        let (odd, odd_dots) = digits(lanes(1), _mm512_permutexvar_epi8(odd_lanes, wide));
-
-        let nine = _mm512_set1_epi8(9);
-        let (even_bad, odd_bad) = (_mm512_cmpgt_epu8_mask(even, nine), _mm512_cmpgt_epu8_mask(odd, nine));
-        let mut failed = if even_bad | odd_bad == 0 { 0 } else { alternate(even_bad, odd_bad) };
-
-        // Two digits, four, eight: then one lane holds the upper and lower half of an even and an odd number.
-        let tens = _mm512_set1_epi16(0x010A);
-        let hundreds = _mm512_set1_epi32(0x0001_0064);
-        let even = _mm512_madd_epi16(_mm512_maddubs_epi16(even, tens), hundreds);
-        let odd = _mm512_madd_epi16(_mm512_maddubs_epi16(odd, tens), hundreds);
-        let halves = _mm512_madd_epi16(_mm512_packus_epi32(even, odd), _mm512_set1_epi32(0x0001_2710));
-        let mantissa = _mm512_add_epi64(
-            _mm512_mul_epu32(halves, _mm512_set1_epi64(100_000_000)),
-            _mm512_srli_epi64::<32>(halves),
-        );
+        // SAFETY: the caller's.
+        let (even, odd) = unsafe { (four(base, ends), four(base, ends.add(1))) };
+        let (even, even_dots) = digits(even, _mm512_permutexvar_epi8(table(&EVEN), wide));
+        let (odd, odd_dots) = digits(odd, _mm512_permutexvar_epi8(table(&ODD), wide));
+        let mut failed = are_no_digits(even, odd);
+        let mantissa = whole(even, odd);
 
         // Bytes up to the dot, 0 without one; what is right of it are the places.
         let dots = _mm_unpacklo_epi16(_mm_cvtsi64_si128(even_dots as i64), _mm_cvtsi64_si128(odd_dots as i64));
         let up_to_dot = _mm256_cvtepu16_epi32(_mm_popcnt_epi16(dots));
         let dotted = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
-        let sixteen = _mm256_set1_epi32(16);
-        let places = _mm256_sub_epi32(sixteen, up_to_dot);
-        let figures = _mm256_mask_sub_epi32(lengths, dotted, lengths, _mm256_set1_epi32(1));
-        let whole = _mm256_mask_sub_epi32(figures, dotted, figures, places);
-        // The grammar: at least one digit before a dot, one after it, no zero before other whole digits.
+        let places = _mm256_sub_epi32(_mm256_set1_epi32(LONGEST), up_to_dot);
         let one = _mm256_set1_epi32(1);
-        failed |= _mm256_cmplt_epi32_mask(whole, one);
-        failed |= _mm256_cmpeq_epi32_mask(up_to_dot, sixteen);
-        failed |= _mm256_cmpgt_epu32_mask(lengths, sixteen);
+        let figures = _mm256_mask_sub_epi32(lengths, dotted, lengths, one);
+        let whole = _mm256_mask_sub_epi32(figures, dotted, figures, places);
+        // The grammar: at least one digit before a dot and one after it.
+        let short = _mm256_cmpgt_epu32_mask(lengths, _mm256_set1_epi32(LONGEST));
+        failed |= short | _mm256_cmplt_epi32_mask(_mm256_min_epi32(whole, places), one);
+        // No zero before other whole digits.
         let several = _mm256_cmpgt_epi32_mask(whole, one);
-        // SAFETY: the table is 16 words long.
-        let least = unsafe {
-            let table = LEAST.as_ptr();
-            let index = _mm512_cvtepi32_epi64(_mm256_sub_epi32(figures, one));
-            _mm512_permutex2var_epi64(_mm512_loadu_si512(table.cast()), index, _mm512_loadu_si512(table.add(8).cast()))
+        failed |= _mm512_mask_cmplt_epu64_mask(several, mantissa, least(figures));
+        Short { mantissa, places: _mm512_cvtepi32_epi64(places), failed }
+    }
+
+    /// The same for whole numbers without a dot: their values, and which of them are something else.
+    ///
+    /// # Safety
+    /// As for [`eight`].
+    #[inline]
+    pub(super) unsafe fn integers(base: *const u8, ends: *const u32, lengths: __m256i) -> (__m512i, u8) {
+        let wide = _mm512_castsi256_si512(lengths);
+        let zero = _mm512_set1_epi8(b'0' as i8);
+        let digits = |raw: __m512i, lanes: &[u8; 64]| {
+            let inside = _mm512_cmpgt_epu8_mask(_mm512_permutexvar_epi8(table(lanes), wide), table(&FROM_RIGHT));
+            _mm512_maskz_sub_epi8(inside, raw, zero)
         };
-        failed |= _mm512_mask_cmplt_epu64_mask(several, mantissa, least);
-        Short { mantissa, places: _mm512_cvtepi32_epi64(places), dotted, failed }
+        // SAFETY: the caller's.
+        let (even, odd) = unsafe { (digits(four(base, ends), &EVEN), digits(four(base, ends.add(1)), &ODD)) };
+        let value = whole(even, odd);
+        let one = _mm256_set1_epi32(1);
+        // Between 1 and 16 digits, and no zero before others.
+        let length = _mm256_cmpge_epu32_mask(_mm256_sub_epi32(lengths, one), _mm256_set1_epi32(LONGEST));
+        let several = _mm256_cmpgt_epi32_mask(lengths, one);
+        let zeros = _mm512_mask_cmplt_epu64_mask(several, value, least(lengths));
+        (value, are_no_digits(even, odd) | length | zeros)
+    }
+
+    /// The 16 bytes before each of the ends 0, 2, 4 and 6.
+    ///
+    /// # Safety
+    /// As for [`eight`].
+    #[inline]
+    unsafe fn four(base: *const u8, ends: *const u32) -> __m512i {
+        // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the
+        // lengths come from, which is slower.
+        let before = |number: usize| unsafe {
+            let end = ends.add(number).read_volatile() as usize;
+            _mm_loadu_si128(base.add(end - 16).cast())
+        };
+        let left = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(0)), before(2));
+        let right = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(4)), before(6));
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(left), right)
+    }
+
+    /// Eight numbers of up to 16 digits: two digits together, four, eight; then one lane holds the upper and the lower
+    /// half of an even and an odd number.
+    #[inline]
+    fn whole(even: __m512i, odd: __m512i) -> __m512i {
+        let tens = _mm512_set1_epi16(0x010A);
+        let hundreds = _mm512_set1_epi32(0x0001_0064);
+        let even = _mm512_madd_epi16(_mm512_maddubs_epi16(even, tens), hundreds);
+        let odd = _mm512_madd_epi16(_mm512_maddubs_epi16(odd, tens), hundreds);
+        let halves = _mm512_madd_epi16(_mm512_packus_epi32(even, odd), _mm512_set1_epi32(0x0001_2710));
+        let upper = _mm512_mul_epu32(halves, _mm512_set1_epi64(100_000_000));
+        _mm512_add_epi64(upper, _mm512_srli_epi64::<32>(halves))
+    }
+
+    /// Numbers with a byte that is no digit.
+    #[inline]
+    fn are_no_digits(even: __m512i, odd: __m512i) -> u8 {
+        let nine = _mm512_set1_epi8(9);
+        match _mm512_cmpgt_epu8_mask(_mm512_max_epu8(even, odd), nine) {
+            0 => 0,
+            _ => alternate(_mm512_cmpgt_epu8_mask(even, nine), _mm512_cmpgt_epu8_mask(odd, nine)),
+        }
+    }
+
+    /// The least number of so many digits that does not begin with a zero.
+    #[inline]
+    fn least(figures: __m256i) -> __m512i {
+        let index = _mm512_cvtepi32_epi64(_mm256_sub_epi32(figures, _mm256_set1_epi32(1)));
+        // SAFETY: the table is 16 words long.
+        let (small, large) =
+            unsafe { (_mm512_loadu_si512(LEAST.as_ptr().cast()), _mm512_loadu_si512(LEAST.as_ptr().add(8).cast())) };
+        _mm512_permutex2var_epi64(small, index, large)
+    }
+
+    #[inline]
+    fn table(bytes: &[u8; 64]) -> __m512i {
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
     /// The digits of four numbers, right-aligned without their dots, and masks of the bytes up to each dot.
     #[inline]
     fn digits(raw: __m512i, lengths: __m512i) -> (__m512i, u64) {
-        // SAFETY: the table is 64 bytes long.
-        let places = unsafe { _mm512_loadu_si512(FROM_RIGHT.as_ptr().cast()) };
-        let inside = _mm512_cmpgt_epu8_mask(lengths, places);
+        let inside = _mm512_cmpgt_epu8_mask(lengths, table(&FROM_RIGHT));
         let digits = _mm512_maskz_sub_epi8(inside, raw, _mm512_set1_epi8(b'0' as i8));
         let dots = _mm512_mask_cmpeq_epi8_mask(inside, raw, _mm512_set1_epi8(b'.' as i8));
         // In each 16 bits: from a bit all bits up to it, from none none. A second dot stays and fails as a digit.

@@ -1,62 +1,20 @@
 //! Rows of a learnt shape, many at a time: their delimiters give the ends of all values at once, one comparison for each
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
 use super::json::Reader;
 use super::shape::{Kind, Shape, Slot};
-use super::table::Table;
 use super::values::Values;
 use super::window::Window;
-use crate::protocol::Field;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
-const BATCH: usize = 64;
-/// Rows to try after a mismatch; the number doubles while rows match.
-const FEW: usize = 8;
-/// Most shapes that are tried on a row, and most that are learnt for one table.
-const SHAPES: usize = 4;
-const LESSONS: usize = 16;
-/// Most rows that are read the general way before a shape is tried again.
-const LONGEST_PAUSE: usize = 64;
-/// Most shapes kept between bodies.
-const REMEMBERED: usize = 32;
-
-/// What a table has learnt about its rows.
-pub(super) struct Learner {
-    /// The last used first.
-    shapes: Vec<Arc<Shape>>,
-    /// Shapes learnt in this table; a body in which every row is different must not be studied for ever.
-    lessons: usize,
-    /// Rows still to be read the general way, and how many it will be the next time.
-    pause: usize,
-    penalty: usize,
-    /// Rows of the next batch.
-    limit: usize,
-    /// The type's fields and wrapping, under which shapes are remembered.
-    origin: Origin,
-    window: Window,
-    batch: Batch,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Origin {
-    /// Where the type's table of fields stands, which tells types apart.
-    fields: usize,
-    width: usize,
-    wrapped: bool,
-}
-
-thread_local! {
-    /// Shapes of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
-    static MEMORY: RefCell<Vec<(Origin, Arc<Shape>)>> = const { RefCell::new(Vec::new()) };
-}
+pub(super) const BATCH: usize = 128;
+/// Rows that the kernels read together.
+const KERNEL: usize = 8;
 
 /// Rows whose values are found but not converted.
 #[derive(Default)]
-struct Batch {
-    rows: usize,
+pub(super) struct Batch {
+    pub(super) rows: usize,
     /// Where each row starts.
     opens: Vec<u32>,
     /// Where each value ends, slot by slot, [`BATCH`] places each.
@@ -78,143 +36,20 @@ struct Numbers {
     counts: Vec<usize>,
 }
 
-impl Learner {
-    /// What is remembered of earlier rows of these fields.
-    pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
-        let origin = Origin { fields: fields.as_ptr() as usize, width: fields.len(), wrapped };
-        let shapes = MEMORY.with_borrow(|memory| {
-            let known = memory.iter().rev().filter(|(other, _)| *other == origin && !fields.is_empty());
-            known.take(SHAPES).map(|(_, shape)| Arc::clone(shape)).collect()
-        });
-        Self {
-            shapes,
-            lessons: 0,
-            pause: 0,
-            penalty: 1,
-            limit: BATCH,
-            origin,
-            window: Window::new(),
-            batch: Batch::default(),
-        }
-    }
-
-    fn remember(&self, shape: &Arc<Shape>) {
-        // A field that no table knows may have another place in the next body.
-        if self.origin.width == 0 || shape.slots.iter().any(|slot| slot.field >= self.origin.width) {
-            return;
-        }
-        MEMORY.with_borrow_mut(|memory| {
-            memory.retain(|(origin, known)| *origin != self.origin || known != shape);
-            if memory.len() == REMEMBERED {
-                memory.remove(0);
-            }
-            memory.push((self.origin, Arc::clone(shape)));
-        });
-    }
-}
-
-impl Table {
-    /// Reads rows of a shape that is known; none, when the next row has another.
-    pub(super) fn learnt_rows(&mut self, reader: &mut Reader<'_>) -> usize {
-        let learner = self.learner();
-        if learner.pause > 0 {
-            learner.pause -= 1;
-            return 0;
-        }
-        for index in 0..self.learner().shapes.len() {
-            let rows = self.rows_of(index, reader);
-            if rows > 0 {
-                let learner = self.learner();
-                learner.shapes[..=index].rotate_right(1);
-                learner.penalty = 1;
-                return rows;
-            }
-        }
-        0
-    }
-
-    /// Learns the shape of a row that was read the general way.
-    pub(super) fn learn(&mut self, row: &[u8]) {
-        let learner = self.learner();
-        if learner.lessons < LESSONS {
-            learner.lessons += 1;
-            if let Some(shape) = Shape::learn(row, self).map(Arc::new) {
-                let learner = self.learner();
-                learner.remember(&shape);
-                if !learner.shapes.contains(&shape) {
-                    learner.shapes.truncate(SHAPES - 1);
-                    learner.shapes.insert(0, shape);
-                    return;
-                }
-            }
-        }
-        let learner = self.learner();
-        learner.pause = learner.pause.max(learner.penalty);
-        learner.penalty = (learner.penalty * 2).min(LONGEST_PAUSE);
-    }
-
-    /// Forgets places in bytes that are gone.
-    pub(super) fn new_bytes(&mut self) {
-        self.learner().window.clear();
-        self.inner_tables().for_each(Self::new_bytes);
-    }
-
-    fn rows_of(&mut self, index: usize, reader: &mut Reader<'_>) -> usize {
-        let shape = Arc::clone(&self.learner().shapes[index]);
-        let learner = self.learner();
-        let (mut batch, limit) = (std::mem::take(&mut learner.batch), learner.limit);
-        let window = &mut learner.window;
-        let (kernel, bytes, at) = (reader.kernel(), reader.bytes(), reader.offset());
-        // A row that reaches beyond the stretch is looked for once more, at the start of the next stretch.
-        let mut rows = 0;
-        if window.reach(at) {
-            rows = batch.find(&shape, window, bytes, at, limit);
-        }
-        if rows == 0 && window.is_used_up(at) {
-            window.cover(kernel, bytes, at);
-            rows = batch.find(&shape, window, bytes, at, limit);
-        }
-        let bytes = &bytes[window.base()..];
-        let rows = if rows == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
-        let (base, passed, last) = match rows.checked_sub(1) {
-            Some(row) => (window.base(), batch.passed[row], batch.separators[row] as usize),
-            None => (0, 0, 0),
-        };
-        let expected = rows + expected_rows(bytes.len(), &batch, rows);
-        let read = rows > 0
-            && self.add_rows(rows, |field, values, missing| {
-                batch.convert(&shape, field, values, missing, reader, bytes, rows, expected)
-            });
-        let found = batch.rows;
-        let learner = self.learner();
-        learner.batch = batch;
-        learner.limit = if rows == found { (limit * 2).min(BATCH) } else { FEW };
-        if !read {
-            // One of these rows is wrong; the general way says what is.
-            learner.pause = rows.saturating_sub(1);
-            learner.limit = FEW;
-            return 0;
-        }
-        learner.window.pass(passed);
-        reader.jump(base + last);
-        rows
-    }
-}
-
-/// How many rows more the rest of the body may hold.
-fn expected_rows(left: usize, batch: &Batch, rows: usize) -> usize {
-    match rows.checked_sub(1) {
-        None => 0,
-        Some(last) => {
-            let length = (batch.separators[last] - batch.opens[0]) as usize / rows;
-            left / length.max(1)
-        }
-    }
-}
-
 impl Batch {
-    /// Finds the values of the next rows, supposing that they have the shape.
-    fn find(&mut self, shape: &Shape, window: &Window, bytes: &[u8], at: usize, limit: usize) -> usize {
+    /// What stands behind the first rows: the separator, and how many delimiters are passed with it.
+    pub(super) fn end(&self, rows: usize) -> Option<(usize, usize)> {
+        let last = rows.checked_sub(1)?;
+        Some((self.separators[last] as usize, self.passed[last]))
+    }
+
+    /// Bytes of a row, taken over the first ones.
+    pub(super) fn length(&self, rows: usize) -> usize {
+        self.end(rows).map_or(0, |(separator, _)| (separator - self.opens[0] as usize) / rows)
+    }
+
+    /// Finds the values of the next rows, the first of which starts at `at`, supposing that they have the shape.
+    pub(super) fn find(&mut self, shape: &Shape, window: &Window, bytes: &[u8], at: usize, limit: usize) -> usize {
         let slots = shape.slots.len();
         self.rows = 0;
         if self.ends.len() < slots * BATCH {
@@ -225,9 +60,7 @@ impl Batch {
             self.separators.resize(BATCH, 0);
             self.passed.resize(BATCH, 0);
         }
-        let base = window.base();
-        let bytes = &bytes[base..];
-        let open = (at - base) as u32;
+        let open = at as u32;
         match shape.stride {
             Some(stride) => self.find_steady(shape, stride, window.ahead(), bytes, open, limit),
             None => self.find_varying(shape, window.ahead(), bytes, open, limit),
@@ -323,13 +156,16 @@ impl Batch {
         (separator == from.checked_add(shape.tail.len() as u32)?).then_some((separator, cursor))
     }
 
-    /// How many of the first rows have the shape's literals where they should stand.
-    fn verify(&self, shape: &Shape, reader: &Reader<'_>, bytes: &[u8]) -> usize {
+    /// How many of the first rows have the shape: its literals stand where they should.
+    pub(super) fn verify(&self, shape: &Shape, reader: &Reader<'_>, bytes: &[u8]) -> usize {
         let mut rows = self.rows;
         for (index, slot) in shape.slots.iter().enumerate() {
             rows = reader.kernel().same(bytes, &self.befores(index)[..rows], 0, &slot.literal);
         }
-        reader.kernel().same(bytes, &self.befores(shape.slots.len())[..rows], 0, &shape.tail)
+        rows = reader.kernel().same(bytes, &self.befores(shape.slots.len())[..rows], 0, &shape.tail);
+        // The kernels take eight at a time; what is left over comes with the next stretch.
+        let goes_on = self.end(rows).is_some_and(|(separator, _)| bytes[separator] == b',');
+        if rows > KERNEL && rows == self.rows && goes_on { rows / KERNEL * KERNEL } else { rows }
     }
 
     /// What stands before a slot's literal in each row: the end of the slot before, or the start of the row.
@@ -342,7 +178,7 @@ impl Batch {
 
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
     #[allow(clippy::too_many_arguments)] // the parts of one batch, which nobody else needs
-    fn convert(
+    pub(super) fn convert(
         &self,
         shape: &Shape,
         field: usize,
@@ -351,7 +187,6 @@ impl Batch {
         reader: &Reader<'_>,
         bytes: &[u8],
         rows: usize,
-        expected: usize,
     ) -> bool {
         let start = values.len();
         let Some(index) = shape.slots.iter().position(|slot| slot.field == field) else {
@@ -362,9 +197,6 @@ impl Batch {
         let befores = &self.befores(index)[..rows];
         let ends = &self.befores(index + 1)[..rows];
         let skip = slot.literal.len() as u32;
-        if start == 0 {
-            values.reserve(expected);
-        }
         match (slot.kind, values) {
             (Kind::Number, Values::Float(column)) => {
                 column.resize(start + rows, 0.0);

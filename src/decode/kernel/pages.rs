@@ -1,0 +1,56 @@
+//! Room for large outputs: huge pages and recycled memory, because a fresh 16 MB of small pages costs more than decoding
+//! into them.
+
+/// Room from which on it matters.
+const LARGE: usize = 128 << 10;
+/// Room that stays unused rather than being given back: it may be a huge page that is only begun.
+const SPARE: usize = 2 << 20;
+
+/// Makes room for exactly so many elements more.
+pub(in super::super) fn reserve<T>(values: &mut Vec<T>, more: usize) {
+    if values.capacity() - values.len() < more {
+        values.reserve_exact(more);
+        advise(values.as_mut_ptr().cast(), values.capacity() * size_of::<T>());
+    }
+}
+
+/// Gives back room that was reserved in vain.
+pub(in super::super) fn fit<T>(values: &mut Vec<T>) {
+    // Not for less: a block that is freed as it was taken is taken again, with its pages, for the next body.
+    if (values.capacity() - values.len()) * size_of::<T>() > SPARE.min(values.capacity() * size_of::<T>() / 8) {
+        values.shrink_to_fit();
+    }
+}
+
+/// Prepares the C library for several blocks of so many bytes together.
+///
+/// It maps every large block by itself, touches the first page of each before anybody can ask for huge pages, and gives
+/// the pages back when the block is freed, until it has seen a larger block freed: then it keeps that much. So it is
+/// shown one, and the memory that it keeps is asked to be in huge pages before it is cut up.
+pub(in super::super) fn expect(bytes: usize) {
+    /// Larger blocks are always mapped by themselves.
+    const LARGEST: usize = 32 << 20;
+    if cfg!(all(target_os = "linux", target_env = "gnu")) && (LARGE..LARGEST).contains(&bytes) {
+        for _ in 0..2 {
+            let mut block = Vec::<u8>::with_capacity(bytes);
+            advise(block.as_mut_ptr(), bytes);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn advise(start: *mut u8, length: usize) {
+    const PAGE: usize = 4 << 10;
+    if length < LARGE {
+        return;
+    }
+    // Whole pages, also those that the block shares with others: advice changes no byte.
+    let before = start.addr() % PAGE;
+    let length = (length + before).next_multiple_of(PAGE);
+    // SAFETY: advice about huge pages changes neither contents nor validity of any memory, whatever the range holds. A
+    // refusal only means small pages.
+    unsafe { libc::madvise(start.wrapping_sub(before).cast(), length, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_: *mut u8, _: usize) {}

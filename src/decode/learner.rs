@@ -1,0 +1,203 @@
+//! What a table learns about its rows, and the ways it tries on the next ones: a shape that is known, keys in any order,
+//! and at last the general way.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::batch::{BATCH, Batch};
+use super::json::Reader;
+use super::shape::Shape;
+use super::table::Table;
+use super::unordered::Unordered;
+use super::window::Window;
+use crate::protocol::Field;
+
+/// Rows to try after a mismatch; the number doubles while rows match.
+const FEW: usize = 8;
+/// Most shapes that are tried on a row, and most that are learnt for one table.
+const SHAPES: usize = 4;
+const LESSONS: usize = 16;
+/// Most rows that are read the general way before a shape is tried again.
+const LONGEST_PAUSE: usize = 64;
+/// Rows in a row that were not read with keys in any order, after which it is not tried any more.
+const MANY_ODD: usize = 8;
+/// Most shapes kept between bodies.
+const REMEMBERED: usize = 32;
+
+/// What a table has learnt about its rows.
+pub(super) struct Learner {
+    /// The last used first.
+    shapes: Vec<Arc<Shape>>,
+    /// Shapes learnt in this table; a body in which every row is different must not be studied for ever.
+    lessons: usize,
+    /// Rows still to be read the general way, and how many it will be the next time.
+    pause: usize,
+    penalty: usize,
+    /// Rows of the next batch.
+    limit: usize,
+    /// The type's fields and wrapping, under which shapes are remembered.
+    origin: Origin,
+    window: Window,
+    batch: Batch,
+    unordered: Unordered,
+    odd: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    /// Where the type's table of fields stands, which tells types apart.
+    fields: usize,
+    width: usize,
+    wrapped: bool,
+}
+
+thread_local! {
+    /// Shapes of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
+    static MEMORY: RefCell<Vec<(Origin, Arc<Shape>)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Learner {
+    /// What is remembered of earlier rows of these fields.
+    pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
+        let origin = Origin { fields: fields.as_ptr() as usize, width: fields.len(), wrapped };
+        let shapes = MEMORY.with_borrow(|memory| {
+            let known = memory.iter().rev().filter(|(other, _)| *other == origin && !fields.is_empty());
+            known.take(SHAPES).map(|(_, shape)| Arc::clone(shape)).collect()
+        });
+        Self {
+            shapes,
+            lessons: 0,
+            pause: 0,
+            penalty: 1,
+            limit: BATCH,
+            origin,
+            window: Window::default(),
+            batch: Batch::default(),
+            unordered: Unordered::default(),
+            odd: 0,
+        }
+    }
+
+    fn remember(&self, shape: &Arc<Shape>) {
+        // A field that no table knows may have another place in the next body.
+        if self.origin.width == 0 || shape.slots.iter().any(|slot| slot.field >= self.origin.width) {
+            return;
+        }
+        MEMORY.with_borrow_mut(|memory| {
+            memory.retain(|(origin, known)| *origin != self.origin || known != shape);
+            if memory.len() == REMEMBERED {
+                memory.remove(0);
+            }
+            memory.push((self.origin, Arc::clone(shape)));
+        });
+    }
+}
+
+impl Table {
+    /// Reads rows in one of the fast ways; none, when the next row needs the general way.
+    pub(super) fn fast_rows(&mut self, reader: &mut Reader<'_>) -> usize {
+        if self.learner().pause == 0 {
+            for index in 0..self.learner().shapes.len() {
+                let rows = self.rows_of(index, reader);
+                if rows > 0 {
+                    let learner = self.learner();
+                    learner.shapes[..=index].rotate_right(1);
+                    learner.penalty = 1;
+                    return rows;
+                }
+            }
+            if self.learner().lessons < LESSONS {
+                return 0;
+            }
+            self.learner().pause = LONGEST_PAUSE;
+        }
+        let rows = self.unordered_rows(reader);
+        let learner = self.learner();
+        learner.pause -= rows.clamp(1, learner.pause);
+        rows
+    }
+
+    /// Learns the shape of a row that was read the general way.
+    pub(super) fn learn(&mut self, row: &[u8]) {
+        let learner = self.learner();
+        if learner.lessons < LESSONS {
+            learner.lessons += 1;
+            if let Some(shape) = Shape::learn(row, self).map(Arc::new) {
+                let learner = self.learner();
+                learner.remember(&shape);
+                if !learner.shapes.contains(&shape) {
+                    learner.shapes.truncate(SHAPES - 1);
+                    learner.shapes.insert(0, shape);
+                    return;
+                }
+            }
+        }
+        let learner = self.learner();
+        learner.pause = learner.pause.max(learner.penalty);
+        learner.penalty = (learner.penalty * 2).min(LONGEST_PAUSE);
+    }
+
+    /// Forgets places in bytes that are gone.
+    pub(super) fn new_bytes(&mut self) {
+        self.learner().window.clear();
+        self.inner_tables().for_each(Self::new_bytes);
+    }
+
+    /// Reads rows of a known shape.
+    fn rows_of(&mut self, index: usize, reader: &mut Reader<'_>) -> usize {
+        let learner = self.learner();
+        let shape = Arc::clone(&learner.shapes[index]);
+        let (mut batch, limit) = (std::mem::take(&mut learner.batch), learner.limit);
+        let found = learner.window.find(reader, |window, bytes, at| batch.find(&shape, window, bytes, at, limit));
+        let bytes = learner.window.bytes(reader);
+        let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
+        if rows > 0 && self.len() == 0 {
+            // All columns before any is written, so that they stand side by side in huge pages.
+            self.reserve(rows + bytes.len() / batch.length(rows).max(1));
+        }
+        let read = rows > 0
+            && self.add_rows(rows, |field, values, missing| {
+                batch.convert(&shape, field, values, missing, reader, bytes, rows)
+            });
+        let learner = self.learner();
+        learner.limit = if rows * 2 > found { (limit * 2).min(BATCH) } else { FEW };
+        if let Some((separator, passed)) = batch.end(rows)
+            && read
+        {
+            learner.window.pass(passed);
+            reader.jump(learner.window.base() + separator);
+        }
+        learner.batch = batch;
+        if !read {
+            // If not all of them are of another shape, one is wrong, and the general way says what.
+            learner.pause = rows.saturating_sub(1);
+            return 0;
+        }
+        rows
+    }
+
+    /// Reads rows whose fields are known but come in any order.
+    fn unordered_rows(&mut self, reader: &mut Reader<'_>) -> usize {
+        let learner = self.learner();
+        if learner.odd > MANY_ODD {
+            return 0;
+        }
+        let limit = learner.pause.clamp(1, BATCH);
+        let (mut rows, mut window) = (std::mem::take(&mut learner.unordered), std::mem::take(&mut learner.window));
+        let found = window.find(reader, |window, bytes, at| rows.find(self, window, bytes, at, limit));
+        let bytes = window.bytes(reader);
+        if found > 0 && self.len() == 0 {
+            self.reserve(found + bytes.len() / rows.length().max(1));
+        }
+        let read = found > 0
+            && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
+        if read {
+            window.pass(rows.passed());
+            reader.jump(window.base() + rows.separator());
+        }
+        let learner = self.learner();
+        (learner.unordered, learner.window) = (rows, window);
+        learner.odd = if read { 0 } else { learner.odd + 1 };
+        if read { found } else { 0 }
+    }
+}
