@@ -28,6 +28,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """The order book as price levels per snapshot (BLOCK_BOOK_SNAPSHOT_AGG): a :class:`~marketpoints.Heatmap`.
@@ -51,6 +52,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -69,6 +71,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Liquidation volume by price level (VENUE_LIQUIDATION_AGG): a :class:`~marketpoints.Heatmap` without sides.
@@ -90,6 +93,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -108,6 +112,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG): a :class:`~marketpoints.Profile`.
@@ -128,6 +133,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -148,6 +154,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Market profiles (TPO_AGG): which time blocks visited which price; a :class:`~marketpoints.Tpo`.
@@ -171,6 +178,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -188,6 +196,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """25-delta skew of options in percentage points (SKEW_OPTION_SUMMARY_AGG): the column ``skew``.
@@ -208,6 +217,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -225,6 +235,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Implied volatility of options in percentage points (IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG).
@@ -245,6 +256,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -262,6 +274,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Supply, market capitalization and dominance of a token (TOKEN_SUPPLY_AGG).
@@ -283,5 +296,6 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )

@@ -7,6 +7,7 @@ mod client;
 mod columns;
 mod errors;
 mod functions;
+mod log;
 mod query;
 mod records;
 mod runtime;

@@ -11,7 +11,9 @@ use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{AbortHandle, JoinHandle};
 
+use super::log;
 use crate::client::Registry;
+use crate::client::log::listening;
 
 /// How often a blocked call looks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -100,6 +102,7 @@ pub(super) fn wait<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
+    let future = listening(log::listener(py), future);
     let _task = AbortOnDrop(process.handle.spawn(async move {
         let _ = sender.send(future.await);
     }));
@@ -133,6 +136,7 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let promise = event_loop.call_method0("create_future")?;
+    let future = listening(log::listener(py), future);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
         let outcome = future.await;

@@ -1,11 +1,20 @@
 //! The token bucket: continuous refill, burst, daily cap. The service enforces with it and the client paces with it
-//! (service.md 8.1 and 8.5). Time is passed in; nothing here sleeps.
+//! (service.md 8.1 and 8.5). An [`Account`] is what everybody who spends from one bucket has to know of each other. Time is
+//! passed in; nothing here sleeps.
+
+mod account;
+mod kept;
+
+pub use account::{Account, Outcome, Taken, Told};
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::SECOND;
 use crate::protocol::TierSpec;
+use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 
 /// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
@@ -14,7 +23,7 @@ const UNITS: i128 = 60 * SECOND as i128;
 const DAY: i64 = 86_400 * SECOND;
 
 /// Rate and capacity of a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Weight that refills per minute.
     pub per_minute: u32,
@@ -31,9 +40,10 @@ impl From<&TierSpec> for Limits {
 }
 
 impl Limits {
-    /// Limits known only by their rate: the burst is twice the rate (section 8.1).
-    pub const fn of_rate(per_minute: u32) -> Self {
-        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: None }
+    /// Limits known only by their rate: the burst is twice the rate, and a tier's rate tells its daily cap (section 8.1).
+    pub fn of_rate(per_minute: u32) -> Self {
+        let tier = TIERS.iter().find(|tier| tier.weight_per_minute == per_minute);
+        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: tier.and_then(|tier| tier.weight_per_day) }
     }
 }
 
@@ -49,7 +59,7 @@ pub enum Refusal {
 }
 
 /// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     limits: Limits,
     /// Tokens in `UNITS`, 0 ..= capacity.
@@ -128,16 +138,30 @@ impl Bucket {
         self.now.saturating_add(self.nanoseconds_to(self.capacity()))
     }
 
-    /// Moves the level to what the service says is left. With weight of ours still under way the service's number may
-    /// be older than our own, so it only lowers the level then.
-    pub fn observe_remaining(&mut self, remaining: u64, under_way: u64, now: i64) {
+    /// Moves the level to what the service says is left. Where the answer may be older than what was spent since, or
+    /// not count what is under way, it is not the `latest` word and only lowers the level.
+    pub fn observe_remaining(&mut self, remaining: u64, latest: bool, now: i64) {
         self.advance(now);
         let whole = i128::from(remaining) * UNITS;
         // The service rounds down: a level within the next whole token agrees with it.
         let agrees = whole..whole + UNITS;
         let told = if agrees.contains(&self.level) { self.level } else { whole };
         let told = told.min(self.capacity());
-        self.level = if under_way == 0 { told } else { self.level.min(told) };
+        self.level = if latest { told } else { self.level.min(told) };
+    }
+
+    /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.
+    pub fn observe_refusal(&mut self, weight: u64, wait: Duration, now: i64) {
+        self.advance(now);
+        let refilled =
+            i128::from(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX)) * i128::from(self.limits.per_minute);
+        self.level = self.level.min((i128::from(weight) * UNITS - refilled).max(0));
+    }
+
+    /// How long until `weight` has refilled, also where it is more than the bucket holds at once.
+    pub fn refill(&mut self, weight: u64, now: i64) -> Duration {
+        self.advance(now);
+        Duration::from_nanos(self.nanoseconds_to(i128::from(weight) * UNITS) as u64)
     }
 
     /// Brings the last minute's spending to what the service says, when nothing of ours is under way: what it did not
@@ -258,13 +282,13 @@ mod tests {
     #[test]
     fn the_services_word_moves_the_level() {
         let mut bucket = free(0);
-        bucket.observe_remaining(5, 0, 0);
+        bucket.observe_remaining(5, true, 0);
         assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 3, 0); // an older answer, while 3 are under way
+        bucket.observe_remaining(9, false, 0); // an older answer
         assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 0, 0);
+        bucket.observe_remaining(9, true, 0);
         assert_eq!(bucket.remaining(0), 9);
-        bucket.observe_remaining(1_000, 0, 0); // above the capacity
+        bucket.observe_remaining(1_000, true, 0); // above the capacity
         assert_eq!(bucket.remaining(0), 20);
     }
 
@@ -279,6 +303,23 @@ mod tests {
         assert_eq!(bucket.used(2 * SECOND), 9);
         bucket.observe_used(0, 2 * SECOND);
         assert_eq!(bucket.used(2 * SECOND), 0);
+    }
+
+    #[test]
+    fn a_refusal_lowers_the_level_to_what_it_tells() {
+        let mut bucket = free(0);
+        bucket.observe_refusal(5, Duration::from_secs(12), 0); // 2 refill in 12 s
+        assert_eq!((bucket.remaining(0), bucket.remaining(12 * SECOND)), (3, 5));
+        bucket.observe_refusal(5, Duration::from_secs(600), 12 * SECOND);
+        assert_eq!(bucket.remaining(12 * SECOND), 0);
+        assert_eq!(bucket.refill(30, 12 * SECOND), Duration::from_secs(180)); // more than it holds
+    }
+
+    #[test]
+    fn a_rate_of_a_tier_tells_its_daily_cap() {
+        assert_eq!(Limits::of_rate(10), Tier::Free.spec().into());
+        assert_eq!(Limits::of_rate(750).per_day, None);
+        assert_eq!(Limits::of_rate(u32::MAX).burst, u32::MAX);
     }
 
     #[test]
