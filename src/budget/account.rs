@@ -13,6 +13,8 @@ use crate::clock::SECOND;
 const PLACE_KEPT: i64 = 3 * SECOND;
 /// How long a request counts as under way when nobody tells its end: its process is gone.
 const LONGEST_FLIGHT: i64 = 300 * SECOND;
+/// Longest that a request is taken to need on its way to the service.
+const LONGEST_WAY: Duration = Duration::from_secs(2);
 /// Pause before asking again behind somebody whose turn it is already.
 const NEXT_TURN: Duration = Duration::from_millis(2);
 /// Longest pause that is believed of what was read.
@@ -48,6 +50,8 @@ struct Flight {
     /// Whether nothing else that costs was under way at any time since it was sent: only then the answer is newer than
     /// everything that was spent.
     alone: bool,
+    /// Whether the bucket may have been full: then the service's refills from its arrival on, which only its answer proves.
+    starts_refill: bool,
     counts_until: i64,
 }
 
@@ -104,6 +108,8 @@ impl Account {
     /// [`Refusal`] with the time to wait, which counts everybody in front, or with what makes waiting useless.
     pub fn take(&mut self, id: u64, weight: u64, now: i64) -> Taken {
         self.forget_the_gone(now);
+        let starts_refill =
+            weight > 0 && self.bucket.as_mut().is_some_and(|bucket| bucket.is_nearly_full(LONGEST_WAY, now));
         let turn = self.turn(id, weight, now);
         match turn {
             Err(Refusal::Wait(_)) if weight > 0 => self.keep_place(id, weight, now),
@@ -116,7 +122,11 @@ impl Account {
                 flight.alone = false;
             }
         }
-        self.under_way.push(Flight { id, weight, alone, counts_until: now.saturating_add(LONGEST_FLIGHT) });
+        if let Some(bucket) = self.bucket.as_mut().filter(|_| starts_refill) {
+            bucket.hold(now.saturating_add(LONGEST_WAY.as_nanos() as i64), now);
+        }
+        let counts_until = now.saturating_add(LONGEST_FLIGHT);
+        self.under_way.push(Flight { id, weight, alone, starts_refill, counts_until });
         Ok(())
     }
 
@@ -129,7 +139,11 @@ impl Account {
     pub fn settle(&mut self, id: u64, weight: u64, outcome: Outcome, now: i64) {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
         // What was forgotten meanwhile is old news.
-        let latest = flight.is_some_and(|flight| flight.alone);
+        let latest = flight.as_ref().is_some_and(|flight| flight.alone);
+        let started = flight.is_some_and(|flight| flight.starts_refill);
+        if let Some(bucket) = self.bucket.as_mut().filter(|_| started) {
+            bucket.release(now);
+        }
         match outcome {
             Outcome::Unknown => {}
             Outcome::NotSent => self.refund(weight, now),

@@ -5,6 +5,8 @@ use crate::clock::SECOND;
 
 /// Times beyond this (the year 2200) are damage.
 const LATEST: i64 = 230 * 366 * DAY;
+/// Longest that nothing refills; more is damage.
+const LONGEST_HOLD: i64 = 10 * SECOND;
 /// Most spends of the last minute that a kept bucket lists: one a second, and what was spent meanwhile.
 const MOST_SPENDS: usize = 1_000;
 
@@ -32,7 +34,7 @@ impl Bucket {
     /// The bucket as of `now`, when it was read from somewhere that may be damaged, foreign, or ahead of this clock; `None`
     /// when it makes no sense. What can be mended is mended towards less.
     pub(super) fn checked(mut self, now: i64) -> Option<Self> {
-        let times = self.spent.iter().map(|&(at, _)| at).chain([self.now]);
+        let times = self.spent.iter().map(|&(at, _)| at).chain([self.now, self.held_until]);
         let weights = self.spent.iter().map(|&(_, weight)| weight).chain([self.spent_today]);
         let sound = self.limits.per_minute > 0
             && self.limits.burst > 0
@@ -46,6 +48,7 @@ impl Bucket {
         if self.now > now {
             self.shift(now - self.now);
         }
+        self.held_until = self.held_until.min(now.saturating_add(LONGEST_HOLD));
         self.advance(now);
         Some(self)
     }
@@ -53,6 +56,7 @@ impl Bucket {
     /// Moves it to another clock, which runs `by` nanoseconds ahead of the one it was kept by.
     pub(super) fn shift(&mut self, by: i64) {
         self.now = self.now.saturating_add(by);
+        self.held_until = self.held_until.saturating_add(by).max(0);
         for (at, _) in &mut self.spent {
             *at = at.saturating_add(by);
         }

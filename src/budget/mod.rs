@@ -68,6 +68,9 @@ pub struct Bucket {
     spent: VecDeque<(i64, u64)>,
     day: i64,
     spent_today: u64,
+    /// Nothing refills before this time.
+    #[serde(default)]
+    held_until: i64,
 }
 
 impl Bucket {
@@ -80,6 +83,7 @@ impl Bucket {
             spent: VecDeque::new(),
             day: now.div_euclid(DAY),
             spent_today: 0,
+            held_until: 0,
         }
     }
 
@@ -105,9 +109,41 @@ impl Bucket {
         self.advance(now);
         self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
         self.spent_today = self.spent_today.saturating_sub(weight);
-        if let Some(index) = self.spent.iter().rposition(|&(_, spent)| spent == weight) {
-            self.spent.remove(index);
+        match self.spent.iter().rposition(|&(_, spent)| spent == weight) {
+            Some(index) => drop(self.spent.remove(index)),
+            // Spends of one second may be joined.
+            None => self.unspend(weight),
         }
+    }
+
+    /// Takes `weight` from the spends of the last minute, the newest first.
+    fn unspend(&mut self, mut weight: u64) {
+        while weight > 0 {
+            let Some((at, spent)) = self.spent.pop_back() else { return };
+            if spent > weight {
+                self.spent.push_back((at, spent - weight));
+            }
+            weight = weight.saturating_sub(spent);
+        }
+    }
+
+    /// Whether it is full, or would be after `lag`.
+    pub fn is_nearly_full(&mut self, lag: Duration, now: i64) -> bool {
+        self.advance(now);
+        self.nanoseconds_to(self.capacity() - UNITS) <= i64::try_from(lag.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Lets nothing refill before `until`: a full bucket starts to refill when the first request arrives at the service,
+    /// and not when it is sent.
+    pub fn hold(&mut self, until: i64, now: i64) {
+        self.advance(now);
+        self.held_until = until;
+    }
+
+    /// Lets it refill from now on.
+    pub fn release(&mut self, now: i64) {
+        self.advance(now);
+        self.held_until = self.held_until.min(self.now);
     }
 
     /// How long until `weight` can be taken: zero when it can be now.
@@ -168,15 +204,8 @@ impl Bucket {
     /// charge leaves, the newest first, and what others spent is added as spent now.
     pub fn observe_used(&mut self, used: u64, now: i64) {
         self.advance(now);
-        let mut ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
-        while ours > used {
-            let Some((at, weight)) = self.spent.pop_back() else { break };
-            let kept = weight.saturating_sub(ours - used);
-            if kept > 0 {
-                self.spent.push_back((at, kept));
-            }
-            ours -= weight - kept;
-        }
+        let ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
+        self.unspend(ours.saturating_sub(used));
         if used > ours {
             self.spent.push_back((self.now, used - ours));
         }
@@ -214,7 +243,8 @@ impl Bucket {
 
     fn advance(&mut self, now: i64) {
         let now = now.max(self.now);
-        let gained = i128::from(now - self.now) * i128::from(self.limits.per_minute);
+        let refilling = now - self.now.max(self.held_until).min(now);
+        let gained = i128::from(refilling) * i128::from(self.limits.per_minute);
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
         let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
@@ -303,6 +333,34 @@ mod tests {
         assert_eq!(bucket.used(2 * SECOND), 9);
         bucket.observe_used(0, 2 * SECOND);
         assert_eq!(bucket.used(2 * SECOND), 0);
+    }
+
+    #[test]
+    fn a_held_bucket_refills_after_its_release() {
+        let mut bucket = free(0);
+        assert!(bucket.is_nearly_full(Duration::ZERO, 0));
+        bucket.try_take(10, 0).unwrap();
+        assert!(!bucket.is_nearly_full(Duration::from_secs(53), 0)); // 9 of the 10 refill in 54 s
+        assert!(bucket.is_nearly_full(Duration::from_secs(54), 0));
+        bucket.hold(60 * SECOND, 0);
+        assert_eq!(bucket.remaining(30 * SECOND), 10);
+        bucket.release(30 * SECOND);
+        assert_eq!(bucket.remaining(60 * SECOND), 15);
+        bucket.hold(72 * SECOND, 60 * SECOND);
+        assert_eq!(bucket.remaining(78 * SECOND), 16); // by itself
+    }
+
+    #[test]
+    fn joined_spends_are_given_back_too() {
+        let mut bucket = free(0);
+        for at in [0, 1, 2] {
+            bucket.try_take(3, at).unwrap();
+        }
+        bucket.shorten();
+        bucket.refund(3, 2);
+        assert_eq!((bucket.remaining(2), bucket.used(2)), (14, 6));
+        bucket.refund(100, 2);
+        assert_eq!((bucket.remaining(2), bucket.used(2)), (20, 0));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl fmt::Display for Record {
 pub struct Listener {
     /// Only records that matter at least as much are told.
     pub least: Level,
-    /// Called on the thread that made the record.
+    /// Called where the call runs: it must not wait.
     pub tell: Arc<dyn Fn(Record) + Send + Sync>,
 }
 
