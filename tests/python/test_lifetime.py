@@ -92,8 +92,10 @@ def test_d3_38_a_second_ctrl_c_is_no_worse_than_the_first():
 
         def ready(child):
             assert asked.wait(60)
+            asked.clear()
             child.send_signal(signal.SIGINT)
             assert child.stdout.readline() == "interrupted\n"
+            assert asked.wait(60)  # in the second call
 
         assert interrupted(code, url, ready) == "interrupted\n"
 
@@ -179,26 +181,29 @@ def test_d3_42_the_interpreter_ends_while_many_calls_are_in_flight(end, environm
         assert run(code, environment) == "end\n"
 
 
-def test_d3_42_a_subinterpreter_is_refused_cleanly():
+def test_d3_42_a_subinterpreter_works_or_is_refused_and_never_crashes():
     code = """
         try:
             import _interpreters as interpreters
         except ImportError:
             import _xxsubinterpreters as interpreters
 
+        import marketpoints as mp
+
         one = interpreters.create()
-        problem = None
         try:
-            problem = interpreters.run_string(one, "import marketpoints")
-        except Exception as error:
-            problem = error
-        print("subinterpreter" in str(problem))
+            said = interpreters.run_string(one, "import marketpoints as mp; assert mp.weight('TRADE_AGG', points=1) == 1")
+        except interpreters.RunFailedError as error:  # how Python 3.11 tells what was raised
+            said = error
+        assert said is None or "ImportError" in str(said), said
+        interpreters.destroy(one)
+        print(mp.weight("TRADE_AGG", points=1))
     """
     try:
         import _xxsubinterpreters  # noqa: F401
     except ImportError:
         pytest.importorskip("_interpreters")
-    assert run(code, os.environ | {"PYTHONWARNINGS": "ignore"}) == "True\n"
+    assert run(code, os.environ | {"PYTHONWARNINGS": "ignore"}) == "1\n"
 
 
 def test_d3_43_a_callback_that_raises_spoils_nothing(client, monkeypatch):
