@@ -78,6 +78,7 @@ impl PointsRequest {
             exchanges: distinct(arguments.exchanges),
             coin: arguments.coin,
             raw_symbol: arguments.symbol,
+            normalized_symbol: None,
             interval: Some(interval.name.to_owned()),
             from: None,
             period: None,
