@@ -35,8 +35,9 @@ from .errors import (
 )
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
+from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
+from .records import Budget, Plan, PlannedRequest, Records, Usage
 from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
@@ -63,6 +64,7 @@ __all__ = [
     "PartialError",
     "Plan",
     "PlannedRequest",
+    "PredictionMarket",
     "Problem",
     "Profile",
     "Ragged",
@@ -73,6 +75,7 @@ __all__ = [
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Tag",
     "Tier",
     "TierError",
     "TimeoutError",

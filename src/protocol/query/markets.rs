@@ -154,7 +154,7 @@ impl MarketsQuery {
             }
             "sortCriteria.direction" => {
                 let names = [SortDirection::Ascending.name(), SortDirection::Descending.name()];
-                self.sort = Some(choice(name, &value, direction(&value), &names)?);
+                self.sort = Some(choice(name, &value, SortDirection::find_loosely(&value), &names)?);
             }
             "distinct" => self.distinct = flag(name, &value)?,
             "pageSize" => {
@@ -178,12 +178,6 @@ impl MarketsQuery {
 
 fn canonical(name: &str) -> &str {
     SORT_SPELLINGS.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known)
-}
-
-/// A direction by its wire name, its number, or the short word for it, in any case.
-fn direction(text: &str) -> Option<SortDirection> {
-    let upper = text.to_ascii_uppercase();
-    SortDirection::find(&upper).or_else(|| SortDirection::find(&format!("SORT_DIRECTION_{upper}")))
 }
 
 #[cfg(test)]
