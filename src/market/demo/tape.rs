@@ -121,7 +121,7 @@ impl Tape {
         // Takers lean to where the price goes in the next hour, the makers' loss.
         let drift = quote(&self.event, self.seed, (at + 3_600).min(self.event.ends - 1)) - middle;
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
-        let paid = if mix(lot) % 3 == 0 { TICK } else { 0.0 };
+        let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
         let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
         Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
     }

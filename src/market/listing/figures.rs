@@ -94,7 +94,7 @@ impl<'a> Figures<'a> {
     /// The entry of a row with the figures that only the entries of a page need.
     pub(super) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
         row.entry.oi_change_24h = self.interest_change(&row)?.unwrap_or(0.0);
-        row.entry.pct_from_ath = self.from_peak(&row)?.unwrap_or(0.0);
+        row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
             let second = self.second();
             let before = self.traded(market, second - 2 * DAY, second - DAY)?.amount;
@@ -117,7 +117,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
-    pub(super) fn from_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(super) fn distance_to_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
         // A probability has no peak to be measured by: it ends at 0 or 1.
         let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
         if let Some(known) = self.from_peak.get(&market) {

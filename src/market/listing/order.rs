@@ -38,7 +38,7 @@ fn key(field: MarketSort, row: &Row, figures: &mut Figures<'_>) -> Result<Option
     Ok(match field {
         MarketSort::Volume24h => row.volume,
         MarketSort::PriceChange24h => row.price_change,
-        MarketSort::PctFromAth => figures.from_peak(row)?,
+        MarketSort::PctFromAth => figures.distance_to_peak(row)?,
         MarketSort::OiChange24h => figures.interest_change(row)?,
         MarketSort::AtrPercent => figures.range(row)?,
         MarketSort::Marketcap => Some(row.entry.marketcap).filter(|marketcap| *marketcap > 0.0),
