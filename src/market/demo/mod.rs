@@ -78,7 +78,7 @@ impl Demo {
             category: String::new(),
             coin_name: String::new(),
             available_since: event.opened,
-            feeds: [Feed::Trades, Feed::Books, Feed::Tickers].into_iter().collect::<Feeds>(),
+            feeds: [Feed::Trades, Feed::Books, Feed::OpenInterest].into_iter().collect::<Feeds>(),
         }));
         Self {
             listings,
@@ -149,6 +149,19 @@ impl Demo {
         }
     }
 
+    /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
+    fn events(&self, events: Events, market: usize, (from, to): (i64, i64), now: i64, visit: &mut dyn FnMut(&Trade)) {
+        let traits = &self.traits[market];
+        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+            events(traits, block, minute, &mut |event| {
+                if (begin..=last).contains(&event.time) {
+                    visit(event);
+                }
+            });
+        });
+    }
+
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
     fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
         let traits = &self.traits[market];
@@ -205,15 +218,17 @@ fn bar_of(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64)
     bar
 }
 
+const TRADES: Events = |traits, block, minute, visit| minute::trades(traits, block, minute, visit);
+const LIQUIDATIONS: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
+
 /// The bar of a Unix minute's trades.
 fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    bar_of(|traits, block, minute, visit| minute::trades(traits, block, minute, visit), traits, block, minute, now)
+    bar_of(TRADES, traits, block, minute, now)
 }
 
 /// The bar of a Unix minute's liquidations.
 fn liquidation_bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    let events: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
-    bar_of(events, traits, block, minute, now)
+    bar_of(LIQUIDATIONS, traits, block, minute, now)
 }
 
 impl Source for Demo {
@@ -264,15 +279,7 @@ impl Source for Demo {
             tape.trades(from, to, now, visit);
             return Ok(());
         }
-        let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
-            minute::trades(traits, block, minute, |trade| {
-                if (begin..=last).contains(&trade.time) {
-                    visit(trade);
-                }
-            });
-        });
+        self.events(TRADES, market, (from, to), now, visit);
         Ok(())
     }
 
@@ -315,6 +322,20 @@ impl Source for Demo {
         Ok(())
     }
 
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::Liquidations) {
+            self.events(LIQUIDATIONS, market, (from, to), now, visit);
+        }
+        Ok(())
+    }
+
     fn gauge_bars(
         &self,
         market: usize,
@@ -326,7 +347,7 @@ impl Source for Demo {
     ) -> Result<(), SourceError> {
         if let Some(tape) = self.tape(market) {
             tape.gauge_bars(gauge, from, to, now, visit);
-        } else if self.listings[market].feeds.has(Feed::Tickers) {
+        } else if self.listings[market].feeds.has(Feed::OpenInterest) {
             self.each_minute(market, from, to, now, |block, minute| {
                 if let Some(bar) = self.gauge_bar(market, gauge, block, minute, now) {
                     visit(&bar);
@@ -400,8 +421,7 @@ impl Source for Demo {
         }
         let begin = Some(listing.available_since * SECOND);
         if self.tape(market).is_some() {
-            // A prediction market has no funding; all else is there from the opening on.
-            return Ok(begin.filter(|_| data_type != DataType::FundingRateAgg));
+            return Ok(begin);
         }
         Ok(match Feed::of(data_type) {
             Some(Feed::Trades | Feed::Books) => self.first_trade(market),

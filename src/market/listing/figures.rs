@@ -133,7 +133,7 @@ impl<'a> Figures<'a> {
 
     /// Change of the open interest in 24 hours, percent.
     pub(super) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
-        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::Tickers)) else {
+        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::OpenInterest)) else {
             return Ok(None);
         };
         if let Some(known) = self.interest.get(&market) {

@@ -162,7 +162,7 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
             (high - low).max((high - before).abs()).max((low - before).abs())
         });
         told.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
-        if listing.feeds.has(Feed::Tickers) {
+        if listing.feeds.has(Feed::OpenInterest) {
             let interest =
                 |at: i64| demo.gauge_before(market, Gauge::OpenInterest, at + 1, NOW).unwrap().unwrap().close;
             told.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
