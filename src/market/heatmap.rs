@@ -41,10 +41,25 @@ impl Step {
 /// Volume by block.
 pub(super) type Blocks = BTreeMap<i64, f64>;
 
-/// Adds a side's levels to its blocks. With `rate`, volumes count price × amount × rate.
-pub(super) fn collect(blocks: &mut Blocks, levels: &[Level], step: &Step, rate: Option<f64>) {
+/// What a level adds to its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Counted {
+    /// Its amount as it is told.
+    Amount,
+    /// Its price × amount × this rate, in USD.
+    Value(f64),
+    /// Its amount × this, the USD that a contract is worth.
+    Contracts(f64),
+}
+
+/// Adds a side's levels to its blocks.
+pub(super) fn collect(blocks: &mut Blocks, levels: &[Level], step: &Step, counted: Counted) {
     for &(price, amount) in levels {
-        let volume = rate.map_or(amount, |rate| price * amount * rate);
+        let volume = match counted {
+            Counted::Amount => amount,
+            Counted::Value(rate) => price * amount * rate,
+            Counted::Contracts(contract) => amount * contract,
+        };
         *blocks.entry(step.block(price)).or_insert(0.0) += volume;
     }
 }
@@ -68,7 +83,7 @@ mod tests {
 
     fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
         let (mut blocks, step) = (Blocks::new(), Step::new(step));
-        collect(&mut blocks, levels, &step, None);
+        collect(&mut blocks, levels, &step, Counted::Amount);
         (blocks, step)
     }
 
@@ -92,7 +107,7 @@ mod tests {
     #[test]
     fn usd_volumes_are_price_times_amount() {
         let (mut counted, step) = (Blocks::new(), Step::new(10.0));
-        collect(&mut counted, &[(101.0, 2.0), (102.0, 1.0)], &step, Some(1.0));
+        collect(&mut counted, &[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
         assert_eq!(asks(&counted, &step, 9), [100.0, 304.0]);
     }
 
