@@ -7,7 +7,7 @@ use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
-use super::heatmap::{Blocks, Counted, Step, asks, bids, collect};
+use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
@@ -16,7 +16,7 @@ use super::summaries::{SummaryKind, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
-use crate::columns::{List, Series, heatmap_from_sides};
+use crate::columns::{List, Series, heatmap_from_split};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::refuse_unknown;
@@ -269,9 +269,10 @@ impl Market {
             let foreign = query.usd && !listing.is_usd_like();
             rates.push(if foreign { Some(Rates::new(source, &listing.quote, buckets)?) } else { None });
         }
-        let (mut timestamps, mut down, mut up) = (Vec::new(), List::default(), List::default());
+        let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
+        let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
         for start in buckets.starts() {
-            let (mut bought, mut sold, mut found) = (Blocks::new(), Blocks::new(), false);
+            let mut found = false;
             for (&market, rates) in markets.iter().zip(&rates) {
                 let end = start + buckets.interval.seconds;
                 let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
@@ -282,17 +283,16 @@ impl Market {
                     (None, None) if query.usd => Counted::Value(1.0),
                     _ => Counted::Amount,
                 };
-                collect(&mut bought, &book.bids, &step, counted);
-                collect(&mut sold, &book.asks, &step, counted);
+                bought.collect(&book.bids, &step, counted);
+                sold.collect(&book.asks, &step, counted);
             }
             if found {
                 timestamps.push(start * SECOND);
-                down.push(bids(&bought, &step, depth));
-                up.push(asks(&sold, &step, depth));
+                split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
             }
         }
         let id = self.id(query, markets);
-        heatmap_from_sides(id, timestamps, &down, &up).map_err(|error| MarketError::Internal(error.to_string()))
+        heatmap_from_split(id, timestamps, levels, split).map_err(|error| MarketError::Internal(error.to_string()))
     }
 
     /// The identity of a series over these markets: what they have in common.
