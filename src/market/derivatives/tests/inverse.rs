@@ -12,7 +12,7 @@ const USD: &str = "&transform.normalize.quote=USD";
 const SUM: &str = "&transform.groupBy.type=GROUP_BY_TYPE_SUM";
 const BOTH: &str = "exchange=BITMEX&exchange=BYBIT&coin=BTC&interval=MINUTE";
 
-/// BitMEX counts dollars, Bybit's USDT market counts coins.
+/// `BitMEX` counts dollars, Bybit's USDT market counts coins.
 fn fill(dumps: &Path) {
     let header = "timestamp,side,price,amount\n";
     let trades = |rows: &[(i64, &str, f64, f64)]| {
