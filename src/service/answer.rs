@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Response;
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::{Access, Charge};
 use super::front::Caller;
@@ -38,9 +40,42 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     })
 }
 
+/// Bodies up to this do not count against the memory for unsent answers: a slow peer must not hold up what is small.
+const SMALL: usize = 64 * 1024;
+
+/// Started kibibytes.
+pub(super) fn kibibytes(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX)
+}
+
+/// A body with its share of the memory for answers, which it gives back when its last byte has been written.
+struct Held {
+    body: Vec<u8>,
+    _share: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// Waits until the memory for unsent answers holds the body.
+async fn hold(unsent: &Arc<Semaphore>, total: usize, body: Vec<u8>) -> Result<Bytes, ErrorBody> {
+    if body.len() <= SMALL {
+        return Ok(body.into());
+    }
+    // What is larger than all of it takes all of it.
+    let share = kibibytes(body.len()).min(kibibytes(total).max(1));
+    match Arc::clone(unsent).acquire_many_owned(share).await {
+        Ok(share) => Ok(Bytes::from_owner(Held { body, _share: share })),
+        Err(_) => Err(ErrorBody::new(503, "UNAVAILABLE", "the service is stopping")),
+    }
+}
+
 /// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
 /// in time keeps the charge: errors, panics and late answers cost nothing.
-pub(super) async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
+pub(super) async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Bytes, ErrorBody>
 where
     F: FnOnce(&dyn Answers) -> Result<Vec<u8>, ErrorBody> + Send + 'static,
 {
@@ -51,17 +86,20 @@ where
         };
         let (source, charge) = (Arc::clone(&shared.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
             let body = work(&*source)?;
             // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
             charge.as_deref().inspect(|charge| charge.keep());
-            Ok(body)
+            Ok((body, permit))
         });
-        task.await.unwrap_or_else(|_| {
+        let (body, permit) = task.await.unwrap_or_else(|_| {
             Err(ErrorBody::internal(
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
-        })
+        })?;
+        let held = hold(&shared.unsent, shared.limits.unsent, body).await;
+        // Only now may the next computation start: answers that wait for room hold further ones back.
+        drop(permit);
+        held
     };
     let answered = tokio::time::timeout(shared.answer_within, running).await.unwrap_or_else(|_| {
         let seconds = shared.answer_within.as_secs_f64();

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::Answers;
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
+use super::limits::ConnectionLimits;
 use super::log::AccessLog;
 use crate::clock::SharedClock;
 
@@ -20,6 +21,9 @@ pub(super) struct Shared {
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
+    /// One permit for each KiB of answers that are made and not yet taken.
+    pub(super) unsent: Arc<Semaphore>,
+    pub(super) limits: ConnectionLimits,
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,
     pub(super) access_log: Option<AccessLog>,
