@@ -38,4 +38,5 @@ pub use keys_file::{KeysFileError, key_entry, parse_keys, read_keys};
 pub use limits::ConnectionLimits;
 pub use log::{AccessLog, AccessRecord};
 pub use log_file::LogFile;
+pub use openapi::document as openapi;
 pub use running::{RunningService, Service};
