@@ -40,10 +40,10 @@ def test_retries_hide_what_ends(service):
     assert refused.seen == 2
 
 
-def test_a_rate_limit(service, impatient):
-    service.faults.set(status=429, retry_after=7, count=1)
-    with pytest.raises(mp.RateLimitError) as caught:
-        hours(impatient)
+def test_a_rate_limit(service):
+    service.faults.set(status=429, retry_after=7, path=POINTS, count=1)
+    with service.client("unlimited", retries=0, max_wait=0) as client, pytest.raises(mp.RateLimitError) as caught:
+        hours(client)
     assert (caught.value.status, caught.value.code, caught.value.retry_after) == (429, "RATE_LIMITED", 7)
     answer_to = service.faults.set(status=429, count=1)
     answer = get(service, "/v1/usage", service.keys["free"])

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import signal
 import socket
@@ -12,6 +11,7 @@ import textwrap
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -215,10 +215,10 @@ def test_a_second_ctrl_c_does_not_wait():
             assert child.wait(60) == -signal.SIGINT
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc"), reason="there is no /proc here")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here")
 def test_a_killed_service_leaves_nothing_running():
     with serving() as (child, url, _):
-        children = [name for name in os.listdir("/proc") if name.isdigit() and parent(name) == child.pid]
+        children = [one.name for one in Path("/proc").iterdir() if one.name.isdigit() and parent(one) == child.pid]
         assert children == []
         assert not refuses(url)
         child.send_signal(signal.SIGKILL)
@@ -229,8 +229,7 @@ def test_a_killed_service_leaves_nothing_running():
 def parent(process):
     """Parent of a process; None when it has gone."""
     try:
-        with open(f"/proc/{process}/stat") as stat:
-            return int(stat.read().rpartition(")")[2].split()[1])
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return None
 

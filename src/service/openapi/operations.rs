@@ -59,11 +59,15 @@ struct Endpoint<'a> {
 pub(super) fn headers() -> Value {
     let mut headers: Map<String, Value> = BUDGET_HEADERS
         .iter()
-        .map(|(name, text)| ((*name).to_owned(), json!({ "description": text, "schema": { "type": "integer" } })))
+        .map(|(name, text)| ((*name).to_owned(), always(text, &json!({ "type": "integer" }))))
         .collect();
-    let wait = json!({ "description": "seconds to wait", "schema": { "type": "integer", "minimum": 1 } });
-    headers.insert(RETRY_AFTER.to_owned(), wait);
+    headers.insert(RETRY_AFTER.to_owned(), always("seconds to wait", &json!({ "type": "integer", "minimum": 1 })));
     Value::Object(headers)
+}
+
+/// A header that an answer always has.
+fn always(text: &str, schema: &Value) -> Value {
+    json!({ "description": text, "required": true, "schema": schema })
 }
 
 /// The refusals as components.
