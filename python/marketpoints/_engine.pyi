@@ -13,9 +13,9 @@ import numpy.typing as npt
 __all__ = [
     "Client",
     "Columns",
-    "IngestReport",
     "FaultRule",
     "Faults",
+    "IngestReport",
     "LocalService",
     "Plan",
     "PlannedRequest",

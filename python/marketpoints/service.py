@@ -152,7 +152,9 @@ class LocalService:
         return f"<LocalService {self.url}, {source}, {state}>"
 
 
-def _keys(given: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None) -> str | list[tuple[str, str, str]] | None:
+def _keys(
+    given: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None,
+) -> str | list[tuple[str, str, str]] | None:
     """The keys as the engine takes them."""
     if given is None or isinstance(given, (str, os.PathLike)):
         return None if given is None else os.fspath(given)

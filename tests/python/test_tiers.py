@@ -87,9 +87,7 @@ def holds(tier, kind):
 
 def minutes(service, tier, kind, points, *, key=None, **more):
     """A request for so many one-minute points, the last of them now."""
-    return get(
-        service, POINTS, service.keys[key or tier], type=kind, interval="MINUTE", period=points * MINUTE, **more
-    )
+    return get(service, POINTS, service.keys[key or tier], type=kind, interval="MINUTE", period=points * MINUTE, **more)
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +244,13 @@ def test_burst_then_429_then_exactly_as_long_as_it_says(service, tier):
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_daily_cap(tier):
     limits = TIERS[tier]
-    query = {"type": "BLOCK_BOOK_SNAPSHOT_AGG", "interval": "MINUTE", "blockSize": 10, "period": 1000 * MINUTE, **NOTHING}
+    query = {
+        "type": "BLOCK_BOOK_SNAPSHOT_AGG",
+        "interval": "MINUTE",
+        "blockSize": 10,
+        "period": 1000 * MINUTE,
+        **NOTHING,
+    }
     with mp.LocalService(now=NOW) as service:
         for _ in range(1000 // 10):
             assert get(service, POINTS, service.keys[tier], **query).status == 200
