@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -21,6 +22,7 @@ use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
 use super::places::{Place, Places};
 use super::reply::is_dropped;
+use super::sending::Sending;
 
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
@@ -88,12 +90,14 @@ async fn serve_one(
         let (answer, asked) = (routes.call(request), Arc::clone(&asked));
         async move {
             let response = answer.await.unwrap_or_else(|never| match never {});
-            // What took another protocol goes on.
-            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-                asked.answered();
+            if is_dropped(&response) {
+                // An error makes hyper close the connection without an answer.
+                return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
             }
-            // An error makes hyper close the connection without an answer.
-            if is_dropped(&response) { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok(response) }
+            // What took another protocol goes on.
+            let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+            let wrap = |body| if goes_on { body } else { Body::new(Sending::new(body, asked)) };
+            Ok(response.map(wrap))
         }
     });
     let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);

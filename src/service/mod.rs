@@ -26,9 +26,11 @@ mod redact;
 mod reply;
 mod routes;
 mod running;
+mod sending;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 pub use answers::{AnswerError, Answers};
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};

@@ -27,7 +27,7 @@ enum State {
     Waiting(u64),
     /// A request is being answered.
     Busy,
-    /// The answer is made and still on its way.
+    /// All of the answer has been handed over and its last bytes are still on their way.
     Answered,
 }
 
@@ -95,7 +95,7 @@ impl Place {
         self.turn(State::Busy);
     }
 
-    /// The request's answer is made; its bytes are not yet written.
+    /// All of the request's answer has been handed over; its last bytes may still be on their way.
     pub(super) fn answered(&self) {
         self.turn(State::Answered);
     }

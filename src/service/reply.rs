@@ -5,15 +5,14 @@ use std::io;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
-use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_HEADER};
 use crate::protocol::{ErrorBody, Usage};
 
 /// A whole JSON body. Its length is known, so it is sent with `Content-Length`.
-pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.into()));
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -24,7 +23,7 @@ pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body>
 pub(super) struct Paid(pub(super) u64);
 
 /// A body that was paid for.
-pub(super) fn paid(body: impl Into<Bytes>, weight: u64) -> Response<Body> {
+pub(super) fn paid(body: impl Into<Body>, weight: u64) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
     response

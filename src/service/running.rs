@@ -11,13 +11,13 @@ use tokio::runtime;
 use tokio::sync::{Semaphore, watch};
 
 use super::access::KeyRing;
-use super::answer::kibibytes;
 use super::config::{Allowance, ServiceConfig};
 use super::connections::serve;
 use super::error::ServiceError;
 use super::faults::FaultSwitch;
 use super::routes::router;
 use super::shared::Shared;
+use super::unsent::Unsent;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -50,7 +50,7 @@ impl Service {
             keys,
             bound_to: config.host,
             computations: Arc::new(Semaphore::new(computations)),
-            unsent: Arc::new(Semaphore::new(kibibytes(config.limits.unsent).max(1) as usize)),
+            unsent: Unsent::new(config.limits.unsent),
             limits: config.limits,
             answer_within: config.answer_within,
             faults: faults.clone(),

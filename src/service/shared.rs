@@ -11,6 +11,7 @@ use super::access::KeyRing;
 use super::faults::FaultSwitch;
 use super::limits::ConnectionLimits;
 use super::log::AccessLog;
+use super::unsent::Unsent;
 use crate::clock::SharedClock;
 
 /// What all requests share.
@@ -21,8 +22,7 @@ pub(super) struct Shared {
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
-    /// One permit for each KiB of answers that are made and not yet taken.
-    pub(super) unsent: Arc<Semaphore>,
+    pub(super) unsent: Unsent,
     pub(super) limits: ConnectionLimits,
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,

@@ -15,7 +15,9 @@ mod visits;
 pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
 pub(super) use layout::{DAY, parse_date};
 pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
-pub(super) use trades::{LIQUIDATIONS, TRADES, read_fingerprint as read_trade_fingerprint, write as write_trades};
+pub(super) use trades::{
+    LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
+};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
