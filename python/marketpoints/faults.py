@@ -105,19 +105,16 @@ class Faults:
         if retry_after is not None and status != 429:
             raise InvalidRequest("retry_after goes with status=429")
         delay, chance = number(latency, "latency"), number(probability, "probability")
-        limits = {
-            "status": None if status is None else between(status, "status", 429, 599),
-            "retry_after": 1 if retry_after is None else between(retry_after, "retry_after", 0, 2**32 - 1),
-            "cut_body": None if cut_body is None else between(cut_body, "cut_body", 0, 2**63 - 1),
-        }
         rule = self._faults.add(
             path,
             probability=1.0 if chance is None else chance,
             count=positive(count, "count"),
             latency=0.0 if delay is None else delay,
+            status=None if status is None else between(status, "status", 429, 599),
+            retry_after=1 if retry_after is None else between(retry_after, "retry_after", 0, 2**32 - 1),
+            cut_body=None if cut_body is None else between(cut_body, "cut_body", 0, 2**63 - 1),
             drop=flag(drop, "drop"),
             headers=None if headers is None else list(headers.items()),
-            **limits,
         )
         if seed is not None:
             self.seed(seed)
