@@ -83,7 +83,7 @@ class Connection(ABC):
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
-        given = {
+        given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": _seconds(timeout, "timeout"),
