@@ -199,12 +199,6 @@ impl Demo {
             Err(never) => match never {},
         }
     }
-
-    /// The coin's common price at the beginning of a Unix minute.
-    fn price(&self, path: &Path, minute: i64) -> f64 {
-        let block = self.path_block(path, minute);
-        block.prices[(minute - block.start) as usize]
-    }
 }
 
 /// Visits the events of a Unix minute of a market in time order.
@@ -410,7 +404,7 @@ impl Source for Demo {
     fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
-        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
+        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))
     }
 
     fn tokens(&self) -> &[Token] {
@@ -426,7 +420,7 @@ impl Source for Demo {
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
         for time in supply::times(from, to, now.div_euclid(SECOND)) {
-            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| self.price(path, minute)));
+            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| path.price(minute)));
         }
         Ok(())
     }
