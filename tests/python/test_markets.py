@@ -56,7 +56,12 @@ def test_an_entry_becomes_typed_records_with_every_field():
         markets = client.markets()
     (market,) = markets
     assert isinstance(market, mp.Market)
-    assert (market.title, market.liquidity, market.pct_from_ath, market.volume_24h_usd) == ("Will it rain?", 12.5, -3.5, 2.5)
+    assert (market.title, market.liquidity, market.pct_from_ath, market.volume_24h_usd) == (
+        "Will it rain?",
+        12.5,
+        -3.5,
+        2.5,
+    )
     assert (market.prices, market.available_since, market.extra) == ((0.5, 0.0), 5.5, {"newer": {"a": 1}})
     assert list(market.tags) == [mp.Tag("7", "Weather", "weather", {"newer": 1})]
     assert list(market.prediction_markets) == [
@@ -111,7 +116,10 @@ def test_order_and_distinct_are_sent_as_the_wire_has_them():
 
     with scripted(lambda _: {}) as (url, asked):
         with mp.Client("key", url) as client:
-            assert len(client.markets(sort_by="PCT_FROM_ATH", sort_direction="SORT_DIRECTION_ASC", distinct=True, limit=5)) == 0
+            assert (
+                len(client.markets(sort_by="PCT_FROM_ATH", sort_direction="SORT_DIRECTION_ASC", distinct=True, limit=5))
+                == 0
+            )
         assert len(asyncio.run(awaited(url))) == 0
     order = "sortCriteria.field=PCT_FROM_ATH&sortCriteria.direction=SORT_DIRECTION_ASC&distinct=true"
     assert asked == [f"/v1/markets?{order}&pageSize=5&pageOffset=0"] * 2
@@ -120,8 +128,8 @@ def test_order_and_distinct_are_sent_as_the_wire_has_them():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sort_by": "VOLUME"}, "sort_by: \"VOLUME\" is not one of VOLUME_24H, PRICE_CHANGE_24H"),
-        ({"sort_direction": "down"}, "sort_direction: \"down\" is not one of asc, desc"),
+        ({"sort_by": "VOLUME"}, 'sort_by: "VOLUME" is not one of VOLUME_24H, PRICE_CHANGE_24H'),
+        ({"sort_direction": "down"}, 'sort_direction: "down" is not one of asc, desc'),
         ({"distinct": "yes"}, "distinct"),
         ({"sort_by": 1}, "sort_by"),
     ],
