@@ -33,6 +33,7 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .faults import FaultRule, Faults
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
 from .market_records import Market, PredictionMarket, Tag
@@ -52,6 +53,8 @@ __all__ = [
     "Client",
     "DecodeError",
     "Error",
+    "FaultRule",
+    "Faults",
     "Heatmap",
     "IngestReport",
     "InvalidRequest",

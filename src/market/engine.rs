@@ -7,7 +7,7 @@ use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
-use super::heatmap::{Blocks, Step, snapshot};
+use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
@@ -276,19 +276,16 @@ impl Market {
             let mut found = false;
             for (&market, rates) in markets.iter().zip(&rates) {
                 let end = start + buckets.interval.seconds;
-                let Some(mut book) = source.last_book(market, start, end, buckets.now)? else { continue };
+                let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
                 found = true;
-                if let Some(contract) = source.listings()[market].contract_usd().filter(|_| query.usd) {
-                    for (price, amount) in book.bids.iter_mut().chain(&mut book.asks) {
-                        *amount *= contract / *price;
-                    }
-                }
-                let rate = match rates {
-                    Some(rates) => Some(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
-                    None => query.usd.then_some(1.0),
+                let counted = match (rates, source.listings()[market].contract_usd()) {
+                    (Some(rates), _) => Counted::Value(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
+                    (None, Some(contract)) if query.usd => Counted::Contracts(contract),
+                    (None, None) if query.usd => Counted::Value(1.0),
+                    _ => Counted::Amount,
                 };
-                bought.collect(&book.bids, &step, rate);
-                sold.collect(&book.asks, &step, rate);
+                bought.collect(&book.bids, &step, counted);
+                sold.collect(&book.asks, &step, counted);
             }
             if found {
                 timestamps.push(start * SECOND);

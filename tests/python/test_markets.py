@@ -184,13 +184,13 @@ def test_a_prediction_market_leads_to_its_candles_book_and_profile(client):
     span = {"start": "2026-04-21T18:00:00", "end": "2026-04-22T18:01:00", "include_forming": True}
     candles = client.candles("PREDICTION_VENUE", market.condition_id, "1m", **span)
     assert candles["close"][-1] == market.last_price == market.prices[-1]
-    assert ((0 < candles["low"]) & (candles["high"] < 1)).all()
+    assert ((candles["low"] > 0) & (candles["high"] < 1)).all()
     inside = candles["volume"][candles.timestamps > np.datetime64("2026-04-21T18:00:00")]
     assert inside.sum() == pytest.approx(market.buy_volume_24h + market.sell_volume_24h)
     book = client.orderbook_heatmap(
         "PREDICTION_VENUE", market.condition_id, "1m", block_size=0.001, start="2026-04-22T17:00:00", period=600
     )
-    assert len(book.timestamps) == 10 and 0 < book.prices.min() and book.prices.max() < 1
+    assert len(book.timestamps) == 10 and book.prices.min() > 0 and book.prices.max() < 1
     hours = {"start": "2026-04-22T12:00:00", "period": 3600}
     profile = client.volume_profile("PREDICTION_VENUE", market.condition_id, "1h", **hours)
     hour = client.candles("PREDICTION_VENUE", market.condition_id, "1h", **hours)

@@ -420,7 +420,7 @@ impl Source for Demo {
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
         for time in supply::times(from, to, now.div_euclid(SECOND)) {
-            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| path.price(minute)));
+            visit(supply::snapshot(&self.token_traits, token, time, Path::price));
         }
         Ok(())
     }
