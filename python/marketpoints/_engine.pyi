@@ -166,8 +166,8 @@ class Client:
     ) -> list[dict[str, Any]]:
         """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
 
-        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in any
-        case; ``distinct`` asks for one market per normalized symbol.
+        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in
+        any case; ``distinct`` asks for one market per normalized symbol.
 
         Raises:
             InvalidRequest: The order is none of those; nothing was sent.

@@ -181,6 +181,14 @@ pub struct Book {
 #[error("{0}")]
 pub struct SourceError(pub String);
 
+/// Adds the next bar to a longer one.
+pub(super) fn join(whole: &mut Option<Bar>, next: &Bar) {
+    match whole {
+        None => *whole = Some(*next),
+        Some(whole) => whole.merge(next),
+    }
+}
+
 /// Seconds between settlements on most venues.
 pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
 
@@ -193,6 +201,13 @@ pub trait Source: Send + Sync {
     /// has only the trades up to then.
     fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
     -> Result<(), SourceError>;
+
+    /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        self.bars(market, from, to, now, &mut |bar| join(&mut whole, bar))?;
+        Ok(whole)
+    }
 
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;

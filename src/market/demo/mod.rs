@@ -30,7 +30,7 @@ use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::{Feed, Feeds};
-use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
 use super::summaries::{OptionSummary, PREDICTION_VENUE, PredictionState, Supply, Token};
 use crate::clock::SECOND;
 use crate::protocol::DataType;
@@ -40,6 +40,10 @@ const KEPT_BLOCKS: usize = 6_000;
 
 /// First liquidations kept: a number each.
 const KEPT_FIRSTS: usize = 1_000;
+
+/// Hours' bars kept: two days of every market are about 1 MB.
+const KEPT_HOURS: usize = 20_000;
+const HOUR: i64 = 3_600;
 
 /// The demo market.
 pub struct Demo {
@@ -59,6 +63,8 @@ pub struct Demo {
     positions: OnceLock<PositionTable>,
     /// Of the prediction markets, made when one is first asked for.
     tapes: OnceLock<Vec<Tape>>,
+    /// Bars of closed hours by (market, start).
+    hours: Cache<(usize, i64), Option<Bar>>,
     /// First liquidation by market.
     first_liquidations: Cache<usize, Option<i64>>,
 }
@@ -93,6 +99,7 @@ impl Demo {
             seed,
             positions: OnceLock::new(),
             tapes: OnceLock::new(),
+            hours: Cache::new(KEPT_HOURS),
             first_liquidations: Cache::new(KEPT_FIRSTS),
         }
     }
@@ -192,12 +199,6 @@ impl Demo {
             Err(never) => match never {},
         }
     }
-
-    /// The coin's common price at the beginning of a Unix minute.
-    fn price(&self, path: &Path, minute: i64) -> f64 {
-        let block = self.path_block(path, minute);
-        block.prices[(minute - block.start) as usize]
-    }
 }
 
 /// Visits the events of a Unix minute of a market in time order.
@@ -255,6 +256,28 @@ impl Source for Demo {
             }
         });
         Ok(())
+    }
+
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        let mut at = from.max(BEGIN);
+        let end = to.min(now.div_euclid(SECOND).saturating_add(1)).min(END);
+        while at < end {
+            let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
+            let part = |from: i64, to: i64| -> Result<Option<Bar>, SourceError> {
+                let mut part: Option<Bar> = None;
+                self.bars(market, from, to, now, &mut |bar| join(&mut part, bar))?;
+                Ok(part)
+            };
+            // Listings ask for the same hours again and again, and what is closed stays as it is.
+            let closed = next - at == HOUR && next.saturating_mul(SECOND) <= now;
+            let hour = if closed { *self.hours.get((market, at), || part(at, next))? } else { part(at, next)? };
+            if let Some(hour) = hour {
+                join(&mut whole, &hour);
+            }
+            at = next;
+        }
+        Ok(whole)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
@@ -381,7 +404,7 @@ impl Source for Demo {
     fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
-        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
+        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))
     }
 
     fn tokens(&self) -> &[Token] {
@@ -397,7 +420,7 @@ impl Source for Demo {
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
         for time in supply::times(from, to, now.div_euclid(SECOND)) {
-            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| self.price(path, minute)));
+            visit(supply::snapshot(&self.token_traits, token, time, Path::price));
         }
         Ok(())
     }

@@ -162,7 +162,7 @@ impl View<'_> {
 /// A tag by its label; none without.
 fn tag(label: &str) -> Option<Tag> {
     let (label, slug) = (label.trim(), slug(label));
-    (!slug.is_empty()).then(|| Tag { id: slug.clone(), label: label.to_owned(), slug })
+    (!slug.is_empty()).then(|| Tag { id: slug.clone(), label: label.to_owned(), slug, ..Tag::default() })
 }
 
 /// Tokens held at a second.
