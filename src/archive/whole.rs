@@ -8,6 +8,9 @@ use tempfile::NamedTempFile;
 
 use super::ArchiveError;
 
+/// How the names of files begin that are not whole yet.
+pub(crate) const UNFINISHED: &str = ".unfinished-";
+
 /// Lets `fill` write a new file beside `path` and puts it in place when it is complete. A failure, or the end of the
 /// process, leaves the old file or none.
 pub(super) fn write_whole(
@@ -17,7 +20,7 @@ pub(super) fn write_whole(
     let bad = |problem: &dyn ToString| ArchiveError::new(path, problem.to_string());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
-    let mut file = NamedTempFile::with_prefix_in(".unfinished-", folder).map_err(|error| bad(&error))?;
+    let mut file = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(|error| bad(&error))?;
     fill(BufWriter::with_capacity(1 << 16, file.as_file())).map_err(|problem| bad(&problem))?;
     file.flush().and_then(|()| file.as_file().sync_all()).map_err(|error| bad(&error))?;
     let permissions = permissions(folder);

@@ -8,7 +8,7 @@ use crate::archive::ArchiveError;
 use crate::market::MarketError;
 use crate::market::derivatives::Ticker;
 use crate::market::source::Trade;
-use crate::market::store::{self, Event, LIQUIDATIONS, TRADES};
+use crate::market::store::{self, BookSource, Event, LIQUIDATIONS, TRADES};
 
 /// A kind of dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,21 +17,6 @@ pub(super) enum Kind {
     Books,
     Liquidations,
     Tickers,
-}
-
-impl Kind {
-    /// Names of the kinds' folders.
-    pub(super) const NAMES: [&str; 4] = ["trades", "incremental_book_L2", "liquidations", "derivative_ticker"];
-
-    pub(super) fn find(name: &str) -> Option<Self> {
-        match name {
-            "trades" => Some(Self::Trades),
-            "incremental_book_L2" => Some(Self::Books),
-            "liquidations" => Some(Self::Liquidations),
-            "derivative_ticker" => Some(Self::Tickers),
-            _ => None,
-        }
-    }
 }
 
 const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
@@ -78,12 +63,20 @@ pub(super) fn ingest_file(
             let columns = ["timestamp", "is_snapshot", "side", "price", "amount"];
             collect(file, day, report, &columns, event, |event| event.time).map_or(Ok(()), |mut events| {
                 // Changes of a book that nobody has shown yet would make a book with holes.
-                let first = events.iter().position(|event| event.snapshot).unwrap_or(events.len());
+                let Some(first) = events.iter().position(|event| event.snapshot) else {
+                    report.problem(
+                        file,
+                        0,
+                        "no snapshot in the file, only changes of an unknown book; it was not taken",
+                    );
+                    (report.files, report.rows) = (report.files - 1, report.rows - events.len());
+                    return Ok(());
+                };
                 if first > 0 {
                     report.problem(file, 0, format!("{first} changes before the first snapshot were left out"));
                     report.rows -= first;
                 }
-                store::write_books(store, exchange, symbol, day, &events.split_off(first), &hash)
+                store::write_books(store, exchange, symbol, day, &events.split_off(first), (BookSource::Changes, &hash))
             })
         }
     }

@@ -94,7 +94,8 @@ impl Rows {
 }
 
 impl<'a> Row<'a> {
-    fn text(&self, column: usize) -> Result<&'a [u8], String> {
+    /// A field as it is in the file.
+    pub(super) fn text(&self, column: usize) -> Result<&'a [u8], String> {
         self.fields.as_ref().map(|fields| fields[column]).map_err(Clone::clone)
     }
 
@@ -141,7 +142,8 @@ impl<'a> Row<'a> {
     }
 }
 
-fn shown(text: &[u8]) -> String {
+/// A field as a message quotes it.
+pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")

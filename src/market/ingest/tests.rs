@@ -1,0 +1,1 @@
+//! Whole ingests of small dumps.
