@@ -17,7 +17,7 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
         integer(out, magnitude as i64);
         return;
     }
-    let mut buffer = ryu::Buffer::new();
+    let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     if (1e-4..1e6).contains(&magnitude) {
         out.extend_from_slice(text); // in this range the digits come plain, and whole numbers are gone above
@@ -93,7 +93,7 @@ fn with_exponent(out: &mut Vec<u8>, text: &[u8]) {
 fn exponent_of(text: &[u8]) -> i64 {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
     };
     let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
     if negative { -value } else { value }

@@ -40,9 +40,10 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 
 /// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
 /// in time keeps the charge: errors, panics and late answers cost nothing.
-pub(super) async fn compute<F>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Vec<u8>, ErrorBody>
+pub(super) async fn compute<F, T>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<T, ErrorBody>
 where
-    F: FnOnce(&dyn Answers) -> Result<Vec<u8>, ErrorBody> + Send + 'static,
+    F: FnOnce(&dyn Answers) -> Result<T, ErrorBody> + Send + 'static,
+    T: Send + 'static,
 {
     let charge = charge.map(Arc::new);
     let running = async {

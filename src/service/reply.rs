@@ -1,8 +1,9 @@
 //! Answers as HTTP responses: status, `application/json`, the rate-limit headers (service.md 7 and 8.5).
 
+use std::convert::Infallible;
 use std::io;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use futures::stream::{self, StreamExt};
@@ -26,6 +27,19 @@ pub(super) struct Paid(pub(super) u64);
 pub(super) fn paid(body: Vec<u8>, weight: u64) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
+    response
+}
+
+/// As [`paid`], of a body in pieces: they are sent one after the other, under the length of the whole.
+pub(super) fn paid_in_parts(mut pieces: Vec<Vec<u8>>, weight: u64) -> Response<Body> {
+    if pieces.len() <= 1 {
+        return paid(pieces.pop().unwrap_or_default(), weight);
+    }
+    let length: usize = pieces.iter().map(Vec::len).sum();
+    let mut response = paid(Vec::new(), weight);
+    let pieces = pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
+    *response.body_mut() = Body::from_stream(stream::iter(pieces));
+    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     response
 }
 

@@ -54,9 +54,9 @@ async fn points(
     let query = checked.query;
     let body = compute(&shared, Some(charge), move |source| {
         let series = source.points(&query, now)?;
-        Ok(encode::points(&series, query.flatten))
+        Ok(encode::points_in_parts(&series, query.flatten))
     });
-    Ok(reply::paid(body.await?, checked.weight))
+    Ok(reply::paid_in_parts(body.await?, checked.weight))
 }
 
 async fn markets(

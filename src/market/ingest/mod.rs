@@ -8,11 +8,13 @@
 
 mod events;
 mod fault;
+mod lines;
 mod options;
 mod predictions;
 mod rows;
 mod sheet;
 mod snapshots;
+mod streamed;
 mod supply;
 mod task;
 #[cfg(test)]
@@ -86,11 +88,20 @@ pub struct IngestReport {
 }
 
 impl IngestReport {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.unchanged += other.unchanged;
+        self.rows += other.rows;
+        self.problems.extend(other.problems);
+        self.interrupted |= other.interrupted;
+    }
+
     fn problem(&mut self, file: &Path, line: u64, what: impl Into<String>) {
         self.fault(file, line, Fault::new("", what));
     }
 
-    fn fault(&mut self, file: &Path, line: u64, Fault { column, what }: Fault) {
+    fn fault(&mut self, file: &Path, line: u64, fault: Fault) {
+        let (column, what) = fault.into_parts();
         self.problems.push(Problem { file: file.display().to_string(), line, what, column });
     }
 }
@@ -160,7 +171,7 @@ fn take(
     let mut task = Task { file, store, report, keep_going };
     match (layout, source) {
         (Layout::Events(kind), Source::Day(exchange, symbol, day)) => {
-            events::ingest_file(kind, file, store, &(exchange.clone(), symbol.clone()), *day, task.report)
+            events::ingest_file(kind, (exchange, symbol), *day, &mut task)
         }
         (Layout::Snapshots(kind), Source::Day(exchange, symbol, day)) => {
             snapshots::ingest_file(kind, (exchange, symbol), *day, &mut task)

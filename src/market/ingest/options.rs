@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::fault::Fault;
-use super::rows::{Row, shown};
+use super::rows::{Row, shown, whole};
 use super::task::Task;
 use crate::clock::SECOND;
 use crate::market::MarketError;
@@ -33,8 +33,12 @@ pub(super) fn ingest_file(exchange: &str, day: i64, task: &mut Task<'_>) -> Resu
         return Ok(());
     }
     let mut chains = Chains::new(day);
-    if !task.each_row(day, &COLUMNS, |row| read(row).map(|(root, contract, quote)| chains.take(root, contract, quote)))
-    {
+    let taken = task.each_row(day, &COLUMNS, |row| {
+        let (root, contract, quote) = read(row)?;
+        chains.take(root, contract, quote);
+        Ok(true)
+    });
+    if !taken {
         return Ok(());
     }
     let readings = chains.finish();
@@ -52,8 +56,7 @@ fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), Fault> 
     let put = row.either(2, "type", "put", "call")?;
     let strike = row.number(3, "strike_price", true)?;
     let expiry = row.text(4)?;
-    let micros = std::str::from_utf8(expiry).ok().and_then(|text| text.parse::<i64>().ok());
-    let expiry = micros
+    let expiry = whole(expiry)
         .filter(|micros| *micros > 0)
         .and_then(|micros| micros.checked_mul(1_000))
         .ok_or_else(|| Fault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry))))?;

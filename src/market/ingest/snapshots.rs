@@ -35,7 +35,7 @@ pub(super) fn ingest_file(
     let columns = columns(source.levels().unwrap_or(0));
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut changes = Changes::default();
-    if !task.each_row(day, &names, |row| changes.take(read(row, &names)?, row.line)) {
+    if !task.each_row(day, &names, |row| changes.take(read(row, &names)?, row.line).map(|()| true)) {
         return Ok(());
     }
     let events = changes.finish();
@@ -185,7 +185,8 @@ mod tests {
             changes.take(snapshot(10 * time, &[(1.0, time as f64)], &[]), time as u64).unwrap();
         }
         let late = changes.take(snapshot(9, &[(1.0, 7.0)], &[]), 99_999).unwrap_err();
-        assert!(late.column == "timestamp" && late.what.contains("sort the file"), "{late:?}");
+        let (column, what) = late.into_parts();
+        assert!(column == "timestamp" && what.contains("sort the file"), "{what}");
         changes.take(snapshot(11, &[(1.0, 7.0)], &[]), 99_999).unwrap();
         let seen = follow(&changes.finish());
         assert_eq!((seen[0].0, seen[1].0, seen[2].0, seen.len()), (10, 11, 20, WAITING + 2));

@@ -30,25 +30,28 @@ impl Task<'_> {
         fingerprint(self.file).map_err(|error| self.report.problem(self.file, 0, error.to_string())).ok()
     }
 
-    /// Hands every row of a published dump to `take`, which says what is wrong with a bad one. `true` when the file was
-    /// read to its end and holds a good row; else it must not be taken, and the report says why.
+    /// Hands every row of a published dump to `take`, which says what is wrong with a bad one and whether it wants more.
+    /// `true` when the file was read to its end and holds a good row; else it must not be taken, and the report says why,
+    /// unless `take` left it.
     pub(super) fn each_row(
         &mut self,
         day: i64,
         columns: &[&str],
-        mut take: impl FnMut(&Row<'_>) -> Result<(), Fault>,
+        mut take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
     ) -> bool {
-        let mut tally = Tally::default();
+        let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;
             while let Some(row) = rows.next()? {
-                if !self.count(&mut tally, row.line, take(&row)) {
+                let taken = take(&row);
+                left = matches!(taken, Ok(false));
+                if left || !self.count(&mut tally, row.line, taken.map(drop)) {
                     break;
                 }
             }
             Ok(())
         })();
-        self.end(tally, outcome)
+        !left && self.end(tally, outcome)
     }
 
     /// Counts a row. `false` when the ingest is to end.

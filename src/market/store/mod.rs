@@ -28,7 +28,9 @@ pub(super) use options::{OptionReading, read_fingerprint as read_option_fingerpr
 pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
 pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
-pub(super) use trades::{LIQUIDATIONS, TRADES, read_fingerprint as read_trade_fingerprint, write as write_trades};
+pub(super) use trades::{
+    LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
+};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

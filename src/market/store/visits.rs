@@ -18,7 +18,8 @@ fn store() -> (tempfile::TempDir, Store) {
         (13, vec![trade(13 * day, 7.001)]),
     ];
     for (day, trades) in files {
-        write_trades(TRADES, folder.path(), ("VENUE", "BTCUSDT"), day, &trades, HASH).unwrap();
+        let place = Place { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day, fingerprint: HASH };
+        write_trades(&place, &trades).unwrap();
     }
     let store = Store::open(folder.path()).unwrap();
     (folder, store)
