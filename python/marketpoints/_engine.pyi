@@ -240,7 +240,7 @@ class IngestReport:
         """Good rows read."""
     @property
     def problems(self) -> list[tuple[str, int, str, str]]:
-        """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong, column ("" is the whole row)."""
+        """Bad rows: file, line (1 is the header; 0 is the whole file), what is wrong, column ("" is the whole row)."""
 
 def ingest(dumps: str, store: str) -> IngestReport:
     """Turns raw dumps (the layouts of docs/dumps.md) into a store; stops on Ctrl-C, also within a file."""

@@ -75,9 +75,9 @@ def ingest(dumps: str | os.PathLike[str], store: str | os.PathLike[str]) -> Inge
 
     Args:
         dumps: Folder of dumps, CSV or gzip. ``KIND/EXCHANGE/SYMBOL/DAY.csv.gz`` with KIND ``trades``,
-            ``incremental_book_L2``, ``book_snapshot_25``, ``book_snapshot_5``, ``liquidations``, ``derivative_ticker`` or
-            ``options_chain``; ``KIND/NAME.csv`` with KIND ``token_supply``, ``markets`` or ``positions``. The page
-            ``docs/dumps.md`` has every column.
+            ``incremental_book_L2``, ``book_snapshot_25``, ``book_snapshot_5``, ``liquidations``,
+            ``derivative_ticker`` or ``options_chain``; ``KIND/NAME.csv`` with KIND ``token_supply``, ``markets`` or
+            ``positions``. The page ``docs/dumps.md`` has every column.
         store: Folder of the store; made where it is not there.
 
     Raises:

@@ -14,18 +14,28 @@ use crate::hexadecimal::hexadecimal;
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Hash of a file's bytes, in hexadecimal.
-pub(super) fn fingerprint(path: &Path) -> std::io::Result<String> {
+/// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, asked after each piece, says no.
+pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
+    /// A look takes longer than a page, but a piece takes no time that somebody would notice.
+    const PIECE: u64 = 1 << 26;
     let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
+    let mut pending = PIECE;
     loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hasher.update(&buffer[..read]),
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(Some(hexadecimal(&hasher.finalize())));
+        }
+        hasher.update(&buffer[..read]);
+        pending = pending.saturating_sub(read as u64);
+        if pending == 0 {
+            pending = PIECE;
+            if !keep_going() {
+                return Ok(None);
+            }
         }
     }
-    Ok(hexadecimal(&hasher.finalize()))
 }
 
 /// A dump file being read.

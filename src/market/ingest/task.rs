@@ -25,9 +25,18 @@ pub(super) struct Tally {
 }
 
 impl Task<'_> {
-    /// Hash of the file; `None`, with a problem in the report, where it cannot be read.
+    /// Hash of the file; `None`, with a problem in the report, where it cannot be read, and where the ingest is to end.
     pub(super) fn fingerprint(&mut self) -> Option<String> {
-        fingerprint(self.file).map_err(|error| self.report.problem(self.file, 0, error.to_string())).ok()
+        match fingerprint(self.file, self.keep_going) {
+            Ok(hash) => {
+                self.report.interrupted |= hash.is_none();
+                hash
+            }
+            Err(error) => {
+                self.report.problem(self.file, 0, error.to_string());
+                None
+            }
+        }
     }
 
     /// Hands every row of a published dump to `take`, which says what is wrong with a bad one and whether it wants more.
