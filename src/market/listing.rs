@@ -25,7 +25,7 @@ pub(super) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Resul
     rows.extend(option_entries(source, query, now).into_iter().map(|entry| (0.0, entry)));
     let mut marketcaps = Marketcaps::new(source, now);
     for (market, listing) in source.listings().iter().enumerate() {
-        if listing.available_since * SECOND <= now && fits(listing, query) {
+        if listing.available_since.saturating_mul(SECOND) <= now && fits(listing, query) {
             let (usd, mut entry) = entry(source, market, listing, now)?;
             entry.marketcap = marketcaps.of(&listing.coin)?;
             rows.push((usd, entry));
@@ -97,7 +97,7 @@ fn entry(source: &dyn Source, market: usize, listing: &Listing, now: i64) -> Res
         let bar = source.gauge_before(market, Gauge::OpenInterest, at + 1, now)?;
         Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
     };
-    let oi_change = if listing.feeds.has(Feed::Tickers) {
+    let oi_change = if listing.feeds.has(Feed::OpenInterest) {
         interest(second - DAY)?.zip(interest(second)?).map_or(0.0, |(then, now)| (now / then - 1.0) * 100.0)
     } else {
         0.0

@@ -4,6 +4,7 @@ use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
 use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
+use crate::protocol::contract::contract_usd;
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -33,6 +34,11 @@ impl Listing {
         if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
     }
 
+    /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
+    pub fn contract_usd(&self) -> Option<f64> {
+        contract_usd(&self.exchange, &self.raw_symbol)
+    }
+
     /// Whether the quote counts as one USD.
     pub fn is_usd_like(&self) -> bool {
         USD_LIKE.contains(&self.quote.as_str())
@@ -52,13 +58,13 @@ pub struct Bar {
     pub low: f64,
     /// Last price.
     pub close: f64,
-    /// Amount bought by takers, in coin.
+    /// Amount bought by takers, in the unit of the market's trades.
     pub buy: f64,
-    /// Amount sold by takers, in coin.
+    /// Amount sold by takers, in the unit of the market's trades.
     pub sell: f64,
-    /// Sum of price × amount bought, in quote.
+    /// Worth in quote of what was bought: the sum of price × amount, of an inverse market that of its contracts.
     pub buy_quote: f64,
-    /// Sum of price × amount sold, in quote.
+    /// Worth in quote of what was sold.
     pub sell_quote: f64,
     /// Unix nanoseconds of the first trade.
     pub first: i64,
@@ -73,10 +79,18 @@ pub struct Trade {
     pub time: i64,
     /// Price.
     pub price: f64,
-    /// Amount in coin.
+    /// Amount, in coin or in the contracts of an inverse market ([`Listing::contract_usd`]).
     pub amount: f64,
     /// Whether the taker bought.
     pub buy: bool,
+}
+
+impl Trade {
+    /// The trade with its amount in coin, when it is told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn in_coin(self, contract: f64) -> Self {
+        Self { amount: self.amount * contract / self.price, ..self }
+    }
 }
 
 impl Bar {
@@ -132,13 +146,19 @@ impl Bar {
         self.sell_quote += other.sell_quote;
     }
 
-    /// Amount traded, in coin.
+    /// The bar with its worth in quote, when amounts are told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn of_contracts(self, contract: f64) -> Self {
+        Self { buy_quote: self.buy * contract, sell_quote: self.sell * contract, ..self }
+    }
+
+    /// Amount traded, in the unit of the market's trades.
     pub fn volume(&self) -> f64 {
         self.buy + self.sell
     }
 }
 
-/// One level of a book: price and amount in coin.
+/// One level of a book: price and amount, in the unit of the market's trades.
 pub type Level = (f64, f64);
 
 /// The state of an order book.
@@ -197,6 +217,19 @@ pub trait Source: Send + Sync {
         _to: i64,
         _now: i64,
         _visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order. A source without them
+    /// tells nothing.
+    fn liquidations(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         Ok(())
     }

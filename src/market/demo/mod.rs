@@ -88,6 +88,19 @@ impl Demo {
         }
     }
 
+    /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
+    fn events(&self, events: Events, market: usize, (from, to): (i64, i64), now: i64, visit: &mut dyn FnMut(&Trade)) {
+        let traits = &self.traits[market];
+        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+            events(traits, block, minute, &mut |event| {
+                if (begin..=last).contains(&event.time) {
+                    visit(event);
+                }
+            });
+        });
+    }
+
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
     fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
         let traits = &self.traits[market];
@@ -108,7 +121,7 @@ impl Demo {
     }
 
     fn has_derivatives(&self, market: usize) -> bool {
-        self.listings[market].feeds.has(Feed::Tickers)
+        self.listings[market].feeds.has(Feed::OpenInterest)
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -148,15 +161,17 @@ fn bar_of(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64)
     bar
 }
 
+const TRADES: Events = |traits, block, minute, visit| minute::trades(traits, block, minute, visit);
+const LIQUIDATIONS: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
+
 /// The bar of a Unix minute's trades.
 fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    bar_of(|traits, block, minute, visit| minute::trades(traits, block, minute, visit), traits, block, minute, now)
+    bar_of(TRADES, traits, block, minute, now)
 }
 
 /// The bar of a Unix minute's liquidations.
 fn liquidation_bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    let events: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
-    bar_of(events, traits, block, minute, now)
+    bar_of(LIQUIDATIONS, traits, block, minute, now)
 }
 
 impl Source for Demo {
@@ -196,15 +211,7 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
-            minute::trades(traits, block, minute, |trade| {
-                if (begin..=last).contains(&trade.time) {
-                    visit(trade);
-                }
-            });
-        });
+        self.events(TRADES, market, (from, to), now, visit);
         Ok(())
     }
 
@@ -237,6 +244,20 @@ impl Source for Demo {
                     visit(&bar);
                 }
             });
+        }
+        Ok(())
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        if self.has_derivatives(market) {
+            self.events(LIQUIDATIONS, market, (from, to), now, visit);
         }
         Ok(())
     }

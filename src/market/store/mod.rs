@@ -103,7 +103,15 @@ impl Store {
             for days in &mut of {
                 days.sort_unstable();
             }
-            let first = of.iter().flatten().min().copied().unwrap_or(0);
+            for feed in [Feed::FundingRates, Feed::OpenInterest] {
+                let tells =
+                    |day: &i64| tickers::tells(&layout::file(root, Dataset::of(feed), &exchange, &symbol, *day), feed);
+                // One day is enough, and most often it is the first: a store of years opens at once.
+                if !of[feed as usize].iter().any(tells) {
+                    of[feed as usize].clear();
+                }
+            }
+            let Some(first) = of.iter().flatten().min().copied() else { continue };
             let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
             listings.push(layout::listing(exchange, symbol, first * DAY, feeds));
             days.push(of);
@@ -126,6 +134,7 @@ impl Store {
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
+        // A folder may be named by any date; nanoseconds end in the year 2262.
         let days = self.days.iter().flatten().flatten().copied().chain(self.options.last_day());
         let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
         let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
@@ -168,6 +177,53 @@ impl Store {
         use_them(&Minutes { days: &self.days[market][feed as usize], read: &read, partial: &partial })
     }
 
+    /// Visits the minute bars with a start in `[from, to)` of a market's trades or liquidations.
+    fn visit_bars(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let valued = self.valued(market);
+        self.minutes(feed, pair, market, now, |minutes| minutes.visit(from, to, now, &mut |bar| visit(&valued(*bar))))
+    }
+
+    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
+        let contract = self.listings[market].contract_usd();
+        move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
+    }
+
+    /// Visits the trades or liquidations with a time in `[from, to)`, by time and then by file order.
+    fn visit_events(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        // The next file may still hold events of this day: they wait for it.
+        let mut waiting: Vec<Trade> = Vec::new();
+        for &day in near(&self.days[market][feed as usize], from, to) {
+            let events = self.day_trades(feed, pair, market, day)?;
+            let begin = events.partition_point(|event| event.time < first);
+            let end = events.partition_point(|event| event.time <= last).max(begin);
+            waiting.extend_from_slice(&events[begin..end]);
+            // Stable, so that of events at one time those of the earlier file come first.
+            waiting.sort_by_key(|event| event.time);
+            let ready = waiting.partition_point(|event| event.time < (day * DAY).saturating_mul(SECOND));
+            waiting.drain(..ready).for_each(|event| visit(&event));
+        }
+        waiting.iter().for_each(visit);
+        Ok(())
+    }
+
     /// Hands over the minute bars of a gauge of a market.
     fn gauges<T>(
         &self,
@@ -186,7 +242,8 @@ impl Store {
             let told: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
             Ok(minute_bars(&told, gauge).pop())
         };
-        use_them(&Minutes { days: &self.days[market][Feed::Tickers as usize], read: &read, partial: &partial })
+        let days = &self.days[market][gauge.feed() as usize];
+        use_them(&Minutes { days, read: &read, partial: &partial })
     }
 }
 
@@ -208,11 +265,12 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))
+        let bar = self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))?;
+        Ok(bar.map(self.valued(market)))
     }
 
     fn trades(
@@ -223,21 +281,7 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        // The next file may still hold trades of this day: they wait for it.
-        let mut waiting: Vec<Trade> = Vec::new();
-        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
-            let trades = self.day_trades(Feed::Trades, TRADES, market, day)?;
-            let begin = trades.partition_point(|trade| trade.time < first);
-            let end = trades.partition_point(|trade| trade.time <= last).max(begin);
-            waiting.extend_from_slice(&trades[begin..end]);
-            // Stable, so that of trades at one time those of the earlier file come first.
-            waiting.sort_by_key(|trade| trade.time);
-            let ready = waiting.partition_point(|trade| trade.time < (day * DAY).saturating_mul(SECOND));
-            waiting.drain(..ready).for_each(|trade| visit(&trade));
-        }
-        waiting.iter().for_each(visit);
-        Ok(())
+        self.visit_events(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
@@ -268,7 +312,18 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Liquidations, LIQUIDATIONS, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.visit_events(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
     }
 
     fn gauge_bars(
