@@ -307,14 +307,14 @@ class IngestReport:
     def rows(self) -> int:
         """Good rows read."""
     @property
-    def problems(self) -> list[tuple[str, int, str]]:
-        """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong."""
+    def problems(self) -> list[tuple[str, int, str, str]]:
+        """Bad rows: file, line (1 is the header; 0 is the whole file), what is wrong, column ("" is the whole row)."""
 
 def openapi() -> str:
     """The description of every local service: OpenAPI 3.1, as JSON."""
 
 def ingest(dumps: str, store: str) -> IngestReport:
-    """Turns raw dumps (``KIND/EXCHANGE/SYMBOL/DAY.csv[.gz]``) into a store; stops on Ctrl-C between files."""
+    """Turns raw dumps (the layouts of docs/dumps.md) into a store; stops on Ctrl-C, also within a file."""
 
 def weight(
     data_type: str,

@@ -28,4 +28,4 @@ pub use error::MarketError;
 pub use feed::{Feed, Feeds};
 pub use ingest::{IngestReport, Problem, ingest};
 pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
-pub use summaries::{OptionSummary, PredictionState, SummaryKind, Supply, SupplyRow, Token};
+pub use summaries::{OptionSummary, PredictionState, PredictionTold, SummaryKind, Supply, SupplyRow, Token};

@@ -3,7 +3,7 @@
 use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
-use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::clock::SECOND;
 use crate::protocol::DataType;
 use crate::protocol::contract::contract_usd;
@@ -302,9 +302,9 @@ pub trait Source: Send + Sync {
         &[]
     }
 
-    /// The reading of an option summary at a whole minute (Unix seconds), percentage points; it looks at nothing later.
-    /// `None` where there is none.
-    fn option_summary(&self, _summary: usize, _at: i64) -> Result<Option<f64>, SourceError> {
+    /// The last reading of an option summary on a whole minute in `[from, at]` (Unix seconds), percentage points; it looks
+    /// at nothing later. `None` where there is none.
+    fn option_summary(&self, _summary: usize, _from: i64, _at: i64) -> Result<Option<f64>, SourceError> {
         Ok(None)
     }
 
@@ -339,6 +339,12 @@ pub trait Source: Send + Sync {
 
     /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
     fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+        None
+    }
+
+    /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
+    /// computes it from the positions.
+    fn prediction_told(&self, _event: usize, _at: i64) -> Option<&PredictionTold> {
         None
     }
 }

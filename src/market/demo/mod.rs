@@ -401,7 +401,7 @@ impl Source for Demo {
         &self.options
     }
 
-    fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
         Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))

@@ -1,19 +1,32 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
-//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The
-//! minute aggregates answer for everything but profiles; the events also for the minute that holds `now`.
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`,
+//! `option_summaries_1m` of option chains. The minute aggregates answer for everything but profiles; the events also for
+//! the minute that holds `now`. What is not cut by market and day lies in `DATASET/source=FILE/part.parquet`:
+//! `token_supply`, `prediction_markets`, `prediction_positions`.
 
 mod books;
 mod layout;
+mod leftovers;
 mod minutes;
+mod options;
+mod predictions;
+mod sheets;
+mod supply;
 mod tickers;
 mod trades;
 #[cfg(test)]
 mod visits;
 
-pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
-pub(super) use layout::{DAY, parse_date};
+pub(super) use books::{
+    BookSource, Event, read_fingerprint as read_book_fingerprint, read_origin as read_book_origin, write as write_books,
+};
+pub(super) use layout::{DAY, parse_date, unfit};
+pub(super) use leftovers::sweep;
+pub(super) use options::{OptionReading, read_fingerprint as read_option_fingerprint, write as write_options};
+pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
+pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
 pub(super) use trades::{
     LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
@@ -26,12 +39,17 @@ use std::sync::Arc;
 use self::books::BookDay;
 use self::layout::Dataset;
 use self::minutes::{Minutes, near};
+use self::options::Options;
+use self::predictions::Predictions;
+use self::supply::Supplies;
 use self::tickers::GaugeDay;
 use self::trades::Pair;
+use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::archive::read_first;
 use crate::clock::SECOND;
 use crate::protocol::DataType;
@@ -65,6 +83,9 @@ pub(super) struct Store {
     firsts: Cache<(usize, DataType), Option<i64>>,
     /// Of the trades in a day's file.
     peaks: Cache<(usize, i64), Option<Peak>>,
+    options: Options,
+    supplies: Supplies,
+    predictions: Option<Predictions>,
 }
 
 /// The highest price of a file's trades, and when they were.
@@ -86,7 +107,11 @@ impl Store {
                 found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
             }
         }
-        if found.is_empty() {
+        let supplies = Supplies::open(root)?;
+        let options = Options::open(root, |coin| supplies.coin_name(coin))?;
+        let predictions = Predictions::open(root)?;
+        let others = supplies.last_time().is_some() || options.last_day().is_some() || predictions.is_some();
+        if found.is_empty() && !others {
             let problem = format!("{} is no store: nothing was ingested there; run ingest first", root.display());
             return Err(SourceError(problem));
         }
@@ -120,14 +145,19 @@ impl Store {
             ticks: Cache::new(KEPT_TICKS),
             firsts: Cache::new(KEPT_FACTS),
             peaks: Cache::new(KEPT_FACTS),
+            options,
+            supplies,
+            predictions,
         })
     }
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
         // A folder may be named by any date; nanoseconds end in the year 2262.
-        let days = self.days.iter().flatten().flatten();
-        days.max().map(|day| ((day + 1) * DAY).saturating_mul(SECOND))
+        let days = self.days.iter().flatten().flatten().copied().chain(self.options.last_day());
+        let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
+        let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
+        days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
     }
 
     fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
@@ -409,5 +439,41 @@ impl Source for Store {
 
     fn funding_seconds(&self, market: usize) -> i64 {
         layout::funding_seconds(&self.listings[market].exchange)
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.options.summaries()
+    }
+
+    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        self.options.last(summary, from, at)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.supplies.tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supplies.visit(token, from, to, now.div_euclid(SECOND), visit);
+        Ok(())
+    }
+
+    fn positions(&self) -> Option<&PositionTable> {
+        self.predictions.as_ref().map(Predictions::table)
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.predictions.as_ref()?.state(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+        self.predictions.as_ref()?.told(event, at)
     }
 }
