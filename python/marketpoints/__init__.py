@@ -36,8 +36,9 @@ from .errors import (
 from .faults import FaultRule, Faults
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
+from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
+from .records import Budget, Plan, PlannedRequest, Records, Usage
 from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
@@ -66,6 +67,7 @@ __all__ = [
     "PartialError",
     "Plan",
     "PlannedRequest",
+    "PredictionMarket",
     "Problem",
     "Profile",
     "Ragged",
@@ -76,6 +78,7 @@ __all__ = [
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Tag",
     "Tier",
     "TierError",
     "TimeoutError",

@@ -158,10 +158,20 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> list[dict[str, Any]]:
-        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4)."""
+        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
+
+        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in any
+        case; ``distinct`` asks for one market per normalized symbol.
+
+        Raises:
+            InvalidRequest: The order is none of those; nothing was sent.
+        """
     def markets_async(
         self,
         exchanges: Sequence[str] = ...,
@@ -169,6 +179,9 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> Awaitable[list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
-use super::heatmap::{Blocks, Step, snapshot};
+use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
@@ -144,6 +144,7 @@ impl Market {
             (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
                 && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
                 && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
+                && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
         };
         let listings = self.source.listings().iter().enumerate();
         listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
@@ -275,19 +276,16 @@ impl Market {
             let mut found = false;
             for (&market, rates) in markets.iter().zip(&rates) {
                 let end = start + buckets.interval.seconds;
-                let Some(mut book) = source.last_book(market, start, end, buckets.now)? else { continue };
+                let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
                 found = true;
-                if let Some(contract) = source.listings()[market].contract_usd().filter(|_| query.usd) {
-                    for (price, amount) in book.bids.iter_mut().chain(&mut book.asks) {
-                        *amount *= contract / *price;
-                    }
-                }
-                let rate = match rates {
-                    Some(rates) => Some(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
-                    None => query.usd.then_some(1.0),
+                let counted = match (rates, source.listings()[market].contract_usd()) {
+                    (Some(rates), _) => Counted::Value(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
+                    (None, Some(contract)) if query.usd => Counted::Contracts(contract),
+                    (None, None) if query.usd => Counted::Value(1.0),
+                    _ => Counted::Amount,
                 };
-                bought.collect(&book.bids, &step, rate);
-                sold.collect(&book.asks, &step, rate);
+                bought.collect(&book.bids, &step, counted);
+                sold.collect(&book.asks, &step, counted);
             }
             if found {
                 timestamps.push(start * SECOND);
@@ -349,9 +347,19 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         return Err(ParamError::new("type", format!("{:?} is not a data type{near}", query.data_type)));
     };
     let refuse = |name: &str, problem: &str| Err(ParamError::new(name, format!("{} {problem}", spec.name)));
-    let (symbol, coin) = (query.raw_symbol.is_some(), query.coin.is_some());
+    let (symbol, coin, normalized) =
+        (query.raw_symbol.is_some(), query.coin.is_some(), query.normalized_symbol.is_some());
+    // What has no coin, as a prediction market, is no part of any coin.
+    for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
+        if value.as_ref().is_some_and(String::is_empty) {
+            return refuse(name, &format!("needs a {name} that is not empty, or none"));
+        }
+    }
+    if normalized && spec.data_type != DataType::VolumeProfileAgg {
+        return refuse("normalizedSymbol", "does not go by normalizedSymbol; only VOLUME_PROFILE_AGG does");
+    }
     if spec.selection == Selection::SymbolOrCoin {
-        if !symbol && !coin {
+        if !symbol && !coin && !normalized {
             return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
         }
         // Section 4.1: TPO goes by coin alone as well.
@@ -381,7 +389,9 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         Some(asked) if spec.group_by != Some(asked) => {
             return refuse("transform.groupBy.type", &format!("does not aggregate by {}", asked.name()));
         }
-        Some(_) if !coin => return refuse("transform.groupBy.type", "aggregates by coin; give coin"),
+        Some(_) if !coin && !normalized => {
+            return refuse("transform.groupBy.type", "aggregates by coin; give coin");
+        }
         _ => {}
     }
     match query.funding_interval {

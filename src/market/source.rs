@@ -4,6 +4,8 @@ use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
 use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use crate::clock::SECOND;
+use crate::protocol::DataType;
 use crate::protocol::contract::contract_usd;
 use crate::protocol::wire::USD_LIKE;
 
@@ -14,24 +16,28 @@ pub struct Listing {
     pub exchange: String,
     /// Exchange-native symbol.
     pub raw_symbol: String,
-    /// Base asset.
+    /// Base asset; empty for a prediction market.
     pub coin: String,
     /// Quote asset; empty where nothing tells it.
     pub quote: String,
-    /// `SPOT` or `PERPETUAL`.
+    /// `SPOT` or `PERPETUAL`; empty for a prediction market.
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
-    /// Unix seconds from which on there is data.
+    /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
     pub available_since: i64,
-    /// What raw data there is.
+    /// What raw data there may be.
     pub feeds: Feeds,
 }
 
 impl Listing {
-    /// Symbol in BASE-QUOTE form.
+    /// Symbol in BASE-QUOTE form; empty without a base.
     pub fn normalized_symbol(&self) -> String {
-        if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
+        if self.quote.is_empty() || self.coin.is_empty() {
+            self.coin.clone()
+        } else {
+            format!("{}-{}", self.coin, self.quote)
+        }
     }
 
     /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
@@ -205,6 +211,19 @@ pub trait Source: Send + Sync {
     /// times; 1 for a market without trades.
     fn tick(&self, market: usize) -> Result<f64, SourceError>;
 
+    /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings()[market];
+        Ok(listing.feeds.serve(data_type).then(|| listing.available_since.saturating_mul(SECOND)))
+    }
+
+    /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        Ok(highest)
+    }
+
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 
@@ -300,6 +319,11 @@ pub trait Source: Send + Sync {
     /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
     /// opening.
     fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
+        None
+    }
+
+    /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
+    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
         None
     }
 }

@@ -22,7 +22,7 @@ const fn dollars(exchange: &'static str, is: fn(&str) -> bool) -> Inverse {
     Inverse { exchange, is, bitcoin: 1.0, other: 1.0 }
 }
 
-/// The table. BitMEX's other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in USD follows the price,
+/// The table. `BitMEX`'s other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in USD follows the price,
 /// and so they are not here.
 const INVERSE: [Inverse; 9] = [
     dollars("BITMEX", |symbol| symbol == "XBTUSD"),

@@ -21,6 +21,8 @@ pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;
-pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
-pub use records::{Market, MarketsPage, Timestamp, Usage};
+pub use query::{
+    AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketSort, MarketsQuery, ParamError, PointsQuery, SortDirection,
+};
+pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};

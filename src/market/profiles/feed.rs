@@ -30,11 +30,12 @@ pub(super) struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Visits the events of each market, one market after the other, each by time. In USD, the prices of a market with
-    /// another quote are converted by the rate of their minute, and amounts in USD are brought to coin.
+    /// Visits the events of each market, one market after the other, each by time and with what it adds to a volume: its
+    /// amount, or its worth in USD. In USD, the prices of a market with another quote are converted by the rate of their
+    /// minute, and contracts are brought to coin.
     pub(super) fn events(
         &self,
-        mut visit: impl FnMut(usize, &Trade) -> Result<(), MarketError>,
+        mut visit: impl FnMut(usize, &Trade, f64) -> Result<(), MarketError>,
     ) -> Result<(), MarketError> {
         let Buckets { from, end, now, .. } = self.window;
         for &market in self.markets {
@@ -44,8 +45,13 @@ impl Feed<'_> {
             let mut outcome = Ok(());
             let mut tell = |event: &Trade| {
                 if outcome.is_ok() {
-                    let event = contract.map_or(*event, |contract| event.in_coin(contract));
-                    outcome = converter.trade(&event).and_then(|event| visit(market, &event));
+                    outcome = match contract {
+                        Some(contract) => visit(market, &event.in_coin(contract), event.amount * contract),
+                        None => converter.trade(event).and_then(|event| {
+                            let volume = if self.usd { event.price * event.amount } else { event.amount };
+                            visit(market, &event, volume)
+                        }),
+                    };
                 }
             };
             match self.tape {
@@ -55,11 +61,6 @@ impl Feed<'_> {
             outcome?;
         }
         Ok(())
-    }
-
-    /// What an event adds to a volume: its amount in coin, or its worth in USD.
-    pub(super) fn volume(&self, trade: &Trade) -> f64 {
-        if self.usd { trade.price * trade.amount } else { trade.amount }
     }
 
     /// The server's steps by session start, as far as they must be known beforehand: with several markets, the first

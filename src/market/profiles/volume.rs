@@ -35,7 +35,7 @@ pub(super) fn profiles(
     let mut steps = feed.steps()?;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut bucket = Session { start: 0, end: 0 };
-    feed.events(|_, event| {
+    feed.events(|_, event, volume| {
         let second = event.time.div_euclid(SECOND);
         if !(bucket.start..bucket.end).contains(&second) {
             bucket = feed.grid.session(second);
@@ -46,7 +46,7 @@ pub(super) fn profiles(
         });
         let level = level(&profile.step, profile.size, event.price)?;
         let (bought, sold) = profile.levels.entry(level).or_insert((0.0, 0.0));
-        *(if event.buy { bought } else { sold }) += feed.volume(event);
+        *(if event.buy { bought } else { sold }) += volume;
         if event.time >= profile.last.0 {
             profile.last = (event.time, level);
         }

@@ -32,7 +32,9 @@ use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use crate::archive::read_first;
 use crate::clock::SECOND;
+use crate::protocol::DataType;
 
 /// Day files of bars kept decoded: about 60 MB.
 const KEPT_BAR_DAYS: usize = 400;
@@ -42,6 +44,8 @@ const KEPT_GAUGE_DAYS: usize = 150;
 const KEPT_EVENT_DAYS: usize = 8;
 /// Price steps kept: a number each.
 const KEPT_TICKS: usize = 10_000;
+/// First events and days' highest prices kept: some numbers each.
+const KEPT_FACTS: usize = 200_000;
 
 /// Days with a file, ascending, by feed.
 type Days = [Vec<i64>; Feed::ALL.len()];
@@ -58,6 +62,19 @@ pub(super) struct Store {
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
     ticks: Cache<usize, f64>,
+    firsts: Cache<(usize, DataType), Option<i64>>,
+    /// Of the trades in a day's file.
+    peaks: Cache<(usize, i64), Option<Peak>>,
+}
+
+/// The highest price of a file's trades, and when they were.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    high: f64,
+    /// Unix seconds of the first and of the last minute.
+    minutes: (i64, i64),
+    /// Unix nanoseconds of the last trade.
+    last: i64,
 }
 
 impl Store {
@@ -101,6 +118,8 @@ impl Store {
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
             ticks: Cache::new(KEPT_TICKS),
+            firsts: Cache::new(KEPT_FACTS),
+            peaks: Cache::new(KEPT_FACTS),
         })
     }
 
@@ -116,6 +135,49 @@ impl Store {
         layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
     }
 
+    fn day_bars(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
+        self.bars.get((feed, market, day), || trades::read_bars(&self.file(pair.minutes, market, day)))
+    }
+
+    fn day_gauges(&self, market: usize, day: i64) -> Result<Arc<GaugeDay>, SourceError> {
+        self.gauges.get((market, day), || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day)))
+    }
+
+    /// Unix nanoseconds of the first event in a day's file that a data type is made of.
+    fn first_of(&self, market: usize, data_type: DataType, day: i64) -> Result<Option<i64>, SourceError> {
+        let bars = |feed: Feed, pair: Pair| {
+            let bars = self.day_bars(feed, pair, market, day)?;
+            Ok(bars.first().map(|bar| bar.first))
+        };
+        match Feed::of(data_type) {
+            Some(Feed::Trades) => bars(Feed::Trades, TRADES),
+            Some(Feed::Liquidations) => bars(Feed::Liquidations, LIQUIDATIONS),
+            Some(feed @ (Feed::FundingRates | Feed::OpenInterest)) => {
+                let day = self.day_gauges(market, day)?;
+                let told = Gauge::ALL.into_iter().filter(|gauge| gauge.feed() == feed);
+                Ok(told.filter_map(|gauge| day[gauge as usize].first()).map(|bar| bar.first).min())
+            }
+            Some(Feed::Books) => {
+                let path = self.file(Dataset::BookEvents, market, day);
+                read_first(&path, "time").map_err(|error| SourceError(error.to_string()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What a day's file of trades tells of the highest price.
+    fn peak(&self, market: usize, day: i64) -> Result<Arc<Option<Peak>>, SourceError> {
+        self.peaks.get((market, day), || {
+            let bars = self.day_bars(Feed::Trades, TRADES, market, day)?;
+            let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
+            Ok(Some(Peak {
+                high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX),
+            }))
+        })
+    }
+
     fn day_trades(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
         self.trades.get((feed, market, day), || trades::read_trades(&self.file(pair.events, market, day)))
     }
@@ -129,10 +191,7 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, Bar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let path = self.file(pair.minutes, market, day);
-            self.bars.get((feed, market, day), || trades::read_bars(&path))
-        };
+        let read = |day: i64| self.day_bars(feed, pair, market, day);
         let partial = |day: i64, start: i64| {
             let events = self.day_trades(feed, pair, market, day)?;
             let mut part: Option<Bar> = None;
@@ -202,10 +261,7 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let read = || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day));
-            Ok(Arc::clone(&self.gauges.get((market, day), read)?[gauge as usize]))
-        };
+        let read = |day: i64| Ok(Arc::clone(&self.day_gauges(market, day)?[gauge as usize]));
         let partial = |day: i64, start: i64| {
             let read = || tickers::read_readings(&self.file(Dataset::Tickers, market, day));
             let readings = self.tickers.get((market, day), read)?;
@@ -260,6 +316,39 @@ impl Source for Store {
             Ok::<_, SourceError>(trades::tick(&self.day_trades(Feed::Trades, TRADES, market, day)?))
         })?;
         Ok(*tick)
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let Some(feed) = Feed::of(data_type) else { return Ok(None) };
+        let first = self.firsts.get((market, data_type), || {
+            let days = &self.days[market][feed as usize];
+            for (place, &day) in days.iter().enumerate() {
+                let Some(first) = self.first_of(market, data_type, day)? else { continue };
+                // A file may reach into the day before its own.
+                let next = days.get(place + 1).filter(|next| **next == day + 1);
+                let other = next.map(|&next| self.first_of(market, data_type, next)).transpose()?.flatten();
+                return Ok(Some(other.map_or(first, |other| other.min(first))));
+            }
+            Ok::<_, SourceError>(None)
+        })?;
+        Ok(*first)
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
+        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
+            let Some(peak) = *self.peak(market, day)? else { continue };
+            if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
+                count(peak.high);
+                continue;
+            }
+            let (first, last) = (from.max(peak.minutes.0), to.min(peak.minutes.1.saturating_add(60)));
+            if first < last {
+                self.bars(market, first, last, now, &mut |bar| count(bar.high))?;
+            }
+        }
+        Ok(highest)
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {

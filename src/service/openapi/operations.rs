@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::OPENAPI_PATH;
 use super::parameters::parameter;
-use super::schemas::reference;
+use super::schemas::{object, reference};
 use crate::protocol::LISTS;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_TIER};
 use crate::protocol::discovery::ListEndpoint;
@@ -132,7 +132,7 @@ pub(super) fn paths() -> Value {
             tag: "analytics",
             summary: format!("Prediction-market analytics: {}; weight {weight}, plan {plan}", row.answer_key),
             parameters: row.parameters,
-            answer: json!({ "type": "object", "properties": { row.answer_key: reference(row.answer_key) } }),
+            answer: object([(row.answer_key.to_owned(), reference(row.answer_key))].into_iter().collect()),
             more: &[401, 429, 503, 504],
             keyed: true,
         });
@@ -157,7 +157,7 @@ fn list(row: &ListEndpoint) -> Endpoint<'_> {
         tag: "discovery",
         summary: format!("The {} of the markets that pass the filters; weight 0", row.key),
         parameters: &FILTER_PARAMETERS,
-        answer: json!({ "type": "object", "properties": { row.key: reference(row.key) } }),
+        answer: object([(row.key.to_owned(), reference(row.key))].into_iter().collect()),
         more: &[401, 503, 504],
         keyed: true,
     }
