@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,6 +29,22 @@ const HEAD_WITHIN: Duration = Duration::from_secs(20);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long requests under way may take to finish when the service stops.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// What a request knows of its connection. Who keeps it keeps the connection's place: an upgraded connection outlives its
+/// request.
+#[derive(Clone)]
+pub(super) struct Link {
+    stop: watch::Receiver<bool>,
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Link {
+    /// Waits until the service stops.
+    pub(super) async fn stopped(&mut self) {
+        // An error means that nobody can stop it any more, which is a stop too.
+        let _ = self.stop.wait_for(|stop| *stop).await;
+    }
+}
 
 /// Serves connections until told to stop, then lets requests under way finish within [`GRACE`].
 pub(super) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
@@ -51,18 +69,24 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut stop: watch
         }
     }
     drop(listener);
-    let finish = async { while connections.join_next().await.is_some() {} };
+    let finish = async {
+        while connections.join_next().await.is_some() {}
+        // Connections that became WebSockets are tasks of their own: all are gone when every place is free.
+        let _ = places.acquire_many(MAX_CONNECTIONS as u32).await;
+    };
     // What is still open after the grace is cut when the set is dropped.
     let _ = tokio::time::timeout(GRACE, finish).await;
 }
 
-async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>, _place: OwnedSemaphorePermit) {
+async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>, place: OwnedSemaphorePermit) {
     // Answers are written whole; waiting to fill a packet only delays them. A socket that refuses still works.
     let _ = stream.set_nodelay(true);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_header_size(MAX_HEAD);
     let routes = TowerToHyperService::new(router);
-    let service = service_fn(move |request| {
+    let link = Link { stop: stop.clone(), _place: Arc::new(place) };
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(link.clone());
         let answer = routes.call(request);
         async move {
             let response = answer.await.unwrap_or_else(|never| match never {});
@@ -70,7 +94,7 @@ async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<
             if is_dropped(&response) { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok(response) }
         }
     });
-    let connection = http.serve_connection(Explained::new(TokioIo::new(stream)), service);
+    let connection = http.serve_connection(Explained::new(TokioIo::new(stream)), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

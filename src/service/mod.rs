@@ -23,6 +23,7 @@ mod reply;
 mod routes;
 mod running;
 mod shared;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -33,3 +34,4 @@ pub use faults::{Fault, FaultError, FaultRule, FaultSwitch, When};
 pub use keys_file::{KeysFileError, parse_keys, read_keys};
 pub use log::{AccessLog, AccessRecord};
 pub use running::{RunningService, Service};
+pub use stream::StreamLimits;

@@ -10,6 +10,7 @@ use super::Answers;
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
 use super::log::AccessLog;
+use super::stream::StreamLimits;
 use crate::clock::SharedClock;
 
 /// What all requests share.
@@ -23,4 +24,5 @@ pub(super) struct Shared {
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,
     pub(super) access_log: Option<AccessLog>,
+    pub(super) stream: StreamLimits,
 }

@@ -16,6 +16,7 @@ mod positions;
 mod supply;
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
@@ -26,7 +27,7 @@ use self::path::{BLOCK, Block, Path};
 use self::supply::TokenTraits;
 use super::analytics::PositionTable;
 use super::cache::Cache;
-use super::derivatives::{Gauge, GaugeBar, minute_bars};
+use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
 use super::summaries::{OptionSummary, PredictionState, Supply, Token};
@@ -91,13 +92,8 @@ impl Demo {
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
     fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
         let traits = &self.traits[market];
-        let interest = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue).then(|| {
-            let make = || Ok::<_, Infallible>(derivatives::open_interest(traits, block));
-            match self.interest.get((market, block.start), make) {
-                Ok(interest) => interest,
-                Err(never) => match never {},
-            }
-        });
+        let dear = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue);
+        let interest = dear.then(|| self.interest(market, block));
         let mut told = Vec::new();
         derivatives::readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
             if reading.time <= now {
@@ -105,6 +101,15 @@ impl Demo {
             }
         });
         minute_bars(&told, gauge).pop()
+    }
+
+    /// Open interest at the boundaries of a block's minutes.
+    fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
+        let make = || Ok::<_, Infallible>(derivatives::open_interest(&self.traits[market], block));
+        match self.interest.get((market, block.start), make) {
+            Ok(interest) => interest,
+            Err(never) => match never {},
+        }
     }
 
     fn has_derivatives(&self, market: usize) -> bool {
@@ -197,10 +202,10 @@ impl Source for Demo {
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        let told = told(from, to, now);
         self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
             minute::trades(traits, block, minute, |trade| {
-                if (begin..=last).contains(&trade.time) {
+                if told.contains(&trade.time) {
                     visit(trade);
                 }
             });
@@ -274,6 +279,49 @@ impl Source for Demo {
         Ok(found)
     }
 
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        if self.has_derivatives(market) {
+            let (traits, told) = (&self.traits[market], told(from, to, now));
+            self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+                derivatives::liquidations(traits, block, minute, |forced| {
+                    if told.contains(&forced.time) {
+                        visit(forced);
+                    }
+                });
+            });
+        }
+        Ok(())
+    }
+
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        if self.has_derivatives(market) {
+            let (traits, told) = (&self.traits[market], told(from, to, now));
+            self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+                let interest = self.interest(market, block);
+                derivatives::readings(traits, block, Some(&interest), minute, |reading| {
+                    if told.contains(&reading.time) {
+                        visit(reading);
+                    }
+                });
+            });
+        }
+        Ok(())
+    }
+
     fn option_summaries(&self) -> &[OptionSummary] {
         &self.options
     }
@@ -309,6 +357,11 @@ impl Source for Demo {
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
         odds::state(self.event_traits.get(event)?, place(&[self.seed, ODDS, event as u64]), at)
     }
+}
+
+/// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
+fn told(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
+    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.

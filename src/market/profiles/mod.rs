@@ -41,6 +41,6 @@ mod tpo_columns;
 mod value_area;
 mod volume;
 
-pub(super) use step::nearest_step;
+pub(super) use step::{level, nearest_step, server_step};
 pub(super) use tpo::{TpoSettings, market_profiles};
 pub(super) use volume::volume_profiles;
