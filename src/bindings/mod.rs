@@ -11,6 +11,7 @@ mod query;
 mod records;
 mod runtime;
 mod service;
+mod stream;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ mod _engine {
     use super::query::Query;
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest};
+    #[pymodule_export]
+    use super::stream::EventStream;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

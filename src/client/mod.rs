@@ -19,7 +19,7 @@ pub use error::{ClientError, ErrorKind, Partial};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
-pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken};
+pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
 
 use std::sync::Arc;
 

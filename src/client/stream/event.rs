@@ -81,7 +81,7 @@ impl Event {
 }
 
 /// Unix nanoseconds of a time object. `{"s","ns"}`, as elsewhere in the service, is read as well.
-pub(crate) fn nanoseconds(time: &Value) -> Option<i64> {
+pub fn nanoseconds(time: &Value) -> Option<i64> {
     let part = |names: [&str; 2]| names.into_iter().find_map(|name| time.get(name));
     let seconds = whole(part(["seconds", "s"])?)?;
     let beyond = part(["nanoseconds", "ns"]).map_or(Some(0), whole)?;
@@ -93,7 +93,10 @@ fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => match number.as_i64() {
             Some(whole) => Some(whole),
-            None => number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e18).map(|number| number as i64),
+            None => number
+                .as_f64()
+                .filter(|number| number.fract() == 0.0 && number.abs() < 9e18)
+                .map(|number| number as i64),
         },
         Value::String(text) => text.parse().ok(),
         _ => None,

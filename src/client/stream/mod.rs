@@ -9,7 +9,7 @@ mod session;
 mod socket;
 
 pub use backoff::{Backoff, Pause};
-pub use event::Event;
+pub use event::{Event, nanoseconds};
 pub use queue::{Overflow, Taken};
 
 use std::collections::BTreeMap;
@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use self::queue::Queue;
 use self::session::Session;
@@ -70,13 +69,8 @@ struct Common {
 pub struct EventStream {
     common: Arc<Common>,
     channels: BTreeMap<Family, Vec<Channel>>,
-    running: Mutex<Running>,
-}
-
-#[derive(Default)]
-struct Running {
-    tasks: Vec<AbortHandle>,
-    standing: Vec<watch::Receiver<Standing>>,
+    /// How the connections stand; empty before they are made.
+    standing: Mutex<Vec<watch::Receiver<Standing>>>,
 }
 
 impl Client {
@@ -101,7 +95,7 @@ impl Client {
         }
         let queue = Queue::new(options.queue, options.overflow);
         let common = Common { client: Arc::clone(&self.inner), options, queue, reconnects: AtomicU64::new(0) };
-        Ok(EventStream { common: Arc::new(common), channels: families, running: Mutex::default() })
+        Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }
 
@@ -142,16 +136,17 @@ impl EventStream {
     }
 
     fn start(&self) -> Vec<watch::Receiver<Standing>> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.standing.is_empty() {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if standing.is_empty() {
             for (family, channels) in &self.channels {
-                let (tell, standing) = watch::channel(None);
+                let (tell, stands) = watch::channel(None);
                 let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), tell);
-                running.tasks.push(tokio::spawn(session.run()).abort_handle());
-                running.standing.push(standing);
+                // It ends by itself with the queue.
+                drop(tokio::spawn(session.run()));
+                standing.push(stands);
             }
         }
-        running.standing.clone()
+        standing.clone()
     }
 
     /// Waits until something can be taken or the stream has ended. Nothing is lost when the wait is given up.
@@ -180,8 +175,6 @@ impl EventStream {
 
     /// Ends the connections. What waits can still be taken.
     pub fn close(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.tasks.iter().for_each(AbortHandle::abort);
         self.common.queue.end(None);
     }
 

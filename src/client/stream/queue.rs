@@ -108,6 +108,19 @@ impl Queue {
         }
     }
 
+    /// Waits for the end.
+    pub(super) async fn over(&self) {
+        loop {
+            let filled = self.filled.notified();
+            tokio::pin!(filled);
+            filled.as_mut().enable();
+            if self.lock().ended {
+                return;
+            }
+            filled.await;
+        }
+    }
+
     pub(super) fn take(&self, most: usize) -> Taken {
         let mut state = self.lock();
         let count = most.min(state.waiting.len());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Map, Value};
@@ -13,12 +14,15 @@ use super::event::Event;
 use super::seen::Seen;
 use super::socket::{Socket, open};
 use super::{Common, Standing};
+use crate::client::transport::Transport;
 use crate::client::{ClientError, ErrorKind};
 use crate::protocol::stream::{Channel, Family, RpcError, authenticate, subscribe};
 
 /// Ids of the two requests of a connection.
 const KEY_REQUEST: u64 = 1;
 const CHANNELS_REQUEST: u64 = 2;
+/// How long the close frame may take to be written.
+const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Why a connection ended.
 enum End {
@@ -75,7 +79,10 @@ impl Session {
                 self.common.queue.end(Some(error));
                 return;
             }
-            (backoff.pause)(backoff.before(failed)).await;
+            tokio::select! {
+                () = (backoff.pause)(backoff.before(failed)) => {}
+                () = self.common.queue.over() => return,
+            }
             failed = failed.saturating_add(1);
             self.common.reconnects.fetch_add(1, Ordering::Relaxed);
         }
@@ -92,6 +99,26 @@ impl Session {
     async fn hold(&mut self) -> Result<std::convert::Infallible, End> {
         let common = Arc::clone(&self.common);
         let transport = &common.client.transport;
+        let mut socket = tokio::select! {
+            socket = self.establish(transport) => socket?,
+            () = common.queue.over() => return Err(End::Closed),
+        };
+        self.standing.send_replace(Some(Ok(())));
+        loop {
+            let message = tokio::select! {
+                message = self.receive(&mut socket) => message?,
+                () = common.queue.over() => {
+                    // The service is told, but not waited for.
+                    let _ = timeout(FAREWELL, socket.close(None)).await;
+                    return Err(End::Closed);
+                }
+            };
+            self.hear(message).await?;
+        }
+    }
+
+    /// Connects, tells the key and subscribes.
+    async fn establish(&mut self, transport: &Transport) -> Result<Socket, End> {
         let mut socket = open(transport, self.family).await.map_err(after_handshake)?;
         let channels = subscribe(CHANNELS_REQUEST, &self.channels);
         for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
@@ -101,11 +128,7 @@ impl Session {
             };
             timeout(transport.timeout(), asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
         }
-        self.standing.send_replace(Some(Ok(())));
-        loop {
-            let message = self.receive(&mut socket).await?;
-            self.hear(message).await?;
-        }
+        Ok(socket)
     }
 
     /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
@@ -123,7 +146,8 @@ impl Session {
         };
         match message {
             Some(Ok(Message::Close(frame))) => {
-                let why = frame.map_or_else(String::new, |frame| format!(": {} {}", u16::from(frame.code), frame.reason));
+                let why =
+                    frame.map_or_else(String::new, |frame| format!(": {} {}", u16::from(frame.code), frame.reason));
                 let message = self.common.client.transport.redact(&format!("the service closed the stream{why}"));
                 Err(End::Broken(ClientError::new(ErrorKind::Transport, message)))
             }

@@ -58,11 +58,16 @@ pub(super) fn liquidations(
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
     let tell = |from, to, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, from, to, now, visit);
-    stretch((subscription.from, until), |forced: &Trade| forced.time, tell, |forced| {
-        let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
-        let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
-        events.push(subscription.event(forced.time, Some(side(forced.buy)), payload));
-    })
+    stretch(
+        (subscription.from, until),
+        |forced: &Trade| forced.time,
+        tell,
+        |forced| {
+            let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
+            let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
+            events.push(subscription.event(forced.time, Some(side(forced.buy)), payload));
+        },
+    )
 }
 
 /// `FUNDING_RATE`: each reading that tells a rate, per the venue's own interval.

@@ -67,7 +67,8 @@ impl Subscription {
 
     /// The multiples of the frequency in the stretch that is to be told.
     pub(super) fn ticks(&self, until: i64) -> impl Iterator<Item = i64> + use<> {
-        let first = self.from.saturating_add(self.frequency - 1).div_euclid(self.frequency).saturating_mul(self.frequency);
+        let first =
+            self.from.saturating_add(self.frequency - 1).div_euclid(self.frequency).saturating_mul(self.frequency);
         (first..until).step_by(usize::try_from(self.frequency).unwrap_or(usize::MAX))
     }
 }
@@ -185,6 +186,7 @@ pub(super) fn each_trade(
     window: (i64, i64),
     visit: impl FnMut(&crate::market::Trade),
 ) -> Result<(), MarketError> {
-    let tell = |from, to, now, visit: &mut dyn FnMut(&crate::market::Trade)| source.trades(market, from, to, now, visit);
+    let tell =
+        |from, to, now, visit: &mut dyn FnMut(&crate::market::Trade)| source.trades(market, from, to, now, visit);
     stretch(window, |trade| trade.time, tell, visit)
 }

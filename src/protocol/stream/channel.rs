@@ -26,6 +26,8 @@ pub struct Channel {
     pub category: String,
     /// Further parameters by wire name.
     pub parameters: BTreeMap<String, String>,
+    /// What is sent as well, without being checked: parameters that the table does not know.
+    pub extra: BTreeMap<String, String>,
 }
 
 impl Channel {
@@ -37,6 +39,7 @@ impl Channel {
             symbol: symbol.into(),
             category: ANY.to_owned(),
             parameters: BTreeMap::new(),
+            extra: BTreeMap::new(),
         }
     }
 
@@ -95,7 +98,8 @@ impl Channel {
     pub fn to_json(&self) -> Value {
         let common = [&self.kind, &self.exchange, &self.symbol, &self.category];
         let named = COMMON.iter().map(|name| (*name).to_owned()).zip(common.map(|value| Value::from(value.as_str())));
-        let further = self.parameters.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        let further = self.parameters.iter().chain(&self.extra);
+        let further = further.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         Value::Object(named.chain(further).collect())
     }
 
@@ -126,6 +130,7 @@ impl Channel {
             symbol: symbol.unwrap_or_default(),
             category,
             parameters,
+            extra: BTreeMap::new(),
         })
     }
 

@@ -208,7 +208,10 @@ mod tests {
 
     #[test]
     fn durations_are_read_in_both_units() {
-        assert_eq!(["200ms", "500ms", "1s", "5s"].map(duration), [200, 500, 1_000, 5_000].map(|ms| Some(ms * 1_000_000)));
+        assert_eq!(
+            ["200ms", "500ms", "1s", "5s"].map(duration),
+            [200, 500, 1_000, 5_000].map(|ms| Some(ms * 1_000_000))
+        );
         assert_eq!(["", "s", "ms", "0s", "-1s", "1", "1m", "99999999999s"].map(duration), [None; 8]);
     }
 }

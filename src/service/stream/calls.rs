@@ -13,10 +13,10 @@ use crate::protocol::stream::{
     AUTHENTICATE, Call, Channel, ChannelKind, Family, RpcError, SUBSCRIBE, UNSUBSCRIBE, error, result,
 };
 use crate::protocol::suggest::hint;
+use crate::protocol::tier::TIERS;
 use crate::protocol::{ErrorBody, ParamError};
 use crate::service::access::Access;
 use crate::service::check::needs_tier;
-use crate::protocol::tier::TIERS;
 
 /// Names of what a subscription may say.
 const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use super::harness::Bench;
+use super::harness::{Bench, NOW};
 use crate::market::Market;
 use crate::service::StreamLimits;
 
@@ -57,15 +57,10 @@ impl Peer {
         self.ask("public/subscribe", json!({"channels": channels, "compression": "none", "version": "v2"})).await
     }
 
-    /// So many points.
-    async fn points(&mut self, count: usize) -> Vec<Value> {
-        let mut points = Vec::new();
-        while points.len() < count {
-            let frame = self.hear().await.unwrap();
-            points.extend(frame["points"].as_array().unwrap_or_else(|| panic!("{frame}")).clone());
-        }
-        assert_eq!(points.len(), count);
-        points
+    /// The points of the next data frame.
+    async fn points(&mut self) -> Vec<Value> {
+        let frame = self.hear().await.unwrap();
+        frame["points"].as_array().unwrap_or_else(|| panic!("{frame}")).clone()
     }
 
     /// The reason that the service gives for its end.
@@ -106,15 +101,13 @@ async fn a_whole_conversation() {
     let answer = peer.subscribe(json!([trade("BTCUSDT")])).await;
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 7, "result": {"channels": [trade("BTCUSDT")]}}));
     bench.advance(600);
-    let first = peer.points(1).await.remove(0);
-    assert_eq!((&first["series"]["type"], &first["series"]["symbol"]), (&json!("TRADE"), &json!("BTCUSDT")));
     // All of ten minutes come, in order, although nothing more moves the clock.
-    let mut last = 0;
-    let mut count = 1;
-    while last < super::harness::NOW + 595 {
-        for point in peer.points(1).await {
+    let (mut last, mut count) = (0, 0);
+    while last < NOW + 590 {
+        for point in peer.points().await {
+            assert_eq!((&point["series"]["type"], &point["series"]["symbol"]), (&json!("TRADE"), &json!("BTCUSDT")));
             let seconds = point["trade"]["timestamp"]["seconds"].as_i64().unwrap();
-            assert!(seconds >= last && seconds <= super::harness::NOW + 600, "{point}");
+            assert!(seconds >= last && seconds <= NOW + 600, "{point}");
             (last, count) = (seconds, count + 1);
         }
     }
@@ -130,9 +123,8 @@ async fn several_channels_come_in_the_order_of_time() {
     bench.advance(120);
     let mut times = Vec::new();
     let mut kinds = std::collections::BTreeSet::new();
-    while times.last().is_none_or(|last| *last < super::harness::NOW + 115) {
-        let frame = peer.hear().await.unwrap();
-        for point in frame["points"].as_array().unwrap() {
+    while times.last().is_none_or(|last| *last < NOW + 110) {
+        for point in &peer.points().await {
             let payload = point.get("trade").or_else(|| point.get("fundingRate")).unwrap();
             times.push(payload["timestamp"]["seconds"].as_i64().unwrap());
             kinds.insert((point["series"]["type"].to_string(), point["series"]["symbol"].to_string()));
@@ -170,7 +162,7 @@ async fn books_have_a_path_of_their_own() {
     assert!(message(&refused).contains("served at /nonbook/ws"), "{refused}");
     peer.subscribe(json!([book])).await;
     bench.advance(60);
-    let snapshot = &peer.points(1).await[0]["blockBookSnapshot"];
+    let snapshot = &peer.points().await[0]["blockBookSnapshot"];
     let prices = |side: &str| -> Vec<f64> {
         let flat = snapshot[side].as_array().unwrap();
         flat.iter().step_by(2).map(|price| price.as_f64().unwrap()).collect()
@@ -195,7 +187,10 @@ async fn without_a_key_nothing_is_subscribed_and_a_wrong_one_ends_the_connection
     for params in [json!({"token": "a wrong key"}), json!({}), json!({"token": 5})] {
         let mut peer = Peer::connect(&bench, "/nonbook/ws").await;
         let refused = peer.ask("public/authenticate", params).await;
-        assert_eq!((&refused["error"]["code"], &refused["error"]["data"]["error"]), (&json!(401), &json!("INVALID_API_KEY")));
+        assert_eq!(
+            (&refused["error"]["code"], &refused["error"]["data"]["error"]),
+            (&json!(401), &json!("INVALID_API_KEY"))
+        );
         assert!(!refused.to_string().contains("a wrong key"), "{refused}");
         assert_eq!(peer.farewell().await, "the key is not known");
     }
@@ -256,21 +251,24 @@ async fn what_cannot_be_is_refused_by_name_and_the_connection_goes_on() {
         (json!([{"exchange": "BYBIT", "symbol": "BTCUSDT"}]), "parameter type: missing"),
         (json!([{"type": "TRADE", "exchange": "BYBIT"}]), "parameter symbol: missing"),
         (json!([{"type": "TRADE", "symbol": "BTCUSDT"}]), "parameter exchange: missing"),
-        (json!([{"type": "TRADE", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "symbol": "X"}]), "did you mean symbol?"),
+        (
+            json!([{"type": "TRADE", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "symbol": "X"}]),
+            "did you mean symbol?",
+        ),
         (json!([{"type": "TRADE_AGG", "exchange": "BYBIT", "symbol": "X", "batchInterval": "3s"}]), "200ms, 1s, 5s"),
         (json!([trade("BTCUSDT"), {"type": "TRADE"}]), "exchange: missing"),
         (json!([]), "at least one channel"),
     ] {
         let refused = peer.subscribe(channels).await;
-        assert_eq!((&refused["error"]["code"], &refused["error"]["data"]["error"]), (&json!(400), &json!("INVALID_PARAMS")));
+        assert_eq!(
+            (&refused["error"]["code"], &refused["error"]["data"]["error"]),
+            (&json!(400), &json!("INVALID_PARAMS"))
+        );
         assert!(message(&refused).contains(word), "{refused}");
     }
-    for (text, code) in [
-        ("{", -32_700),
-        ("[]", -32_600),
-        (r#"{"id":1}"#, -32_600),
-        (r#"{"id":1,"method":"public/subscibe"}"#, -32_601),
-    ] {
+    for (text, code) in
+        [("{", -32_700), ("[]", -32_600), (r#"{"id":1}"#, -32_600), (r#"{"id":1,"method":"public/subscibe"}"#, -32_601)]
+    {
         peer.say(text).await;
         assert_eq!(peer.hear().await.unwrap()["error"]["code"], code, "{text}");
     }
