@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from .errors import DecodeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "BookSnapshotEvent",
@@ -57,8 +58,10 @@ class StreamEvent:
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
-    def timestamp(self) -> np.datetime64:
+    def timestamp(self) -> "np.datetime64":
         """The event's time as ``datetime64[ns]``, UTC; NaT where the frame does not say."""
+        import numpy as np
+
         return np.datetime64("NaT", "ns") if self.time is None else np.datetime64(self.time, "ns")
 
 
@@ -148,8 +151,8 @@ class BookSnapshotEvent(StreamEvent):
         asks: float64 (N, 2): price and volume of each block, from the best up.
     """
 
-    bids: npt.NDArray[np.float64] = field(repr=False)
-    asks: npt.NDArray[np.float64] = field(repr=False)
+    bids: "npt.NDArray[np.float64]" = field(repr=False)
+    asks: "npt.NDArray[np.float64]" = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,7 +164,7 @@ class VolumeProfileEvent(StreamEvent):
         block_size: Width of a block, in quote; NaN where it is not told.
     """
 
-    profile: npt.NDArray[np.float64] = field(repr=False)
+    profile: "npt.NDArray[np.float64]" = field(repr=False)
     block_size: float
 
 
@@ -210,8 +213,10 @@ def _time(fields: Mapping[str, Any], name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _levels(fields: Mapping[str, Any], name: str, width: int) -> npt.NDArray[np.float64]:
+def _levels(fields: Mapping[str, Any], name: str, width: int) -> "npt.NDArray[np.float64]":
     """A flat list as rows. An absent one is empty."""
+    import numpy as np
+
     flat = fields.get(name)
     if flat is None:
         return np.empty((0, width))

@@ -32,11 +32,11 @@ pub(super) struct Transport {
     way: Way,
     /// Time that an attempt may take.
     timeout: Duration,
-    /// For WebSockets, made at the first: their connections speak HTTP/1.1 and have no end to be timed.
+    /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
 }
 
-/// How connections are made, the same for requests and for WebSockets.
+/// How connections are made, the same for requests and for streams.
 struct Way {
     proxy: Option<Proxy>,
     loopback: bool,
@@ -117,7 +117,7 @@ impl Transport {
         self.key.to_str().unwrap_or_default()
     }
 
-    /// What opens WebSockets: the same proxy and certificates, no redirects.
+    /// What opens the sockets of streams: the same proxy and certificates, no redirects.
     pub(super) fn sockets(&self) -> Result<&reqwest::Client, ClientError> {
         if let Some(made) = self.sockets.get() {
             return Ok(made);

@@ -213,7 +213,9 @@ impl BookDay {
         // Everything up to the minute is in the book at the end of the one before.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
         let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
-        of_minute.iter().for_each(|event| state.apply(event));
+        for event in of_minute {
+            state.apply(event);
+        }
         Ok(Some(state.book()))
     }
 }

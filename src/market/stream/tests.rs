@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::*;
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::encode;

@@ -1,4 +1,4 @@
-//! The live stream: WebSockets at the two paths of supplement 7, a conversation on each, events of the service's own
+//! The live stream: sockets at the two paths of supplement 7, a conversation on each, events of the service's own
 //! market as its clock passes them.
 //!
 //! A connection pulls: it computes a short stretch of time, writes it, and goes on when the peer has taken it. So a slow
@@ -8,6 +8,7 @@ mod calls;
 mod conversation;
 mod production;
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,12 +65,12 @@ impl Default for StreamLimits {
 /// The two paths.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
-        let open = move |state, link, query, upgrade| open(family, state, link, query, upgrade);
+        let open = move |state, link, query, upgrade| ready(open(family, state, link, query, upgrade));
         router.route(family.path(), get(open))
     })
 }
 
-async fn open(
+fn open(
     family: Family,
     State(shared): State<Arc<Shared>>,
     Extension(link): Extension<Link>,
