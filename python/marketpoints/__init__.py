@@ -34,10 +34,12 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .faults import FaultRule, Faults
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
+from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
+from .records import Budget, Plan, PlannedRequest, Records, Usage
 from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
@@ -66,6 +68,8 @@ __all__ = [
     "Client",
     "DecodeError",
     "Error",
+    "FaultRule",
+    "Faults",
     "FundingRateEvent",
     "Heatmap",
     "IngestReport",
@@ -81,6 +85,7 @@ __all__ = [
     "PartialError",
     "Plan",
     "PlannedRequest",
+    "PredictionMarket",
     "Problem",
     "Profile",
     "Ragged",
@@ -93,6 +98,7 @@ __all__ = [
     "ServerError",
     "Stream",
     "StreamEvent",
+    "Tag",
     "Tier",
     "TierError",
     "TimeoutError",

@@ -11,7 +11,8 @@ from .channels import Channels
 from .discovery_methods import DiscoveryMethods
 from .errors import PartialError
 from .progress import Progress, reporting
-from .records import Market, Records, Usage
+from .market_records import Market
+from .records import Records, Usage
 from .series_methods import SeriesMethods
 from .sets import SeriesSet, wrap
 from .stream import AsyncStream, Stream

@@ -1,4 +1,4 @@
-//! Parquet on disk: whole tables in, whole tables out. No HTTP.
+//! Parquet on disk: files that appear whole or not at all. No HTTP.
 
 mod csv_file;
 mod error;
@@ -9,6 +9,6 @@ mod whole;
 
 pub use csv_file::write_csv;
 pub use error::ArchiveError;
-pub use parquet_read::{read_metadata, read_parquet};
-pub use parquet_write::write_parquet;
+pub use parquet_read::{read_first, read_metadata, read_parquet};
+pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};

@@ -2,19 +2,20 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-use super::table::{CONTENT, content_hash, rows};
-use super::whole::write_whole;
+use super::table::{CONTENT, ContentHash, rows};
+use super::whole::Unfinished;
 use super::{ArchiveError, Metadata, Table};
 use crate::columns::{Column, NO_TIME};
 
@@ -30,37 +31,81 @@ const GROUP: usize = 1 << 20;
 /// # Errors
 /// The file cannot be written, or the columns are ragged or of different lengths.
 pub fn write_parquet(path: &Path, table: &Table, metadata: &Metadata) -> Result<(), ArchiveError> {
-    let rows = rows(path, table)?;
-    let schema = schema(table).map_err(|error| ArchiveError::new(path, error.to_string()))?;
-    let mut pairs: Vec<KeyValue> =
-        metadata.iter().map(|(name, value)| KeyValue::new(name.clone(), value.clone())).collect();
-    pairs.push(KeyValue::new(CONTENT.to_owned(), content_hash(table)));
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_key_value_metadata(Some(pairs))
-        .set_created_by(concat!("marketpoints ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    write_whole(path, |out| fill(out, table, rows, schema, properties).map_err(|error| error.to_string()))
+    let mut writer = ParquetWriter::begin(path, table)?;
+    writer.push(table)?;
+    writer.finish(metadata)
 }
 
-fn fill(
-    out: BufWriter<&File>,
-    table: &Table,
-    rows: usize,
-    schema: TypePtr,
-    properties: WriterProperties,
-) -> Result<(), ParquetError> {
-    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
-    for start in (0..rows).step_by(GROUP) {
-        let span = start..rows.min(start + GROUP);
-        let mut group = writer.next_row_group()?;
-        for (_, column) in table {
+/// A Parquet file as [`write_parquet`] writes it, of a table that comes in parts. It appears when it is finished; dropped
+/// before, it leaves nothing.
+pub struct ParquetWriter {
+    file: Unfinished,
+    writer: SerializedFileWriter<BufWriter<File>>,
+    hash: ContentHash,
+}
+
+impl ParquetWriter {
+    /// Begins a file of tables with the columns of `like`.
+    ///
+    /// # Errors
+    /// The file cannot be made, or a column is ragged.
+    pub fn begin(path: &Path, like: &Table) -> Result<Self, ArchiveError> {
+        rows(path, like)?;
+        let file = Unfinished::begin(path)?;
+        let schema = schema(like).map_err(|error| file.bad(&error))?;
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(concat!("marketpoints ", env!("CARGO_PKG_VERSION")).to_owned());
+        for (name, column) in like {
+            if matches!(column, Column::Time(_) | Column::Int(_)) {
+                // Times hardly repeat, but their steps are small: half the size and a third of the time of a dictionary.
+                let name = ColumnPath::from(name.as_str());
+                properties = properties
+                    .set_column_dictionary_enabled(name.clone(), false)
+                    .set_column_encoding(name, Encoding::DELTA_BINARY_PACKED);
+            }
+        }
+        let writer = SerializedFileWriter::new(file.out()?, schema, Arc::new(properties.build()))
+            .map_err(|error| file.bad(&error))?;
+        Ok(Self { file, writer, hash: ContentHash::default() })
+    }
+
+    /// Adds rows; the columns are those of `like`.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the columns are of different lengths.
+    pub fn push(&mut self, part: &Table) -> Result<(), ArchiveError> {
+        let rows = rows(&self.file.path, part)?;
+        self.hash.update(part);
+        for start in (0..rows).step_by(GROUP) {
+            let span = start..rows.min(start + GROUP);
+            self.group(part, span).map_err(|error| self.file.bad(&error))?;
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, part: &Table, span: Range<usize>) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for (_, column) in part {
             write_column(&mut group, column, span.clone())?;
         }
         group.close()?;
+        Ok(())
     }
-    writer.close()?;
-    Ok(())
+
+    /// Completes the file and puts it in place.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self, metadata: &Metadata) -> Result<(), ArchiveError> {
+        for (name, value) in metadata {
+            self.writer.append_key_value_metadata(KeyValue::new(name.clone(), value.clone()));
+        }
+        self.writer.append_key_value_metadata(KeyValue::new(CONTENT.to_owned(), self.hash.finish()));
+        let out = self.writer.into_inner().map_err(|error| self.file.bad(&error))?;
+        out.into_inner().map_err(|error| self.file.bad(error.error()))?;
+        self.file.finish()
+    }
 }
 
 fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
@@ -81,9 +126,9 @@ fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
 }
 
 fn write_column(
-    group: &mut SerializedRowGroupWriter<'_, BufWriter<&File>>,
+    group: &mut SerializedRowGroupWriter<'_, BufWriter<File>>,
     column: &Column,
-    span: std::ops::Range<usize>,
+    span: Range<usize>,
 ) -> Result<(), ParquetError> {
     let Some(mut writer) = group.next_column()? else {
         return Err(ParquetError::General("more columns than the schema has".to_owned()));

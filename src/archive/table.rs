@@ -17,28 +17,60 @@ pub type Metadata = Vec<(String, String)>;
 /// Metadata key: hash of what a file holds, so that a flipped bit is told from data.
 pub(super) const CONTENT: &str = "marketpoints.content_sha256";
 
-/// Hash of a table's names, kinds and values.
-pub(super) fn content_hash(table: &Table) -> String {
-    let mut hasher = Sha256::new();
-    for (name, column) in table {
-        hasher.update(name.as_bytes());
-        hasher.update([0]);
-        match column {
-            Column::Float(values) => values.iter().for_each(|value| hasher.update(value.to_bits().to_le_bytes())),
-            Column::Int(values) | Column::Time(values) => {
-                for value in values {
-                    hasher.update(value.to_le_bytes());
-                }
+/// Hash of a table's names, kinds and values, which may come in parts.
+#[derive(Default)]
+pub(super) struct ContentHash {
+    columns: Vec<(String, Sha256)>,
+}
+
+impl ContentHash {
+    /// The next rows of the same columns.
+    pub(super) fn update(&mut self, part: &Table) {
+        if self.columns.is_empty() {
+            self.columns = part.iter().map(|(name, _)| (name.clone(), Sha256::new())).collect();
+        }
+        for ((_, hasher), (_, column)) in self.columns.iter_mut().zip(part) {
+            match column {
+                Column::Float(values) => words(hasher, values, |value| value.to_bits().to_le_bytes()),
+                Column::Int(values) | Column::Time(values) => words(hasher, values, |value| value.to_le_bytes()),
+                Column::Text(values) => values.iter().for_each(|value| {
+                    hasher.update([u8::from(value.is_some())]);
+                    hasher.update(value.as_deref().unwrap_or_default().as_bytes());
+                    hasher.update([0]);
+                }),
+                Column::List(_) | Column::Rows(_) => {} // refused by `rows`
             }
-            Column::Text(values) => values.iter().for_each(|value| {
-                hasher.update([u8::from(value.is_some())]);
-                hasher.update(value.as_deref().unwrap_or_default().as_bytes());
-                hasher.update([0]);
-            }),
-            Column::List(_) | Column::Rows(_) => {} // refused by `rows`
         }
     }
-    hexadecimal(&hasher.finalize())
+
+    /// The hash, in hexadecimal.
+    pub(super) fn finish(self) -> String {
+        let mut whole = Sha256::new();
+        for (name, hasher) in self.columns {
+            whole.update(name.as_bytes());
+            whole.update([0]);
+            whole.update(hasher.finalize());
+        }
+        hexadecimal(&whole.finalize())
+    }
+}
+
+/// Hashes values a page at a time: one call for each would cost more than the hash.
+fn words<T: Copy>(hasher: &mut Sha256, values: &[T], bytes: impl Fn(T) -> [u8; 8]) {
+    let mut page = [0; 4096];
+    for values in values.chunks(page.len() / 8) {
+        for (place, &value) in page.chunks_exact_mut(8).zip(values) {
+            place.copy_from_slice(&bytes(value));
+        }
+        hasher.update(&page[..values.len() * 8]);
+    }
+}
+
+/// Hash of a whole table.
+pub(super) fn content_hash(table: &Table) -> String {
+    let mut hash = ContentHash::default();
+    hash.update(table);
+    hash.finish()
 }
 
 /// Number of rows, once the columns are known to be flat and of one length.

@@ -6,6 +6,7 @@
 mod client;
 mod columns;
 mod errors;
+mod faults;
 mod functions;
 mod query;
 mod records;
@@ -23,11 +24,13 @@ mod _engine {
     #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
+    use super::faults::{FaultRule, Faults};
+    #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
-    use super::service::{IngestReport, LocalService, ingest};
+    use super::service::{IngestReport, LocalService, ingest, openapi};
     #[pymodule_export]
     use super::stream::EventStream;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::rows::{Broken, Row, Rows, fingerprint};
-use super::{IngestReport, MOST_PROBLEMS};
+use super::{IngestReport, MOST_PROBLEMS, streamed};
 use crate::archive::ArchiveError;
 use crate::market::MarketError;
 use crate::market::derivatives::Ticker;
 use crate::market::source::Trade;
-use crate::market::store::{self, Event, LIQUIDATIONS, TRADES};
+use crate::market::store::{self, Event, LIQUIDATIONS, Place, TRADES};
 
 /// A kind of dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
+pub(super) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
 const TICKER_COLUMNS: [&str; 7] =
     ["timestamp", "funding_rate", "predicted_funding_rate", "open_interest", "mark_price", "last_price", "index_price"];
 
@@ -66,8 +66,13 @@ pub(super) fn ingest_file(
     }
     let market = (exchange.as_str(), symbol.as_str());
     let mut trades = |pair| {
+        let place = Place { pair, store, market, day, fingerprint: &hash };
+        if streamed::trades(file, &place, report)? {
+            return Ok(());
+        }
+        // Out of order: the whole day must be at hand to bring it into order.
         collect(file, day, report, &TRADE_COLUMNS, trade, |trade| trade.time)
-            .map_or(Ok(()), |trades| store::write_trades(pair, store, market, day, &trades, &hash))
+            .map_or(Ok(()), |trades| store::write_trades(&place, &trades))
     };
     match kind {
         Kind::Trades => trades(TRADES),
@@ -90,7 +95,7 @@ pub(super) fn ingest_file(
     .map_err(|error: ArchiveError| MarketError::Internal(error.to_string()))
 }
 
-fn trade(row: &Row<'_>) -> Result<Trade, String> {
+pub(super) fn trade(row: &Row<'_>) -> Result<Trade, String> {
     Ok(Trade {
         time: row.time(0)?,
         buy: row.either(1, "side", "buy", "sell")?,
@@ -136,12 +141,41 @@ fn collect<T>(
     time: fn(&T) -> i64,
 ) -> Option<Vec<T>> {
     let mut events = Vec::new();
-    let mut bad = 0;
+    let whole = read_rows(file, day, report, columns, read, &mut |event| {
+        events.push(event);
+        true
+    });
+    if !whole {
+        return None;
+    }
+    if !events.is_sorted_by_key(time) {
+        events.sort_by_key(time);
+    }
+    Some(events)
+}
+
+/// Hands every good row of a file to `take`, until that wants no more. `false` when the file breaks off, holds no good row
+/// or was left: then it must not be taken. Problems go into the report.
+pub(super) fn read_rows<T>(
+    file: &Path,
+    day: i64,
+    report: &mut IngestReport,
+    columns: &[&str],
+    read: fn(&Row<'_>) -> Result<T, String>,
+    take: &mut dyn FnMut(T) -> bool,
+) -> bool {
+    let (mut good, mut bad, mut left) = (0, 0, false);
     let outcome = (|| -> Result<(), Broken> {
         let mut rows = Rows::open(file, day, columns)?;
         while let Some(row) = rows.next()? {
             match read(&row) {
-                Ok(event) => events.push(event),
+                Ok(event) => {
+                    good += 1;
+                    if !take(event) {
+                        left = true;
+                        break;
+                    }
+                }
                 Err(what) => {
                     bad += 1;
                     if bad <= MOST_PROBLEMS {
@@ -152,21 +186,21 @@ fn collect<T>(
         }
         Ok(())
     })();
+    if left {
+        return false;
+    }
     if bad > MOST_PROBLEMS {
         report.problem(file, 0, format!("{} more bad rows", bad - MOST_PROBLEMS));
     }
     if let Err(Broken { line, what }) = outcome {
         report.problem(file, line, format!("the file breaks off and was not taken: {what}"));
-        return None;
+        return false;
     }
-    if events.is_empty() {
+    if good == 0 {
         report.problem(file, 0, "no good row in the file; it was not taken");
-        return None;
+        return false;
     }
     report.files += 1;
-    report.rows += events.len();
-    if !events.is_sorted_by_key(time) {
-        events.sort_by_key(time);
-    }
-    Some(events)
+    report.rows += good;
+    true
 }

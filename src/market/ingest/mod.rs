@@ -5,7 +5,9 @@
 //! unknown). A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
 
 mod events;
+mod lines;
 mod rows;
+mod streamed;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,13 @@ pub struct IngestReport {
 }
 
 impl IngestReport {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.unchanged += other.unchanged;
+        self.rows += other.rows;
+        self.problems.extend(other.problems);
+    }
+
     fn problem(&mut self, file: &Path, line: u64, what: impl Into<String>) {
         self.problems.push(Problem { file: file.display().to_string(), line, what: what.into() });
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::{self, Dataset};
-use crate::archive::{ArchiveError, Table, read_parquet, write_parquet};
+use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
@@ -24,19 +24,65 @@ pub(in crate::market) const TRADES: Pair = Pair { events: Dataset::Trades, minut
 pub(in crate::market) const LIQUIDATIONS: Pair =
     Pair { events: Dataset::Liquidations, minutes: Dataset::LiquidationMinutes };
 
-/// Writes a day's trades, in time order, and their minute bars. The bars come last: where they are, both are.
-pub(in crate::market) fn write(
-    pair: Pair,
-    root: &Path,
-    (exchange, symbol): (&str, &str),
-    day: i64,
-    trades: &[Trade],
-    fingerprint: &str,
-) -> Result<(), ArchiveError> {
-    let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
-    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    write_parquet(&path(pair.events), &trade_table(trades), &metadata)?;
-    write_parquet(&path(pair.minutes), &bar_table(&minute_bars(trades)), &metadata)
+/// Where a day's trades, or liquidations, belong.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::market) struct Place<'a> {
+    pub(in crate::market) pair: Pair,
+    /// The store's folder.
+    pub(in crate::market) store: &'a Path,
+    /// Exchange and symbol.
+    pub(in crate::market) market: (&'a str, &'a str),
+    /// Unix day.
+    pub(in crate::market) day: i64,
+    /// Hash of the dump file that they are from.
+    pub(in crate::market) fingerprint: &'a str,
+}
+
+impl Place<'_> {
+    fn file(&self, dataset: Dataset) -> PathBuf {
+        layout::file(self.store, dataset, self.market.0, self.market.1, self.day)
+    }
+}
+
+/// Writes a day's trades and their minute bars.
+pub(in crate::market) struct TradeWriter<'a> {
+    place: &'a Place<'a>,
+    events: ParquetWriter,
+    bars: Vec<Bar>,
+}
+
+impl<'a> TradeWriter<'a> {
+    /// Begins a day; nothing is in the store until it is finished.
+    pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
+        let events = ParquetWriter::begin(&place.file(place.pair.events), &trade_table(&[]))?;
+        Ok(Self { place, events, bars: Vec::new() })
+    }
+
+    /// The next trades, in time order.
+    pub(in crate::market) fn push(&mut self, trades: &[Trade]) -> Result<(), ArchiveError> {
+        for trade in trades {
+            let start = trade.time.div_euclid(60 * SECOND) * 60;
+            match self.bars.last_mut() {
+                Some(bar) if bar.start == start => bar.add(trade),
+                _ => self.bars.push(Bar::of(start, trade)),
+            }
+        }
+        self.events.push(&trade_table(trades))
+    }
+
+    /// Puts trades and bars in place. The bars come last: where they are, both are.
+    pub(in crate::market) fn finish(self) -> Result<(), ArchiveError> {
+        let metadata = vec![(FINGERPRINT.to_owned(), self.place.fingerprint.to_owned())];
+        self.events.finish(&metadata)?;
+        write_parquet(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &metadata)
+    }
+}
+
+/// Writes a day's trades, in time order, and their minute bars.
+pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade]) -> Result<(), ArchiveError> {
+    let mut writer = TradeWriter::begin(place)?;
+    writer.push(trades)?;
+    writer.finish()
 }
 
 /// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
@@ -58,18 +104,6 @@ pub(super) fn fingerprint(files: [PathBuf; 2]) -> Option<String> {
         metadata.into_iter().find(|(name, _)| name == FINGERPRINT).map(|(_, value)| value)
     });
     first.filter(|hash| second.as_ref() == Some(hash))
-}
-
-fn minute_bars(trades: &[Trade]) -> Vec<Bar> {
-    let mut bars: Vec<Bar> = Vec::new();
-    for trade in trades {
-        let start = trade.time.div_euclid(60 * SECOND) * 60;
-        match bars.last_mut() {
-            Some(bar) if bar.start == start => bar.add(trade),
-            _ => bars.push(Bar::of(start, trade)),
-        }
-    }
-    bars
 }
 
 fn trade_table(trades: &[Trade]) -> Table {

@@ -62,9 +62,9 @@ impl Profile {
         Self { size, step: Step::new(size), levels: BTreeMap::new() }
     }
 
-    fn add(&mut self, trade: &Trade, usd: bool) -> Result<(), MarketError> {
+    fn add(&mut self, trade: &Trade, volume: f64) -> Result<(), MarketError> {
         let (bought, sold) = self.levels.entry(level(&self.step, self.size, trade.price)?).or_insert((0.0, 0.0));
-        *(if trade.buy { bought } else { sold }) += if usd { trade.price * trade.amount } else { trade.amount };
+        *(if trade.buy { bought } else { sold }) += volume;
         Ok(())
     }
 
@@ -91,6 +91,12 @@ pub(super) fn volume_profiles(
     let mut trades = Vec::new();
     each_trade(source, market, (begin, last), |trade| trades.push(*trade))?;
     let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
+    let contract = source.listings()[market].contract_usd();
+    let volume = |trade: &Trade| match contract {
+        _ if !usd => trade.amount,
+        Some(contract) => trade.amount * contract,
+        None => trade.price * trade.amount,
+    };
     let mut under_way: Option<(i64, Profile)> = None;
     for (index, trade) in trades.iter().enumerate() {
         let minute = trade.time.div_euclid(MINUTE) * MINUTE;
@@ -98,7 +104,7 @@ pub(super) fn volume_profiles(
             Some(known) if known.0 == minute => known,
             other => other.insert((minute, Profile::of(trade, tick))),
         };
-        profile.add(trade, usd)?;
+        profile.add(trade, volume(trade))?;
         let at = (trade.time.div_euclid(every) + 1) * every;
         let more_before = trades.get(index + 1).is_some_and(|next| next.time < at);
         if trade.time >= told_before && !more_before {

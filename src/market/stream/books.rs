@@ -2,8 +2,9 @@
 
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::SECOND;
+use crate::columns::List;
 use crate::market::MarketError;
-use crate::market::heatmap::{Blocks, Step, asks, bids, collect};
+use crate::market::heatmap::{Blocks, Counted, Step, snapshot};
 use crate::market::source::Source;
 use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
@@ -24,14 +25,18 @@ pub(super) fn snapshots(
     let step = Step::new(size);
     let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
     let depth = subscription.channel.parameter("maxDepth").and_then(|depth| depth.parse().ok()).unwrap_or(included);
+    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
     for tick in subscription.ticks(until) {
         let before = tick - 1;
         let end = before.div_euclid(SECOND) + 1;
         let Some(book) = source.last_book(market, end - CARRIED, end, before)? else { continue };
-        let (mut bought, mut sold) = (Blocks::new(), Blocks::new());
-        collect(&mut bought, &book.bids, &step, None);
-        collect(&mut sold, &book.asks, &step, None);
-        let sides = (bids(&bought, &step, depth), asks(&sold, &step, depth));
+        bought.collect(&book.bids, &step, Counted::Amount);
+        sold.collect(&book.asks, &step, Counted::Amount);
+        let mut levels = List::default();
+        let bids = snapshot(&mut levels, &mut bought, &mut sold, &step, depth) as usize * 2;
+        let asks = levels.values.split_off(bids);
+        // The stream tells bids from the best down.
+        let sides = (levels.values.rchunks(2).flatten().copied().collect(), asks);
         if subscription.last_book.as_ref() == Some(&sides) {
             continue;
         }

@@ -11,19 +11,6 @@ use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, Stream
 
 /// Frequency of a channel that names none.
 const USUAL_FREQUENCY: i64 = SECOND;
-/// Derivative venues on which a market quoted in USD is settled in the coin.
-const COIN_SETTLED: [&str; 9] = [
-    "BINANCE_DELIVERY",
-    "BITMEX",
-    "BYBIT",
-    "DERIBIT",
-    "GATE_IO_FUTURES",
-    "HUOBI_DM",
-    "HUOBI_DM_SWAP",
-    "OKEX_FUTURES",
-    "OKEX_SWAP",
-];
-
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
@@ -153,13 +140,9 @@ fn series(kind: ChannelKind, channel: &Channel, listing: Option<&Listing>) -> St
         category: text(|listing| listing.category.clone()),
         side: None,
         coin: text(|listing| listing.coin.clone()),
-        inverse: listing.is_some_and(is_inverse),
+        inverse: listing.is_some_and(|listing| listing.contract_usd().is_some()),
         block_size: channel.parameter("blockSize").and_then(|size| size.parse().ok()),
     }
-}
-
-fn is_inverse(listing: &Listing) -> bool {
-    listing.category != "SPOT" && listing.quote == "USD" && COIN_SETTLED.contains(&listing.exchange.as_str())
 }
 
 /// Visits what a source tells by seconds, cut to the nanoseconds `[from, until)`.

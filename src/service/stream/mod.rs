@@ -56,7 +56,7 @@ impl Default for StreamLimits {
             subscribe_within: Duration::from_secs(60),
             ping_after: Duration::from_secs(20),
             silent_within: Duration::from_secs(60),
-            take_within: Duration::from_secs(30),
+            take_within: Duration::from_secs(20),
             every: Duration::from_millis(50),
         }
     }
