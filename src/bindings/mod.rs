@@ -12,6 +12,7 @@ mod query;
 mod records;
 mod runtime;
 mod service;
+mod stream;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,8 @@ mod _engine {
     use super::query::Query;
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
+    #[pymodule_export]
+    use super::stream::EventStream;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

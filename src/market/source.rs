@@ -1,7 +1,7 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
 use super::analytics::PositionTable;
-use super::derivatives::{Gauge, GaugeBar};
+use super::derivatives::{Gauge, GaugeBar, Ticker};
 use super::feed::Feeds;
 use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::clock::SECOND;
@@ -290,6 +290,18 @@ pub trait Source: Send + Sync {
         _now: i64,
     ) -> Result<Option<GaugeBar>, SourceError> {
         Ok(None)
+    }
+
+    /// As [`Source::trades`], of the readings of the market's gauges. A source without them tells nothing.
+    fn readings(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        Ok(())
     }
 
     /// Seconds that a market's funding rates are for: its time between settlements.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout::{self, Dataset};
 use super::trades::{Columns, FINGERPRINT, fingerprint};
@@ -84,6 +85,12 @@ impl State {
         } else {
             side.insert(event.price.to_bits(), event.amount);
         }
+    }
+
+    /// The state that a book shows; `in_snapshot` tells whether it ended within a snapshot.
+    fn of(book: &Book, in_snapshot: bool) -> Self {
+        let side = |levels: &[Level]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
+        Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
     }
 
     fn book(&self) -> Book {
@@ -231,13 +238,13 @@ pub(super) fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
 }
 
 impl BookDay {
-    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from the events.
+    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from its events.
     pub(super) fn last(
         &self,
         from: i64,
         to: i64,
         now: i64,
-        events: impl FnOnce() -> Result<Vec<Event>, SourceError>,
+        events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
         let begun = |minute: &MinuteBook| minute.start < to && minute.start.saturating_mul(SECOND) <= now;
         let end = self.minutes.partition_point(begun);
@@ -247,12 +254,20 @@ impl BookDay {
         if last.last_event <= now {
             return Ok(Some(last.book.clone()));
         }
-        let (mut state, mut in_window) = (State::default(), false);
-        for event in events()?.iter().take_while(|event| event.time <= now) {
-            state.apply(event);
-            in_window |= minute(event) >= from;
+        let before = end.checked_sub(2).map(|index| &self.minutes[index]);
+        let events = events()?;
+        let first = events.partition_point(|event| minute(event) < last.start);
+        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
+        if of_minute.is_empty() {
+            return Ok(before.filter(|before| before.start >= from).map(|before| before.book.clone()));
         }
-        Ok(in_window.then(|| state.book()))
+        // Everything up to the minute is in the book at the end of the one before.
+        let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
+        let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
+        for event in of_minute {
+            state.apply(event);
+        }
+        Ok(Some(state.book()))
     }
 }
 
@@ -288,7 +303,7 @@ mod tests {
 
     fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
         let (_folder, books, events) = day();
-        let book = books.last(from, to, now * SECOND, || Ok(events)).unwrap()?;
+        let book = books.last(from, to, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
         Some((book.bids, book.asks))
     }
 
@@ -311,7 +326,10 @@ mod tests {
         ];
         write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, "hash")).unwrap();
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
-        let last = |to: i64, now: i64| books.last(0, to, now * SECOND, || Ok(events.to_vec())).unwrap().unwrap().bids;
+        let last = |to: i64, now: i64| {
+            let events = || Ok(Arc::new(events.to_vec()));
+            books.last(0, to, now * SECOND, events).unwrap().unwrap().bids
+        };
         assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
         assert_eq!(last(300, 200), []);
         assert_eq!(last(60, 200), [(9.0, 1.0)]);

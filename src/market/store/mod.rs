@@ -60,6 +60,8 @@ const KEPT_BAR_DAYS: usize = 400;
 const KEPT_GAUGE_DAYS: usize = 150;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+const KEPT_BOOK_EVENT_DAYS: usize = 2;
 /// Price steps kept: a number each.
 const KEPT_TICKS: usize = 10_000;
 /// First events and days' highest prices kept: some numbers each.
@@ -77,6 +79,7 @@ pub(super) struct Store {
     bars: Cache<(Feed, usize, i64), Vec<Bar>>,
     trades: Cache<(Feed, usize, i64), Vec<Trade>>,
     books: Cache<(usize, i64), BookDay>,
+    book_events: Cache<(usize, i64), Vec<Event>>,
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
     ticks: Cache<usize, f64>,
@@ -140,6 +143,7 @@ impl Store {
             bars: Cache::new(KEPT_BAR_DAYS),
             trades: Cache::new(KEPT_EVENT_DAYS),
             books: Cache::new(KEPT_EVENT_DAYS),
+            book_events: Cache::new(KEPT_BOOK_EVENT_DAYS),
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
             ticks: Cache::new(KEPT_TICKS),
@@ -266,21 +270,8 @@ impl Store {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        // The next file may still hold events of this day: they wait for it.
-        let mut waiting: Vec<Trade> = Vec::new();
-        for &day in near(&self.days[market][feed as usize], from, to) {
-            let events = self.day_trades(feed, pair, market, day)?;
-            let begin = events.partition_point(|event| event.time < first);
-            let end = events.partition_point(|event| event.time <= last).max(begin);
-            waiting.extend_from_slice(&events[begin..end]);
-            // Stable, so that of events at one time those of the earlier file come first.
-            waiting.sort_by_key(|event| event.time);
-            let ready = waiting.partition_point(|event| event.time < (day * DAY).saturating_mul(SECOND));
-            waiting.drain(..ready).for_each(|event| visit(&event));
-        }
-        waiting.iter().for_each(visit);
-        Ok(())
+        let read = |day: i64| self.day_trades(feed, pair, market, day);
+        in_order(&self.days[market][feed as usize], (from, to, now), &read, |event| event.time, visit)
     }
 
     /// Hands over the minute bars of a gauge of a market.
@@ -301,6 +292,31 @@ impl Store {
         let days = &self.days[market][gauge.feed() as usize];
         use_them(&Minutes { days, read: &read, partial: &partial })
     }
+}
+
+/// Visits the events of day files with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file.
+fn in_order<T: Copy>(
+    days: &[i64],
+    (from, to, now): (i64, i64, i64),
+    read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
+    time: fn(&T) -> i64,
+    visit: &mut dyn FnMut(&T),
+) -> Result<(), SourceError> {
+    let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+    // The next file may still hold events of this day: they wait for it.
+    let mut waiting: Vec<T> = Vec::new();
+    for &day in near(days, from, to) {
+        let events = read(day)?;
+        let begin = events.partition_point(|event| time(event) < first);
+        let end = events.partition_point(|event| time(event) <= last).max(begin);
+        waiting.extend_from_slice(&events[begin..end]);
+        // Stable, so that of events at one time those of the earlier file come first.
+        waiting.sort_by_key(time);
+        let ready = waiting.partition_point(|event| time(event) < (day * DAY).saturating_mul(SECOND));
+        waiting.drain(..ready).for_each(|event| visit(&event));
+    }
+    waiting.iter().for_each(visit);
+    Ok(())
 }
 
 /// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
@@ -385,7 +401,10 @@ impl Source for Store {
         for &day in near(&self.days[market][Feed::Books as usize], from, to).iter().rev() {
             let read = || books::read(&self.file(Dataset::Books, market, day));
             let books = self.books.get((market, day), read)?;
-            let events = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+            let events = || {
+                let read = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+                self.book_events.get((market, day), read)
+            };
             if let Some(book) = books.last(from, to, now, events)? {
                 return Ok(Some(book));
             }
@@ -435,6 +454,23 @@ impl Source for Store {
         now: i64,
     ) -> Result<Option<GaugeBar>, SourceError> {
         self.gauges(gauge, market, now, |minutes| minutes.before(before, now))
+    }
+
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| {
+            self.tickers.get((market, day), || tickers::read_readings(&self.file(Dataset::Tickers, market, day)))
+        };
+        // A file tells both or one of them.
+        let [rates, interest] = [Feed::FundingRates, Feed::OpenInterest].map(|feed| &self.days[market][feed as usize]);
+        let days = if rates.is_empty() { interest } else { rates };
+        in_order(days, (from, to, now), &read, |reading| reading.time, visit)
     }
 
     fn funding_seconds(&self, market: usize) -> i64 {
