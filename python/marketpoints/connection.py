@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _engine
 from .arguments import between, number, text
+from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .progress import Progress
@@ -167,6 +168,27 @@ class Connection(ABC):
     def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
         """What the analytics method of that name would send."""
         raise NotImplementedError  # the clients have it from AnalyticsMethods
+
+    def _stream(
+        self,
+        channels: Channels,
+        queue: int,
+        overflow: str,
+        backoff: tuple[float, float],
+        reconnects: int | None,
+        ping_after: float,
+    ) -> tuple[_engine.EventStream, int]:
+        """The engine's stream of channels, and how many they are."""
+        parts = parts_of(channels)
+        stream = self._live.stream(
+            parts,
+            queue=between(queue, "queue", 1, 2**31),
+            overflow=overflow,
+            backoff=backoff,
+            reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
+            ping_after=ping_after,
+        )
+        return stream, len(parts)
 
     def _close(self) -> None:
         if self._connected is None:

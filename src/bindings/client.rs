@@ -15,12 +15,20 @@ use super::plan::Plan;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
+use super::stream::{ChannelParts, EventStream, options};
 use crate::client::{self, BudgetScope, ClientError, Config, Progress};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
     SortDirection, Tier,
 };
+
+/// A duration given in seconds, of more than `least`.
+pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
+    let problem = || format!("{name}={value} is no time in seconds that a call can take");
+    let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
+    duration.ok_or_else(|| errors::invalid(py, &problem()))
+}
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -60,18 +68,13 @@ impl Client {
                 Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
             })
             .transpose()?;
-        let seconds = |name: &str, value: f64, least: f64| {
-            let problem = || format!("{name}={value} is no time in seconds that a call can take");
-            let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
-            duration.ok_or_else(|| errors::invalid(py, &problem()))
-        };
         let config = Config {
             tier,
-            timeout: seconds("timeout", timeout, 0.0)?,
-            read_timeout: seconds("read_timeout", read_timeout, 0.0)?,
-            total_timeout: total_timeout.map(|value| seconds("total_timeout", value, 0.0)).transpose()?,
+            timeout: seconds(py, "timeout", timeout, 0.0)?,
+            read_timeout: seconds(py, "read_timeout", read_timeout, 0.0)?,
+            total_timeout: total_timeout.map(|value| seconds(py, "total_timeout", value, 0.0)).transpose()?,
             retries,
-            max_wait: max_wait.map(|value| seconds("max_wait", value, -1.0)).transpose()?,
+            max_wait: max_wait.map(|value| seconds(py, "max_wait", value, -1.0)).transpose()?,
             max_body,
             budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
             proxy,
@@ -230,6 +233,23 @@ impl Client {
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
         awaitable(py, &self.process, future, records)
+    }
+
+    #[pyo3(signature = (
+        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0
+    ))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        channels: Vec<ChannelParts>,
+        queue: usize,
+        overflow: &str,
+        backoff: (f64, f64),
+        reconnects: Option<u32>,
+        ping_after: f64,
+    ) -> PyResult<EventStream> {
+        let options = options(py, queue, overflow, backoff, reconnects, ping_after)?;
+        EventStream::new(py, &self.client(py)?, Arc::clone(&self.process), channels, options)
     }
 
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

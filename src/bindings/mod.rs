@@ -14,6 +14,7 @@ mod query;
 mod records;
 mod runtime;
 mod service;
+mod stream;
 
 use pyo3::prelude::*;
 
@@ -34,6 +35,8 @@ mod _engine {
     use super::query::Query;
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
+    #[pymodule_export]
+    use super::stream::EventStream;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

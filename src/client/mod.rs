@@ -13,6 +13,7 @@ mod points;
 mod request;
 mod retry;
 mod rules;
+mod stream;
 mod transport;
 
 pub use config::{BudgetScope, Config, Jitter};
@@ -20,6 +21,7 @@ pub use error::{ClientError, ErrorKind, Partial};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
+pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
 
 use std::sync::Arc;
 

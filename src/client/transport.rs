@@ -1,11 +1,12 @@
 //! One attempt: send, read the whole body, tell what came. No retries, no decoding.
 
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Certificate, Proxy, Url, redirect};
+use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::config::Config;
@@ -30,6 +31,45 @@ pub(super) struct Transport {
     key: HeaderValue,
     read_timeout: Duration,
     max_body: u64,
+    way: Way,
+    /// Time that an attempt may take.
+    timeout: Duration,
+    /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
+    sockets: OnceLock<reqwest::Client>,
+}
+
+/// How connections are made, the same for requests and for streams.
+struct Way {
+    proxy: Option<Proxy>,
+    loopback: bool,
+    certificates: Vec<Certificate>,
+}
+
+impl Way {
+    fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
+        let proxy = config.proxy.as_ref().map(|proxy| {
+            Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
+        });
+        let certificates = config.ca_certs.as_ref().map_or(Ok(Vec::new()), |path| {
+            let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
+            let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
+            if certificates.is_empty() { Err(bad("holds no PEM certificate".to_owned())) } else { Ok(certificates) }
+        });
+        Ok(Self { proxy: proxy.transpose()?, loopback: is_loopback(url), certificates: certificates? })
+    }
+
+    fn builder(&self) -> ClientBuilder {
+        // A second provider installed by the embedding program is as good as ours.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder().user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")));
+        let builder = match &self.proxy {
+            Some(proxy) => builder.proxy(proxy.clone()),
+            None if self.loopback => builder.no_proxy(),
+            None => builder,
+        };
+        if self.certificates.is_empty() { builder } else { builder.tls_certs_merge(self.certificates.clone()) }
+    }
 }
 
 /// A whole answer.
@@ -61,33 +101,13 @@ impl Transport {
     pub(super) fn new(config: &Config) -> Result<Self, ClientError> {
         let key = key_header(config.api_key.expose_secret())?;
         let url = base_url(&config.base_url)?;
-        // A second provider installed by the embedding program is as good as ours.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")))
-            .timeout(config.timeout)
-            .connect_timeout(CONNECT.min(config.timeout))
-            .pool_idle_timeout(IDLE)
-            .redirect(redirect::Policy::custom(same_origin));
-        if let Some(proxy) = &config.proxy {
-            let proxy =
-                Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))?;
-            builder = builder.proxy(proxy);
-        } else if is_loopback(&url) {
-            builder = builder.no_proxy();
-        }
-        if let Some(path) = &config.ca_certs {
-            let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
-            let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
-            if certificates.is_empty() {
-                return Err(bad("holds no PEM certificate".to_owned()));
-            }
-            builder = builder.tls_certs_merge(certificates);
-        }
-        let http = builder.build().map_err(|error| ClientError::new(ErrorKind::Transport, causes(&error)))?;
+        let way = Way::new(config, &url)?;
+        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
+        let builder = builder.pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { http, base, key, read_timeout: config.read_timeout, max_body: config.max_body })
+        let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
+        Ok(Self { http, base, key, read_timeout, max_body, way, timeout, sockets: OnceLock::new() })
     }
 
     /// Base address without a trailing slash.
@@ -99,6 +119,26 @@ impl Transport {
     pub(super) fn url(&self, path: &str, query: &str) -> String {
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// Time that an attempt may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The key, for the conversation of a stream.
+    pub(super) fn key(&self) -> &str {
+        self.key.to_str().unwrap_or_default()
+    }
+
+    /// What opens the sockets of streams: the same proxy and certificates, no redirects.
+    pub(super) fn sockets(&self) -> Result<&reqwest::Client, ClientError> {
+        if let Some(made) = self.sockets.get() {
+            return Ok(made);
+        }
+        let builder = self.way.builder().http1_only().redirect(redirect::Policy::none()).pool_max_idle_per_host(0);
+        let made = builder.build().map_err(|error| unusable(&error))?;
+        Ok(self.sockets.get_or_init(|| made))
     }
 
     /// A text of the service without the key, which a careless server may echo.
@@ -203,7 +243,11 @@ fn told(headers: &HeaderMap) -> Told {
     }
 }
 
-fn broken(error: &reqwest::Error) -> Broken {
+fn unusable(error: &reqwest::Error) -> ClientError {
+    ClientError::new(ErrorKind::Transport, causes(error))
+}
+
+pub(super) fn broken(error: &reqwest::Error) -> Broken {
     let (kind, what) = if error.is_timeout() {
         (ErrorKind::Timeout, "the attempt took longer than its timeout")
     } else if error.is_redirect() {

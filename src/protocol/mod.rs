@@ -12,6 +12,7 @@ pub mod identity;
 pub mod interval;
 pub mod query;
 pub mod records;
+pub mod stream;
 pub mod suggest;
 pub mod tier;
 pub mod wire;
