@@ -94,6 +94,7 @@ class Query:
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
+        max_weight: int | None = None,
     ) -> Query: ...
 
 @final
@@ -138,14 +139,26 @@ class Client:
         *,
         tier: str | None = None,
         timeout: float = 30.0,
+        read_timeout: float = 15.0,
+        total_timeout: float | None = None,
         retries: int = 5,
         max_wait: float | None = None,
+        max_body: int = ...,
+        budget: str = "process",
         proxy: str | None = None,
         ca_certs: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> Client: ...
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
+    def plan_analytics(
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
+    ) -> Plan:
+        """What :meth:`analytics` would send at most; sends nothing."""
     def points(self, query: Query, progress: Callable[[int, int], object] | None = None) -> list[Columns]:
         """Fetches a query's points; ``progress`` is called with (requests done, requests)."""
     def points_async(

@@ -8,6 +8,7 @@ mod columns;
 mod errors;
 mod faults;
 mod functions;
+mod log;
 mod query;
 mod records;
 mod runtime;
