@@ -18,6 +18,7 @@ from .analytics_records import (
     UserCategories,
     UserPosition,
 )
+from .channels import Channel
 from .client import AsyncClient, Client
 from .errors import (
     AuthenticationError,
@@ -43,26 +44,43 @@ from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
+from .stream import AsyncStream, Stream
+from .stream_events import (
+    BookSnapshotEvent,
+    FundingRateEvent,
+    LiquidationEvent,
+    OpenInterestEvent,
+    StreamEvent,
+    TradeAggEvent,
+    TradeEvent,
+    VolumeProfileEvent,
+)
 
 __all__ = [
     "TIERS",
     "AsyncClient",
+    "AsyncStream",
     "AuthenticationError",
+    "BookSnapshotEvent",
     "Budget",
     "CategoryRow",
+    "Channel",
     "Client",
     "DecodeError",
     "Error",
     "FaultRule",
     "Faults",
+    "FundingRateEvent",
     "Heatmap",
     "IngestReport",
     "InvalidRequest",
+    "LiquidationEvent",
     "LocalService",
     "Market",
     "MarketSummary",
     "MissingDependencyError",
     "Nested",
+    "OpenInterestEvent",
     "OutcomePricing",
     "PartialError",
     "Plan",
@@ -78,16 +96,21 @@ __all__ = [
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Stream",
+    "StreamEvent",
     "Tag",
     "Tier",
     "TierError",
     "TimeoutError",
     "Tpo",
+    "TradeAggEvent",
+    "TradeEvent",
     "TraderProfile",
     "TransportError",
     "Usage",
     "UserCategories",
     "UserPosition",
+    "VolumeProfileEvent",
     "__version__",
     "decode_points",
     "ingest",

@@ -6,18 +6,22 @@ mod config;
 mod discovery;
 mod error;
 mod fetch;
+mod ledger;
+pub mod log;
 mod pace;
 mod points;
 mod request;
 mod retry;
 mod rules;
+mod stream;
 mod transport;
 
-pub use config::Config;
+pub use config::{BudgetScope, Config, Jitter};
 pub use error::{ClientError, ErrorKind, Partial};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
+pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
 
 use std::sync::Arc;
 
@@ -39,6 +43,8 @@ struct Inner {
     policy: Policy,
     tier: Option<Tier>,
     max_wait: Option<std::time::Duration>,
+    total_timeout: Option<std::time::Duration>,
+    jitter: Jitter,
 }
 
 impl Client {
@@ -50,9 +56,18 @@ impl Client {
     /// certificates that cannot be read.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
-        let pacer = registry.pacer(config, transport.base());
+        let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier: config.tier, max_wait: config.max_wait }) })
+        let inner = Inner {
+            transport,
+            pacer,
+            policy,
+            tier: config.tier,
+            max_wait: config.max_wait,
+            total_timeout: config.total_timeout,
+            jitter: Arc::clone(&config.jitter),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

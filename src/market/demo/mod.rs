@@ -18,6 +18,7 @@ mod supply;
 mod tape;
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
@@ -28,7 +29,7 @@ use self::supply::TokenTraits;
 use self::tape::Tape;
 use super::analytics::PositionTable;
 use super::cache::Cache;
-use super::derivatives::{Gauge, GaugeBar, minute_bars};
+use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::{Feed, Feeds};
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
 use super::summaries::{OptionSummary, PREDICTION_VENUE, PredictionState, Supply, Token};
@@ -159,10 +160,10 @@ impl Demo {
     /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
     fn events(&self, events: Events, market: usize, (from, to): (i64, i64), now: i64, visit: &mut dyn FnMut(&Trade)) {
         let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        let told = told(from, to, now);
         self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
             events(traits, block, minute, &mut |event| {
-                if (begin..=last).contains(&event.time) {
+                if told.contains(&event.time) {
                     visit(event);
                 }
             });
@@ -172,13 +173,8 @@ impl Demo {
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
     fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
         let traits = &self.traits[market];
-        let interest = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue).then(|| {
-            let make = || Ok::<_, Infallible>(derivatives::open_interest(traits, block));
-            match self.interest.get((market, block.start), make) {
-                Ok(interest) => interest,
-                Err(never) => match never {},
-            }
-        });
+        let dear = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue);
+        let interest = dear.then(|| self.interest(market, block));
         let mut told = Vec::new();
         derivatives::readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
             if reading.time <= now {
@@ -186,6 +182,15 @@ impl Demo {
             }
         });
         minute_bars(&told, gauge).pop()
+    }
+
+    /// Open interest at the boundaries of a block's minutes.
+    fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
+        let make = || Ok::<_, Infallible>(derivatives::open_interest(&self.traits[market], block));
+        match self.interest.get((market, block.start), make) {
+            Ok(interest) => interest,
+            Err(never) => match never {},
+        }
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -397,11 +402,33 @@ impl Source for Demo {
         Ok(found)
     }
 
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::FundingRates) {
+            let (traits, told) = (&self.traits[market], told(from, to, now));
+            self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+                let interest = self.interest(market, block);
+                derivatives::readings(traits, block, Some(&interest), minute, |reading| {
+                    if told.contains(&reading.time) {
+                        visit(reading);
+                    }
+                });
+            });
+        }
+        Ok(())
+    }
+
     fn option_summaries(&self) -> &[OptionSummary] {
         &self.options
     }
 
-    fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
         Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))
@@ -465,6 +492,11 @@ impl Source for Demo {
         let block = |minute: i64| self.block(traits, minute);
         Ok(minute::highest(traits, (first, end), traits.path.bounds(first, end), block, high))
     }
+}
+
+/// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
+fn told(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
+    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.
