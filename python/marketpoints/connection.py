@@ -84,7 +84,7 @@ class Connection(ABC):
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
-        given = {
+        given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": _seconds(timeout, "timeout"),
@@ -165,6 +165,10 @@ class Connection(ABC):
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
 
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        """What the analytics method of that name would send."""
+        raise NotImplementedError  # the clients have it from AnalyticsMethods
+
     def _stream(
         self,
         channels: Channels,
@@ -185,10 +189,6 @@ class Connection(ABC):
             ping_after=ping_after,
         )
         return stream, len(parts)
-
-    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        """What the analytics method of that name would send."""
-        raise NotImplementedError  # the clients have it from AnalyticsMethods
 
     def _close(self) -> None:
         if self._connected is None:

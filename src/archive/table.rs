@@ -32,7 +32,7 @@ impl ContentHash {
         for ((_, hasher), (_, column)) in self.columns.iter_mut().zip(part) {
             match column {
                 Column::Float(values) => words(hasher, values, |value| value.to_bits().to_le_bytes()),
-                Column::Int(values) | Column::Time(values) => words(hasher, values, |value| value.to_le_bytes()),
+                Column::Int(values) | Column::Time(values) => words(hasher, values, i64::to_le_bytes),
                 Column::Text(values) => values.iter().for_each(|value| {
                     hasher.update([u8::from(value.is_some())]);
                     hasher.update(value.as_deref().unwrap_or_default().as_bytes());

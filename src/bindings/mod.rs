@@ -9,6 +9,7 @@ mod errors;
 mod faults;
 mod functions;
 mod log;
+mod plan;
 mod query;
 mod records;
 mod runtime;
@@ -21,13 +22,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::client::{Client, Plan, PlannedRequest};
+    use super::client::Client;
     #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
+    #[pymodule_export]
+    use super::plan::{Plan, PlannedRequest};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
