@@ -30,12 +30,11 @@ use self::supply::TokenTraits;
 use self::tape::Tape;
 use super::analytics::PositionTable;
 use super::cache::Cache;
-use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
+use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::{Feed, Feeds};
-use super::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
-use super::summaries::{OptionSummary, PREDICTION_VENUE, PredictionState, Supply, Token};
+use super::source::{Bar, Listing, Trade};
+use super::summaries::{OptionSummary, PREDICTION_VENUE, Token};
 use crate::clock::SECOND;
-use crate::protocol::DataType;
 
 /// Blocks kept for the next question: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
@@ -236,6 +235,11 @@ fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
 /// The bar of a Unix minute's liquidations.
 fn liquidation_bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
     bar_of(LIQUIDATIONS, traits, block, minute, now)
+}
+
+/// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
+fn told(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
+    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.

@@ -1,6 +1,18 @@
 //! The demo as a source of market data.
 
-use super::*;
+use super::catalog::{BEGIN, END};
+use super::path::{Block, Path};
+use super::{
+    Demo, HOUR, LIQUIDATIONS, TRADES, bar, book, derivatives, liquidation_bar, minute, minutes, odds, options, supply,
+    told,
+};
+use crate::clock::SECOND;
+use crate::market::analytics::PositionTable;
+use crate::market::derivatives::{Gauge, GaugeBar, Ticker};
+use crate::market::feed::Feed;
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
+use crate::market::summaries::{OptionSummary, PredictionState, Supply, Token};
+use crate::protocol::DataType;
 
 impl Source for Demo {
     fn listings(&self) -> &[Listing] {
@@ -259,9 +271,4 @@ impl Source for Demo {
         let block = |minute: i64| self.block(traits, minute);
         Ok(minute::highest(traits, (first, end), traits.path.bounds(first, end), block, high))
     }
-}
-
-/// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
-fn told(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
-    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
 }
