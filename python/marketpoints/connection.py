@@ -2,15 +2,18 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .arguments import between, text
+from .arguments import between, folder, text
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .progress import Progress
 from .records import Budget, numbers
+
+if TYPE_CHECKING:
+    from .archive import Archive
 
 __all__ = ["KEY", "TIER", "URL", "Connection"]
 
@@ -39,6 +42,8 @@ class Connection(ABC):
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
+        archive: "Archive | str | os.PathLike[str] | None" = None,
+        archive_source: str | None = None,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
@@ -54,6 +59,10 @@ class Connection(ABC):
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
+            archive: An :class:`~marketpoints.Archive`, or its folder, to read through: closed buckets that it holds
+                are not asked again, and those it lacks are kept in it.
+            archive_source: Name under which an archive knows the service; None is its address. One name for
+                several addresses of one service lets them share an archive.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -73,11 +82,18 @@ class Connection(ABC):
             "proxy": proxy,
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
             "clock": clock,
+            "archive": None if archive is None else folder(archive),
+            "archive_source": text(archive_source, "archive_source"),
         }
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
-            return _engine.Client(key, **{**self._settings, "clock": clock or clock_of_environment()})
+            kept = self._settings["archive"]
+            settings = {
+                "clock": clock or clock_of_environment(),
+                "archive": None if kept is None else _engine.Archive(kept),
+            }
+            return _engine.Client(key, **{**self._settings, **settings})
 
         def key_is_in_environment() -> bool:
             return os.environ.get(KEY) == key
@@ -132,6 +148,10 @@ class Connection(ABC):
     @abstractmethod
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
+
+    @abstractmethod
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the engine's work on an archive: at once, or when awaited."""
 
     def _close(self) -> None:
         if self._connected is None:

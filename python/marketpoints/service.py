@@ -44,6 +44,8 @@ class LocalService:
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
         self._service = _engine.LocalService(folder, now=to_unix(now, "now"), host=host, port=port, seed=seed)
         self._data = folder
+        # The port is another one each time, the data are not: what an archive knows the service by.
+        self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
         self._stopped = False
 
     @property
@@ -78,11 +80,11 @@ class LocalService:
         Raises:
             InvalidRequest: There is no such tier, or a setting cannot be right.
         """
-        return Client(**self._settings(tier), **settings)
+        return Client(**{**self._settings(tier), **settings})
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        return AsyncClient(**self._settings(tier), **settings)
+        return AsyncClient(**{**self._settings(tier), **settings})
 
     def _settings(self, tier: str) -> dict[str, Any]:
         keys = self.keys
@@ -90,7 +92,13 @@ class LocalService:
             raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(keys))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
         known = None if tier == "unlimited" else tier
-        return {"api_key": keys[tier], "base_url": self.url, "tier": known, "clock": self.now}
+        return {
+            "api_key": keys[tier],
+            "base_url": self.url,
+            "tier": known,
+            "clock": self.now,
+            "archive_source": self._source,
+        }
 
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""

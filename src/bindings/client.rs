@@ -9,12 +9,13 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
+use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::errors;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
-use crate::client::{self, ClientError, Config, Progress};
+use crate::client::{self, Checked, ClientError, Config, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketsQuery, Tier,
@@ -72,7 +73,7 @@ impl Client {
     #[new]
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, retries = 5, max_wait = None, proxy = None, ca_certs = None,
-        clock = None
+        clock = None, archive = None, archive_source = None
     ))]
     fn new(
         py: Python<'_>,
@@ -85,6 +86,8 @@ impl Client {
         proxy: Option<String>,
         ca_certs: Option<std::path::PathBuf>,
         clock: Option<Py<PyAny>>,
+        archive: Option<PyRef<'_, Archive>>,
+        archive_source: Option<String>,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -104,6 +107,8 @@ impl Client {
             max_wait: max_wait.map(|value| seconds("max_wait", value, -1.0)).transpose()?,
             proxy,
             ca_certs,
+            archive: archive.map(|archive| archive.0.clone()),
+            source: archive_source,
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;
@@ -135,6 +140,56 @@ impl Client {
             let series = answer.map_err(|error| errors::from_client(py, error))?;
             Columns::hand_over(py, series)?.into_py_any(py)
         })
+    }
+
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        synced(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        awaitable(py, &self.process, future, synced)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        checked(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        awaitable(py, &self.process, future, checked)
     }
 
     #[pyo3(signature = (
@@ -275,19 +330,35 @@ impl Client {
     ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request) = (self.client(py)?, query.0.clone());
-        let progress = progress.map(|tell| -> Progress {
-            Arc::new(move |done, total| {
-                // The callback may take its time or use the client itself: the worker's other tasks move on.
-                tokio::task::block_in_place(|| {
-                    Python::try_attach(|py| {
-                        if let Err(error) = tell.call1(py, (done, total)) {
-                            error.write_unraisable(py, None);
-                        }
-                    });
-                });
-            })
-        });
+        let progress = progress.map(told);
         Ok(async move { client.points(&request, now, progress).await })
+    }
+
+    fn fetch_missing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Synced, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.sync(&archive, &request, now, progress).await })
+    }
+
+    fn fetch_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Checked, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.ask_again(&archive, &request, replace, now, progress).await })
     }
 
     fn fetch_markets(
@@ -332,4 +403,18 @@ impl Client {
         let query = query.map_err(|error| errors::from_client(py, error))?;
         Ok(async move { client.analytics(&query, limit).await })
     }
+}
+
+/// A caller's function as the engine calls it.
+fn told(tell: Py<PyAny>) -> Progress {
+    Arc::new(move |done, total| {
+        // The callback may take its time or use the client itself: the worker's other tasks move on.
+        tokio::task::block_in_place(|| {
+            Python::try_attach(|py| {
+                if let Err(error) = tell.call1(py, (done, total)) {
+                    error.write_unraisable(py, None);
+                }
+            });
+        });
+    })
 }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::columns::Columns;
+use crate::archive::points::{ArchiveFault, FileState};
 use crate::client::{ClientError, ErrorKind};
 use crate::decode::DecodeError;
 
@@ -19,6 +20,18 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Timeout => "TimeoutError",
         ErrorKind::Decode => "DecodeError",
         ErrorKind::Partial => "PartialError",
+        ErrorKind::Archive => "ArchiveError",
+    }
+}
+
+/// The Python class of what is wrong with an archive.
+fn archive_class(fault: &ArchiveFault) -> &'static str {
+    match fault {
+        ArchiveFault::NotAsked { .. } => "NotArchivedError",
+        ArchiveFault::File { state: FileState::Foreign, .. } => "ForeignFileError",
+        ArchiveFault::File { state: FileState::Newer, .. } => "NewerFormatError",
+        ArchiveFault::File { .. } => "DamagedFileError",
+        _ => "ArchiveError",
     }
 }
 
@@ -47,7 +60,10 @@ pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
         attributes.set_item("failures", failures)
     });
     match filled {
-        Ok(()) => make(py, class_name(error.kind), &error.message, &attributes),
+        Ok(()) => {
+            let class = error.archive.as_deref().map_or_else(|| class_name(error.kind), archive_class);
+            make(py, class, &error.message, &attributes)
+        }
         Err(error) => error,
     }
 }
@@ -63,6 +79,16 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
     if let Some(place) = &error.place {
         attributes.set_item("offset", place.offset)?;
         attributes.set_item("path", &place.path)?;
+    }
+    match error.archive.as_deref() {
+        Some(ArchiveFault::File { path, .. } | ArchiveFault::Access { path, .. }) => {
+            attributes.set_item("path", path)?
+        }
+        Some(ArchiveFault::NotAsked { missing, .. }) => {
+            let missing: Vec<_> = missing.iter().map(|window| (window.from, window.to)).collect();
+            attributes.set_item("missing", missing)?;
+        }
+        _ => {}
     }
     Ok(attributes)
 }

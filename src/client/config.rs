@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
 
 /// Settings of a client.
@@ -27,6 +28,10 @@ pub struct Config {
     pub proxy: Option<String>,
     /// PEM file with further trusted certificates.
     pub ca_certs: Option<PathBuf>,
+    /// Archive to read through: closed buckets come from it where it has them, and go into it where it has not.
+    pub archive: Option<Archive>,
+    /// Name under which an archive knows the service; the base address where there is none.
+    pub source: Option<String>,
 }
 
 impl Config {
@@ -42,6 +47,8 @@ impl Config {
             max_wait: None,
             proxy: None,
             ca_certs: None,
+            archive: None,
+            source: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::archive::points::ArchiveFault;
 use crate::columns::Series;
 use crate::decode::DecodeError;
 use crate::protocol::{ErrorBody, ParamError};
@@ -27,6 +28,8 @@ pub enum ErrorKind {
     Decode,
     /// Some requests of a plan failed, others arrived.
     Partial,
+    /// The archive does not answer or cannot be written.
+    Archive,
 }
 
 /// A failed call.
@@ -48,6 +51,8 @@ pub struct ClientError {
     pub place: Option<Box<DecodeError>>,
     /// What arrived and what did not, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
+    /// What is wrong with the archive, for [`ErrorKind::Archive`].
+    pub archive: Option<Box<ArchiveFault>>,
 }
 
 /// The two parts of a call that half succeeded.
@@ -71,6 +76,7 @@ impl ClientError {
             retry_after: None,
             place: None,
             partial: None,
+            archive: None,
         }
     }
 
@@ -110,6 +116,12 @@ impl ClientError {
     pub(super) fn undecodable(error: DecodeError) -> Self {
         let message = format!("the answer is not valid: {error}");
         Self { place: Some(Box::new(error)), ..Self::new(ErrorKind::Decode, message) }
+    }
+}
+
+impl From<ArchiveFault> for ClientError {
+    fn from(fault: ArchiveFault) -> Self {
+        Self { archive: Some(Box::new(fault.clone())), ..Self::new(ErrorKind::Archive, fault.to_string()) }
     }
 }
 

@@ -52,6 +52,15 @@ impl Inner {
         F: Fn(Bytes) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
+        self.fetch_dated(url, weight, |body, _| read(body)).await
+    }
+
+    /// As [`Inner::fetch`]; `read` is told the service's clock too (Unix seconds), where the answer has it.
+    pub(super) async fn fetch_dated<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
+    where
+        F: Fn(Bytes, Option<i64>) -> R,
+        R: Future<Output = Result<T, Unreadable>>,
+    {
         for attempt in 0.. {
             let permit = self.pacer.acquire(weight, self.max_wait).await.map_err(|error| error.of(url))?;
             let mut failed = match self.transport.get(url).await {
@@ -88,12 +97,12 @@ impl Inner {
 
     async fn read<T, F, R>(&self, permit: Permit<'_>, answer: Answer, read: &F) -> Result<T, Failed>
     where
-        F: Fn(Bytes) -> R,
+        F: Fn(Bytes, Option<i64>) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
         if answer.status == 200 {
             permit.answered(answer.budget);
-            return read(answer.body).await.map_err(|Unreadable { cut, mut error }| {
+            return read(answer.body, answer.date).await.map_err(|Unreadable { cut, mut error }| {
                 error.status = Some(answer.status);
                 Failed { error, cut, bare_forbidden: false }
             });

@@ -2,6 +2,7 @@
 //! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
 
 mod analytics;
+mod archived;
 mod config;
 mod discovery;
 mod error;
@@ -13,6 +14,7 @@ mod retry;
 mod rules;
 mod transport;
 
+pub use archived::{Checked, Synced, read_archive};
 pub use config::Config;
 pub use error::{ClientError, ErrorKind, Partial};
 pub use pace::{BudgetView, Registry};
@@ -25,6 +27,7 @@ use pace::Pacer;
 use retry::Policy;
 use transport::Transport;
 
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -39,6 +42,9 @@ struct Inner {
     policy: Policy,
     tier: Option<Tier>,
     max_wait: Option<std::time::Duration>,
+    archive: Option<Archive>,
+    /// Name under which an archive knows the service.
+    source: String,
 }
 
 impl Client {
@@ -52,7 +58,10 @@ impl Client {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base());
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier: config.tier, max_wait: config.max_wait }) })
+        let (archive, source) = (config.archive.clone(), config.source.clone());
+        let source = source.unwrap_or_else(|| transport.base().to_owned());
+        let (tier, max_wait) = (config.tier, config.max_wait);
+        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier, max_wait, archive, source }) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

@@ -20,7 +20,7 @@ use crate::protocol::{DataType, PointsQuery, SeriesId, Shape, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
-const PARALLEL: usize = 8;
+pub(super) const PARALLEL: usize = 8;
 
 /// Told after each request: (requests done, requests).
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
@@ -43,7 +43,7 @@ pub struct Plan {
     pub requests: Vec<PlannedRequest>,
     /// Seconds until the budget at hand allows the last of them.
     pub eta: f64,
-    window: Window,
+    pub(super) window: Window,
 }
 
 impl Plan {
@@ -69,13 +69,14 @@ impl Client {
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let window = request.window(now);
+        if let Some(plan) = self.plan_archived(request, now)? {
+            return Ok(plan);
+        }
         if let Some(tier) = inner.tier {
             request.check_walls(tier, window, now)?;
         }
-        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        let slices = slices(spec, &request.demand(), window, most_points(spec), inner.pacer.burst())
-            .map_err(|problem| ClientError::invalid(problem.to_string()))?;
-        let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
+        let requests: Vec<_> =
+            inner.cut(request, window)?.iter().map(|slice| inner.planned(&request.query, slice)).collect();
         let weight = requests.iter().map(|request| request.weight).sum();
         Ok(Plan { requests, eta: inner.pacer.eta(weight), window })
     }
@@ -91,6 +92,9 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
+        if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
+            return Ok(series);
+        }
         if !self.inner.pacer.knows_limits() {
             self.inner.learn_limits().await;
         }
@@ -122,7 +126,14 @@ impl Client {
 }
 
 impl Inner {
-    fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
+    /// A window cut into requests of the least weight.
+    pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
+        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+        slices(spec, &request.demand(), window, most_points(spec), self.pacer.burst())
+            .map_err(|problem| ClientError::invalid(problem.to_string()))
+    }
+
+    pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         PlannedRequest { url, weight: slice.weight, points: slice.points }
@@ -130,7 +141,7 @@ impl Inner {
 }
 
 /// Decoding a large body takes long enough to starve the connections if it ran beside them.
-async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
+pub(super) async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
     let decoded = tokio::task::spawn_blocking(move || {
         decode::points(&body)
             .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
@@ -147,7 +158,7 @@ fn most_points(spec: &TypeSpec) -> u64 {
     }
 }
 
-fn assemble(
+pub(super) fn assemble(
     request: &PointsRequest,
     window: Window,
     answers: Vec<Result<Vec<Series>, ClientError>>,

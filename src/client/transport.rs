@@ -35,6 +35,8 @@ pub(super) struct Answer {
     pub status: u16,
     pub budget: BudgetHeaders,
     pub retry_after: Option<Duration>,
+    /// The service's clock when it answered, Unix seconds.
+    pub date: Option<i64>,
     pub body: Bytes,
 }
 
@@ -103,6 +105,7 @@ impl Transport {
         let budget = budget_headers(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
+        let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
         let mut body = BytesMut::with_capacity(response.content_length().unwrap_or(0).min(MAX_RESERVE) as usize);
         while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
             if body.len() + chunk.len() > MAX_BODY {
@@ -111,8 +114,14 @@ impl Transport {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, budget, retry_after: wait, body: body.freeze() })
+        Ok(Answer { status, budget, retry_after: wait, date, body: body.freeze() })
     }
+}
+
+/// An HTTP date in Unix seconds.
+fn unix_date(text: &str) -> Option<i64> {
+    let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {

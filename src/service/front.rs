@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::HOST;
+use axum::http::header::{DATE, HOST};
 use axum::http::uri::Authority;
-use axum::http::{Response, Version};
+use axum::http::{HeaderValue, Response, Version};
 use axum::middleware::Next;
 use futures::FutureExt;
 
@@ -61,10 +61,16 @@ async fn serve(shared: &Shared, mut request: Request, next: Next) -> (Response<B
     let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
     request.extensions_mut().insert(Caller(access.clone()));
     let injected = shared.faults.pick(request.uri().path());
-    let response = match injected {
+    let mut response = match injected {
         None => answer(access.as_deref(), request, next).await,
         Some(injected) => inject(injected, access.as_deref(), request, next).await,
     };
+    // The date is the service's own time: a client that goes by it knows which buckets are closed here.
+    let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+    if let Ok(date) = HeaderValue::try_from(date) {
+        response.headers_mut().entry(DATE).or_insert(date);
+    }
     (response, access)
 }
 

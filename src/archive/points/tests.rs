@@ -1,0 +1,1 @@
+//! An archive in a folder: what is kept, what is told apart, what survives.

@@ -1,0 +1,494 @@
+//! The client and an archive: read-through, sync, refresh. What is archived is not asked again; what arrives is kept at
+//! once, request by request, so that whoever comes after an interruption pays only for the rest.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream;
+use tokio::sync::Mutex;
+
+use super::error::{ClientError, ErrorKind};
+use super::points::{PARALLEL, Plan, Progress, assemble, decode_body};
+use super::request::PointsRequest;
+use super::{Client, Inner};
+use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
+use crate::clock::SECOND;
+use crate::columns::Series;
+use crate::weight::{Slice, Window};
+
+/// How often a writer looks whether another one is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a sync did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Requests sent that brought an answer.
+    pub requests: usize,
+    /// Their summed weight.
+    pub weight: u64,
+    /// Windows of bucket starts that were kept.
+    pub windows: Vec<Window>,
+    /// Rows that were kept.
+    pub rows: usize,
+    /// Files that were set aside, each with what was wrong.
+    pub aside: Vec<String>,
+}
+
+/// What asking again showed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checked {
+    /// What was sent, and kept if it was to be kept.
+    pub synced: Synced,
+    /// Values that differ from what was kept.
+    pub revisions: Vec<Revision>,
+}
+
+/// One answer: what it was asked for, and what came.
+struct Arrived {
+    slice: Slice,
+    weight: u64,
+    /// The service's clock when it answered, Unix seconds.
+    date: Option<i64>,
+    series: Vec<Series>,
+}
+
+/// A hold that answers take turns to write to.
+type Shared = Arc<Mutex<Hold>>;
+
+/// Requests to send, in the order of their windows.
+type Errand = Vec<Slice>;
+
+impl Client {
+    /// What is left to ask when the client reads through an archive; `None` when it does not.
+    pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
+        let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
+        let window = request.window(now);
+        let errand = self.inner.errand(request, &archive.asked(&key)?, window, now)?;
+        let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        let weight = requests.iter().map(|request| request.weight).sum();
+        Ok(Some(Plan { requests, eta: self.inner.pacer.eta(weight), window }))
+    }
+
+    /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
+    pub(super) async fn points_archived(
+        &self,
+        request: &PointsRequest,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Option<Vec<Series>>, ClientError> {
+        let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
+        let window = request.window(now);
+        // Whoever finds everything needs no lock, and no right to write.
+        if gaps(&blocking(archive, &key, Archive::asked).await?, window).is_empty() {
+            let read = blocking(archive, &key, move |archive, key| archive.read(key, window)).await;
+            match read {
+                Ok(series) => return assemble(request, window, vec![Ok(series)]).map(Some),
+                Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be mended
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        self.learn().await;
+        let hold = hold(archive, &key).await?;
+        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
+        let asked = hold.asked();
+        let errand = self.inner.errand(request, &asked, window, now)?;
+        let hold = Arc::new(Mutex::new(hold));
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let (answers, failures) = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let kept = on_shared(&hold, move |hold| {
+            let asked = within(&hold.asked(), window);
+            hold.read(window).map(|series| (asked, series))
+        });
+        let (kept, archived) = kept.await?;
+        let mut parts = vec![Ok(archived)];
+        let mut refusal = None;
+        for answer in answers {
+            refusal = refusal.or(answer.fault);
+            // What is not kept, such as the forming bucket, comes as it was answered.
+            let rest = gaps(&kept, answer.window);
+            parts.push(Ok(only(answer.series, &rest)));
+        }
+        parts.extend(failures.into_iter().map(Err));
+        let series = assemble(request, window, parts)?;
+        match refusal {
+            None => Ok(Some(series)),
+            Some(fault) => {
+                // Paid for and not kept: whoever catches the error has it.
+                let results = super::Partial { results: series, failures: Vec::new() };
+                Err(ClientError { partial: Some(Box::new(results)), ..fault.into() })
+            }
+        }
+    }
+
+    /// Downloads what an archive lacks of the closed buckets of a request, and nothing else.
+    ///
+    /// # Errors
+    /// Every kind; what arrived before is kept. [`ErrorKind::Archive`] when the archive cannot be written.
+    pub async fn sync(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Synced, ClientError> {
+        let key = key(&self.inner.source, request)?;
+        self.learn().await;
+        let window = closed(&key, request.window(now), now);
+        let hold = hold(archive, &key).await?;
+        let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
+        let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
+        let asked = hold.asked();
+        let errand = self.inner.errand(request, &asked, window, now)?;
+        let hold = Arc::new(Mutex::new(hold));
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
+        finish(synced, outcome).map(|(synced, _)| synced)
+    }
+
+    /// Asks the closed buckets of a request again and tells what differs from what is kept; with `replace`, keeps what
+    /// the service says now.
+    ///
+    /// # Errors
+    /// As [`Client::sync`].
+    pub async fn ask_again(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        replace: bool,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Checked, ClientError> {
+        let key = key(&self.inner.source, request)?;
+        self.learn().await;
+        let window = closed(&key, request.window(now), now);
+        let hold = hold(archive, &key).await?;
+        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
+        let asked = hold.asked();
+        let errand = if replace {
+            self.inner.errand(request, &[], window, now)?
+        } else {
+            let known = within(&asked, window);
+            known.iter().map(|window| self.inner.cut(request, *window)).collect::<Result<Vec<_>, _>>()?.concat()
+        };
+        let hold = Arc::new(Mutex::new(hold));
+        let keep_all = if replace { Keep::All } else { Keep::Nothing };
+        let work = Work { key: &key, now, before: &asked, keep: keep_all };
+        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
+        let (synced, revisions) = finish(synced, outcome)?;
+        Ok(Checked { synced, revisions })
+    }
+
+    async fn learn(&self) {
+        if !self.inner.pacer.knows_limits() {
+            self.inner.learn_limits().await;
+        }
+    }
+
+    /// Sends an errand's requests, several at once, and hands each answer on as it comes.
+    async fn run<R: Future<Output = Kept>>(
+        &self,
+        request: &PointsRequest,
+        errand: Errand,
+        progress: Option<Progress>,
+        take: impl Fn(Arrived) -> R,
+    ) -> (Vec<Kept>, Vec<ClientError>) {
+        let (done, stop, total) = (AtomicUsize::new(0), AtomicBool::new(false), errand.len());
+        let outcomes: Vec<_> = stream::iter(errand)
+            .map(|slice| {
+                let (done, stop, progress, take) = (&done, &stop, &progress, &take);
+                async move {
+                    if stop.load(Ordering::Relaxed) {
+                        return None;
+                    }
+                    let planned = self.inner.planned(&request.query, &slice);
+                    let read = |body, date| async move { decode_body(body).await.map(|series| (series, date)) };
+                    match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
+                        Ok((series, date)) => {
+                            let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;
+                            // What cannot be kept is not worth asking for.
+                            stop.fetch_or(kept.fault.is_some(), Ordering::Relaxed);
+                            if let Some(tell) = progress {
+                                tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                            }
+                            Some(Ok(kept))
+                        }
+                        Err(error) => {
+                            // What failed beyond its retries would fail again: the rest is not sent.
+                            stop.store(true, Ordering::Relaxed);
+                            Some(Err(error))
+                        }
+                    }
+                }
+            })
+            .buffered(PARALLEL)
+            .collect()
+            .await;
+        let (mut kept, mut failures) = (Vec::new(), Vec::new());
+        for outcome in outcomes.into_iter().flatten() {
+            match outcome {
+                Ok(one) => kept.push(one),
+                Err(error) => failures.push(error),
+            }
+        }
+        (kept, failures)
+    }
+}
+
+/// The points of a request from an archive alone. Where the request leaves its window open, that of the archive holds.
+///
+/// # Errors
+/// [`ErrorKind::Archive`] where data were never asked, with what is there, or where a file is not what was written.
+pub fn read_archive(archive: &Archive, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
+    let Some(source) = archive.source()? else {
+        let what = archive.path().display().to_string();
+        return Err(ArchiveFault::NotAsked { what, missing: Vec::new() }.into());
+    };
+    let key = key(&source, request)?;
+    let asked = archive.asked(&key)?;
+    let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
+        return Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::new() }.into());
+    };
+    let window = request.window_within(Window { from: first.from, to: last.to });
+    match archive.read(&key, window) {
+        Ok(series) => assemble(request, window, vec![Ok(series)]),
+        Err(fault @ ArchiveFault::NotAsked { .. }) => {
+            let there = within(&asked, window);
+            let parts = there.iter().map(|window| archive.read(&key, *window).map_err(ClientError::from));
+            let results = assemble(request, window, parts.collect())?;
+            let partial = Some(Box::new(super::Partial { results, failures: Vec::new() }));
+            Err(ClientError { partial, ..fault.into() })
+        }
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
+    let session = request.query.session.as_deref().unwrap_or_default();
+    let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
+    Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
+}
+
+impl Inner {
+    /// The archive to read through, and the key of a request that can be kept in it.
+    fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
+        let archive = self.archive.as_ref()?;
+        Some((archive, Key::new(&self.source, &request.query)?))
+    }
+
+    /// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
+    /// less; the walls of the tier hold for what is asked, not for what is there.
+    fn errand(
+        &self,
+        request: &PointsRequest,
+        asked: &[Window],
+        window: Window,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        let weigh = |window: Window| {
+            self.cut(request, window).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>())
+        };
+        let mut wanted: Vec<(Window, u64)> = Vec::new();
+        for gap in gaps(asked, window) {
+            if let Some(tier) = self.tier {
+                request.check_walls(tier, gap, now)?;
+            }
+            let alone = weigh(gap)?;
+            if let Some((last, weight)) = wanted.last_mut() {
+                let both = Window { from: last.from, to: gap.to };
+                let together = weigh(both)?;
+                if together < *weight + alone {
+                    (*last, *weight) = (both, together);
+                    continue;
+                }
+            }
+            wanted.push((gap, alone));
+        }
+        wanted
+            .iter()
+            .map(|(window, _)| self.cut(request, *window))
+            .collect::<Result<Vec<_>, _>>()
+            .map(|all| all.concat())
+    }
+}
+
+/// What to do with answers.
+struct Work<'a> {
+    key: &'a Key,
+    now: f64,
+    /// What was asked before.
+    before: &'a [Window],
+    keep: Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// What was not asked before.
+    Gaps,
+    /// Everything, and tell what changed.
+    All,
+    /// Nothing, only tell what changed.
+    Nothing,
+}
+
+/// What became of an answer.
+struct Kept {
+    /// What was asked.
+    window: Window,
+    weight: u64,
+    /// What was kept of it.
+    windows: Vec<Window>,
+    rows: usize,
+    revisions: Vec<Revision>,
+    series: Vec<Series>,
+    /// Why it could not be kept.
+    fault: Option<ArchiveFault>,
+}
+
+/// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
+async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
+    let window = Window { from: arrived.slice.from, to: arrived.slice.from + arrived.slice.period };
+    let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
+    let mut whole = closed(work.key, window, now);
+    // A grid of another anchor than ours (weeks) shows by its bucket starts.
+    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| time.div_euclid(SECOND));
+    let open = starts.filter(|start| whole.from <= *start && work.key.ends(*start) > now.floor() as i64).min();
+    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.interval().floor(open)).max(whole.from));
+    let windows = match work.keep {
+        Keep::Gaps => gaps(work.before, whole),
+        Keep::All | Keep::Nothing => vec![whole],
+    };
+    let windows: Vec<Window> = windows.into_iter().filter(|window| window.from < window.to).collect();
+    let (kept, again, series) = (windows.clone(), work.keep, arrived.series);
+    let outcome = on_shared(hold, move |hold| {
+        let mut changes = Vec::new();
+        if again != Keep::Gaps {
+            for window in &kept {
+                for known in within(&hold.asked(), *window) {
+                    changes.extend(revisions(&hold.read(known)?, &only(series.clone(), &[known])));
+                }
+            }
+        }
+        let fault = if again == Keep::Nothing { None } else { hold.commit(&kept, &series).err() };
+        let rows = only(series.clone(), &kept).iter().map(Series::len).sum();
+        Ok((changes, fault, rows, series))
+    })
+    .await;
+    let (weight, period) = (arrived.weight, window);
+    match outcome {
+        Ok((revisions, None, rows, series)) => {
+            Kept { window: period, weight, windows, rows, revisions, series, fault: None }
+        }
+        Ok((revisions, fault, _, series)) => {
+            Kept { window: period, weight, windows: Vec::new(), rows: 0, revisions, series, fault }
+        }
+        Err(fault) => Kept {
+            window: period,
+            weight,
+            windows: Vec::new(),
+            rows: 0,
+            revisions: Vec::new(),
+            series: Vec::new(),
+            fault: Some(fault),
+        },
+    }
+}
+
+fn finish(
+    mut synced: Synced,
+    (answers, failures): (Vec<Kept>, Vec<ClientError>),
+) -> Result<(Synced, Vec<Revision>), ClientError> {
+    let mut changes = Vec::new();
+    let mut refusal = None;
+    for answer in answers {
+        synced.requests += 1;
+        synced.weight += answer.weight;
+        synced.rows += answer.rows;
+        synced.windows.extend(answer.windows);
+        changes.extend(answer.revisions);
+        refusal = refusal.or(answer.fault);
+    }
+    if let Some(fault) = refusal {
+        return Err(fault.into());
+    }
+    let Some(first) = failures.first().cloned() else { return Ok((synced, changes)) };
+    if synced.requests == 0 {
+        return Err(first);
+    }
+    let message = format!(
+        "{} of {} requests failed; what arrived is archived, so that the next sync asks only for the rest; first: {}",
+        failures.len(),
+        failures.len() + synced.requests,
+        first.message
+    );
+    let partial = Some(Box::new(super::Partial { results: Vec::new(), failures }));
+    Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
+}
+
+/// What of a window is closed at a moment.
+fn closed(key: &Key, window: Window, now: f64) -> Window {
+    Window { from: window.from, to: window.to.min(key.closed(now.floor() as i64)).max(window.from) }
+}
+
+/// The rows whose bucket starts lie in the windows.
+fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
+    for one in &mut series {
+        let inside = |time: i64| {
+            let start = time.div_euclid(SECOND);
+            windows.iter().any(|window| window.from <= start && start < window.to)
+        };
+        let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(one.timestamps[row])).collect();
+        if rows.len() < one.len() {
+            one.take(&rows);
+        }
+    }
+    series.retain(|one| !one.is_empty());
+    series
+}
+
+/// Files are read and written beside the connections, not in their way.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(stopped)
+}
+
+async fn blocking<T: Send + 'static>(
+    archive: &Archive,
+    key: &Key,
+    work: impl FnOnce(&Archive, &Key) -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let (archive, key) = (archive.clone(), key.clone());
+    aside(move || work(&archive, &key)).await
+}
+
+/// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
+async fn hold(archive: &Archive, key: &Key) -> Result<Hold, ArchiveFault> {
+    loop {
+        if let Some(hold) = blocking(archive, key, Archive::try_hold).await? {
+            return Ok(hold);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn on_hold(
+    mut hold: Hold,
+    work: impl FnOnce(&mut Hold) -> Result<(), ArchiveFault> + Send + 'static,
+) -> Result<Hold, ArchiveFault> {
+    aside(move || work(&mut hold).map(|()| hold)).await
+}
+
+/// Work on a shared hold. The work holds it too: a task that is dropped meanwhile does not end the hold under it.
+async fn on_shared<T: Send + 'static>(
+    hold: &Shared,
+    work: impl FnOnce(&mut Hold) -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let mut guard = Arc::clone(hold).lock_owned().await;
+    aside(move || work(&mut guard)).await
+}
