@@ -244,14 +244,12 @@ impl Client {
 /// # Errors
 /// [`ErrorKind::Archive`] where data were never asked, with what is there, or where a file is not what was written.
 pub fn read_archive(archive: &Archive, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
-    let Some(source) = archive.source()? else {
-        let what = archive.path().display().to_string();
-        return Err(ArchiveFault::NotAsked { what, missing: Vec::new() }.into());
-    };
-    let key = key(&source, request)?;
+    // An archive that holds nothing yet is of no service: what it lacks is the same for all.
+    let key = key(&archive.source()?.unwrap_or_default(), request)?;
     let asked = archive.asked(&key)?;
     let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
-        return Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::new() }.into());
+        let missing = request.bounded().into_iter().collect();
+        return Err(ArchiveFault::NotAsked { what: key.label(), missing }.into());
     };
     let window = request.window_within(Window { from: first.from, to: last.to });
     match archive.read(&key, window) {

@@ -156,6 +156,13 @@ impl PointsRequest {
         Window { from, to: to.max(from) }
     }
 
+    /// The window where the request names both its ends.
+    pub(super) fn bounded(&self) -> Option<Window> {
+        let ends = [self.start.is_some(), self.end.is_some(), self.period.is_some()];
+        let nothing = Window { from: 0, to: 0 };
+        (ends.into_iter().filter(|end| *end).count() == 2).then(|| self.window_within(nothing))
+    }
+
     /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
     pub(super) fn check_walls(&self, tier: Tier, window: Window, now: f64) -> Result<(), ClientError> {
         let spec = tier.spec();
