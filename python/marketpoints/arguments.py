@@ -152,7 +152,9 @@ def folder(value: Any) -> str:
         return urllib.request.url2pathname(address.path)
     if "://" in path:
         scheme = path.partition("://")[0]
-        raise InvalidRequest(f"archive: {scheme}:// is not a folder; an archive lies in a local folder or file:// address")
+        raise InvalidRequest(
+            f"archive: {scheme}:// is not a folder; an archive lies in a local folder or file:// address"
+        )
     return path
 
 

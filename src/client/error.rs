@@ -47,12 +47,19 @@ pub struct ClientError {
     pub request: Option<String>,
     /// Seconds to wait, for [`ErrorKind::RateLimit`].
     pub retry_after: Option<f64>,
-    /// Where the body is wrong, for [`ErrorKind::Decode`].
-    pub place: Option<Box<DecodeError>>,
+    /// Where it went wrong, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
+    pub place: Option<Box<Place>>,
     /// What arrived and what did not, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
-    /// What is wrong with the archive, for [`ErrorKind::Archive`].
-    pub archive: Option<Box<ArchiveFault>>,
+}
+
+/// Where it went wrong.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// In a body.
+    Body(DecodeError),
+    /// In an archive.
+    Archive(ArchiveFault),
 }
 
 /// The two parts of a call that half succeeded.
@@ -76,7 +83,6 @@ impl ClientError {
             retry_after: None,
             place: None,
             partial: None,
-            archive: None,
         }
     }
 
@@ -115,13 +121,14 @@ impl ClientError {
     /// A body that does not decode.
     pub(super) fn undecodable(error: DecodeError) -> Self {
         let message = format!("the answer is not valid: {error}");
-        Self { place: Some(Box::new(error)), ..Self::new(ErrorKind::Decode, message) }
+        Self { place: Some(Box::new(Place::Body(error))), ..Self::new(ErrorKind::Decode, message) }
     }
 }
 
 impl From<ArchiveFault> for ClientError {
     fn from(fault: ArchiveFault) -> Self {
-        Self { archive: Some(Box::new(fault.clone())), ..Self::new(ErrorKind::Archive, fault.to_string()) }
+        let message = fault.to_string();
+        Self { place: Some(Box::new(Place::Archive(fault))), ..Self::new(ErrorKind::Archive, message) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Inner;
-use super::error::{ClientError, ErrorKind};
+use super::error::{ClientError, ErrorKind, Place};
 use super::pace::Permit;
 use super::retry::{Failure, Verdict, verdict};
 use super::transport::{Answer, Broken};
@@ -78,7 +78,7 @@ impl Inner {
             failed.error = failed.error.of(url);
             failed.error.message = self.transport.redact(&failed.error.message);
             failed.error.code = failed.error.code.map(|code| self.transport.redact(&code));
-            if let Some(place) = &mut failed.error.place {
+            if let Some(Place::Body(place)) = failed.error.place.as_deref_mut() {
                 place.path = self.transport.redact(&place.path);
                 place.problem = self.transport.redact(&place.problem);
             }

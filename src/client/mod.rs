@@ -16,7 +16,7 @@ mod transport;
 
 pub use archived::{Checked, Synced, read_archive};
 pub use config::Config;
-pub use error::{ClientError, ErrorKind, Partial};
+pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};

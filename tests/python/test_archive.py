@@ -15,14 +15,18 @@ DAY = 24 * HOUR
 
 QUERIES = {
     "candles": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
-    "gapfilled": dict(type="candles", exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1m", gapfill=True, usd=True),
+    "gapfilled": dict(
+        type="candles", exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1m", gapfill=True, usd=True
+    ),
     "side_candles": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
     "liquidations": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="15m"),
     "funding_rate": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
     "open_interest": dict(exchange=["BINANCE_FUTURES", "BYBIT"], coin="BTC", interval="1h", group_by="sum"),
     "several markets": dict(type="candles", exchange=["BYBIT", "BINANCE_FUTURES"], coin="BTC", interval="1h"),
     "volume_profile": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="4h"),
-    "orderbook_heatmap": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h", block_size=100.0, max_depth=40),
+    "orderbook_heatmap": dict(
+        exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h", block_size=100.0, max_depth=40
+    ),
     "tpo": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h", session="daily", block_minutes=60),
     "skew": dict(exchange="DERIBIT", symbol="BTC_25", coin="BTC", tenor="ONE_W", interval="4h"),
     "token_supply": dict(coin="BTC", interval="1d"),
@@ -85,7 +89,11 @@ def test_only_gaps_are_asked(service, tmp_path):
             assert (plan.weight, len(plan.requests)) == (1, 1)
         done = archive.sync(client, "candles", *MARKET, start=END - 12 * HOUR, end=END)
         assert done.weight == 1
-        assert done.windows == ((END - 12 * HOUR, END - 10 * HOUR), (END - 8 * HOUR, END - 4 * HOUR), (END - 2 * HOUR, END))
+        assert done.windows == (
+            (END - 12 * HOUR, END - 10 * HOUR),
+            (END - 8 * HOUR, END - 4 * HOUR),
+            (END - 2 * HOUR, END),
+        )
         assert done.rows == 8
         [kept] = archive.contents()
         assert (kept.start, kept.end, kept.buckets) == (END - 12 * HOUR, END, 12)
@@ -136,7 +144,9 @@ def test_the_forming_bucket_is_answered_and_never_kept(service, tmp_path):
     window = dict(start=forming - 3 * HOUR, end=forming + HOUR, include_forming=True)
     with service.client("unlimited", archive=archive) as through, service.client("unlimited") as client:
         answer = through.candles(*MARKET, **window)
-        assert answer.timestamps.astype("datetime64[s]").astype(int).tolist() == [forming + HOUR * k for k in range(-3, 1)]
+        assert answer.timestamps.astype("datetime64[s]").astype(int).tolist() == [
+            forming + HOUR * k for k in range(-3, 1)
+        ]
         with pytest.raises(mp.NotArchivedError) as caught:
             archive.read("candles", *MARKET, start=forming - 3 * HOUR, end=forming + HOUR)
         assert caught.value.missing == [(forming, forming + HOUR)]
@@ -158,7 +168,11 @@ def test_a_session_is_kept_when_it_has_ended(service, tmp_path):
     window = dict(start=today - 2 * DAY, end=today + DAY, session="daily")
     with service.client("unlimited", archive=archive) as through, service.client("unlimited") as client:
         first = through.tpo(*query[1:], **window)
-        assert [int(t) for t in first.timestamps.astype("datetime64[s]").astype(int)] == [today - 2 * DAY, today - DAY, today]
+        assert [int(t) for t in first.timestamps.astype("datetime64[s]").astype(int)] == [
+            today - 2 * DAY,
+            today - DAY,
+            today,
+        ]
         assert archive.contents()[0].end == today
         service.advance(DAY)
         second = through.tpo(*query[1:], **window)
@@ -203,7 +217,14 @@ def test_revised_history_is_told_and_taken_over_only_when_asked(tmp_path):
         assert not archive.verify(client, *query, **window).revisions
         closes[END - 2 * HOUR] = 7.5
         # Nobody asks again by itself.
-        assert content(mp.Client("key", url, tier="advanced", clock=lambda: NOW, archive=tmp_path).candles(*query[1:], **window)) == before
+        assert (
+            content(
+                mp.Client("key", url, tier="advanced", clock=lambda: NOW, archive=tmp_path).candles(
+                    *query[1:], **window
+                )
+            )
+            == before
+        )
         found = archive.verify(client, *query, **window)
         [revision] = found.revisions
         assert (revision.time, revision.column) == ((END - 2 * HOUR) * 10**9, "close")
@@ -278,7 +299,9 @@ def test_the_async_client_syncs_too(demo, tmp_path):
             archive = mp.Archive(tmp_path)
             window = dict(start=END - DAY, end=END)
             told = []
-            done = await archive.sync(client, "candles", *MARKET, **window, progress=lambda *how_far: told.append(how_far))
+            done = await archive.sync(
+                client, "candles", *MARKET, **window, progress=lambda *how_far: told.append(how_far)
+            )
             assert (done.rows, told) == (24, [(1, 1)])
             assert (await archive.sync(client, "candles", *MARKET, **window)).requests == 0
             assert (await archive.refresh(client, "candles", *MARKET, **window)).revisions.to_pandas().empty

@@ -1,6 +1,5 @@
 """Writers that end in the middle, and several at once (faults D3 45, 46, 48)."""
 
-import json
 import os
 import random
 import signal
@@ -12,13 +11,12 @@ import time
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, content, spent
+from archives import END, content, spent
 
-DAY = 24 * HOUR
-#: Twelve requests of a thousand books each, over three weeks.
+#: Three requests of a thousand books each, in three files.
 BOOKS = ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1m")
 BOOK = dict(block_size=200.0, max_depth=5)
-WINDOW = dict(start=END - 6_000 * 60, end=END)
+WINDOW = dict(start=END - 3_000 * 60, end=END)
 
 CHILD = """
 import os, signal, sys
@@ -63,11 +61,10 @@ def covered(archive):
 
 
 def ask(client):
-    window = {name: value for name, value in (WINDOW | BOOK).items()}
-    return client.orderbook_heatmap(*BOOKS[1:], **window)
+    return client.orderbook_heatmap(*BOOKS[1:], **WINDOW, **BOOK)
 
 
-@pytest.mark.parametrize("kill_after", [1, 3, 5])
+@pytest.mark.parametrize("kill_after", [1, 2])
 def test_d3_48_a_killed_sync_resumes_without_paying_twice(service, twin, tmp_path, kill_after):
     with clients(service) as client:
         child = twin(tmp_path, kill_after)
@@ -79,8 +76,8 @@ def test_d3_48_a_killed_sync_resumes_without_paying_twice(service, twin, tmp_pat
         assert archive.verify()
         cost, done = spent(service, client, lambda: archive.sync(client, *BOOKS, **WINDOW, **BOOK))
         # Each thousand books weighs 10: only what was not kept is paid for.
-        assert cost == done.weight == (6_000 - kept) // 100
-        assert cost_of_child <= 60
+        assert cost == done.weight == (3_000 - kept) // 100
+        assert cost_of_child <= 30
         assert content(archive.read(*BOOKS, **BOOK)) == content(ask(client))
         assert archive.verify()
         assert not list((tmp_path / "_marketpoints" / "unfinished").glob("*"))
@@ -106,7 +103,7 @@ def test_d3_45_killed_at_any_moment_it_is_old_or_new(service, twin, tmp_path):
             now = covered(archive)
             assert now >= before, "what was kept is lost"
             # Requests in flight when it died may be paid and not kept: never what was kept before.
-            assert used <= (6_000 - before) // 100
+            assert used <= (3_000 - before) // 100
             paid, before = paid + used, now
             # Whoever reads sees whole files or an error, never a part.
             try:
@@ -114,11 +111,11 @@ def test_d3_45_killed_at_any_moment_it_is_old_or_new(service, twin, tmp_path):
             except mp.NotArchivedError as error:
                 whole = error.results
             there = whole.timestamps.tolist() if len(whole) else []
-            assert len(there) == len(set(there)) <= 6_000
-            if now == 6_000:
+            assert len(there) == len(set(there)) <= 3_000
+            if now == 3_000:
                 break
         assert kills > 0
-        assert before == 6_000
+        assert before == 3_000
         assert content(archive.read(*BOOKS, **BOOK)) == expected
         assert archive.verify()
 
@@ -130,9 +127,9 @@ def test_d3_46_two_processes_that_sync_the_same_pay_once(service, twin, tmp_path
 
     with clients(service) as client:
         cost, outputs = spent(service, client, both)
-        assert cost == 60
+        assert cost == 30
         weights = sorted(int(line.split()[1]) for lines in outputs for line in lines if line.startswith("weight"))
-        assert weights == [0, 60]
+        assert weights == [0, 30]
         assert content(mp.Archive(tmp_path).read(*BOOKS, **BOOK)) == content(ask(client))
 
 
@@ -151,8 +148,8 @@ def test_d3_46_a_reader_sees_whole_files_while_a_writer_writes(service, twin, tm
                 assert expected[int(one)] == book
             looks += 1
         assert looks > 0
-        assert finish(child)[-2] == "weight 60"
-        assert len(list(rows(archive.read(*BOOKS, **BOOK)))) == 6_000
+        assert finish(child)[-2] == "weight 30"
+        assert len(list(rows(archive.read(*BOOKS, **BOOK)))) == 3_000
 
 
 def rows(books):
@@ -169,17 +166,3 @@ def test_a_dead_holder_does_not_block(service, twin, tmp_path):
         # The lock file is still there; the lock ended with its holder.
         assert list((tmp_path / "_marketpoints" / "lock").iterdir())
         assert mp.Archive(tmp_path).sync(client, *BOOKS, **WINDOW, **BOOK).requests > 0
-
-
-def test_what_a_writer_left_unfinished_is_brought_to_an_end_or_taken_back(service, tmp_path):
-    """The three states in which a commit can stop, made by hand: announced, half in place, all in place."""
-    window = dict(start=END - 3 * DAY, end=END)
-    with clients(service) as client:
-        archive = mp.Archive(tmp_path)
-        query = ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1h")
-        archive.sync(client, *query, **window, **BOOK)
-        [ledger] = (tmp_path / "_marketpoints" / "ledger").iterdir()
-        about = json.loads(ledger.read_text())
-        assert about["asked"] == [[END - 3 * DAY, END]]
-        assert len(about["parts"]) == 4
-        assert "pending" not in about
