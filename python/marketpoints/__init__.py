@@ -39,10 +39,12 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .faults import FaultRule, Faults
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
+from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
+from .records import Budget, Plan, PlannedRequest, Records, Usage
 from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
@@ -61,6 +63,8 @@ __all__ = [
     "DamagedFileError",
     "DecodeError",
     "Error",
+    "FaultRule",
+    "Faults",
     "FileProblem",
     "ForeignFileError",
     "Heatmap",
@@ -77,6 +81,7 @@ __all__ = [
     "PartialError",
     "Plan",
     "PlannedRequest",
+    "PredictionMarket",
     "Problem",
     "Profile",
     "Ragged",
@@ -90,6 +95,7 @@ __all__ = [
     "SeriesSet",
     "ServerError",
     "Synced",
+    "Tag",
     "Tier",
     "TierError",
     "TimeoutError",

@@ -5,14 +5,18 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Archive",
     "Client",
     "Columns",
+    "FaultRule",
+    "Faults",
     "IngestReport",
     "LocalService",
     "Plan",
@@ -23,6 +27,7 @@ __all__ = [
     "decode_points",
     "ingest",
     "intervals",
+    "openapi",
     "shutdown",
     "tiers",
     "to_grid",
@@ -193,10 +198,20 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> list[dict[str, Any]]:
-        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4)."""
+        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
+
+        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in any
+        case; ``distinct`` asks for one market per normalized symbol.
+
+        Raises:
+            InvalidRequest: The order is none of those; nothing was sent.
+        """
     def markets_async(
         self,
         exchanges: Sequence[str] = ...,
@@ -204,6 +219,9 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> Awaitable[list[dict[str, Any]]]:
@@ -248,20 +266,72 @@ class LocalService:
         host: str = "127.0.0.1",
         port: int = 0,
         seed: int = 0,
+        keys: str | Sequence[tuple[str, str, str]] | None = None,
+        access_log: str | None = None,
+        grace: float = 2.0,
     ) -> LocalService:
-        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market."""
+        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market.
+
+        ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
+        standard error; ``grace`` the seconds that requests under way get to finish.
+        """
     @property
     def url(self) -> str:
         """Base address, such as ``http://127.0.0.1:43211``."""
     @property
     def keys(self) -> dict[str, str]:
-        """One key per tier by its name, and ``unlimited``."""
+        """The keys by their names, without those of which only the hash is known."""
+    @property
+    def tiers(self) -> dict[str, str]:
+        """The tier of each key by its name."""
+    @property
+    def faults(self) -> Faults:
+        """The switch of its faults."""
     def now(self) -> float:
         """The service's clock in Unix seconds."""
     def advance(self, seconds: float) -> None:
         """Moves the service's clock forward; budgets refill accordingly."""
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""
+
+@final
+class Faults:
+    """The faults of one service, off at first."""
+
+    def add(
+        self,
+        path: str = "",
+        *,
+        probability: float = 1.0,
+        count: int | None = None,
+        latency: float = 0.0,
+        status: int | None = None,
+        retry_after: int = 1,
+        cut_body: int | None = None,
+        drop: bool = False,
+        headers: Sequence[tuple[str, str | None]] | None = None,
+    ) -> FaultRule:
+        """Adds a rule; InvalidRequest where it cannot be right."""
+    def seed(self, seed: int) -> None:
+        """Starts the random sequence anew."""
+    def clear(self) -> None:
+        """Removes every rule."""
+    @property
+    def seen(self) -> int:
+        """Requests that were hit."""
+
+@final
+class FaultRule:
+    """A rule of a service's faults."""
+
+    @property
+    def seen(self) -> int:
+        """Requests that it has hit."""
+    @property
+    def active(self) -> bool:
+        """Whether it can still hit."""
+    def remove(self) -> None:
+        """Takes it back."""
 
 @final
 class IngestReport:
@@ -279,6 +349,9 @@ class IngestReport:
     @property
     def problems(self) -> list[tuple[str, int, str]]:
         """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong."""
+
+def openapi() -> str:
+    """The description of every local service: OpenAPI 3.1, as JSON."""
 
 def ingest(dumps: str, store: str) -> IngestReport:
     """Turns raw dumps (``KIND/EXCHANGE/SYMBOL/DAY.csv[.gz]``) into a store; stops on Ctrl-C between files."""

@@ -221,7 +221,7 @@ class Archive:
     def sync(
         self,
         client: Client,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,
@@ -233,7 +233,7 @@ class Archive:
     def sync(
         self,
         client: AsyncClient,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,
@@ -277,7 +277,7 @@ class Archive:
     def refresh(
         self,
         client: Client,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,
@@ -289,7 +289,7 @@ class Archive:
     def refresh(
         self,
         client: AsyncClient,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,
@@ -325,7 +325,7 @@ class Archive:
     def verify(
         self,
         client: Client,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,
@@ -337,7 +337,7 @@ class Archive:
     def verify(
         self,
         client: AsyncClient,
-        type: str,  # noqa: A002
+        type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
         interval: str | None = None,

@@ -9,8 +9,9 @@ from .analytics_methods import AnalyticsMethods
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
 from .discovery_methods import DiscoveryMethods
 from .errors import ArchiveError, PartialError
+from .market_records import Market
 from .progress import Progress, reporting
-from .records import Market, Records, Usage
+from .records import Records, Usage
 from .series_methods import SeriesMethods
 from .sets import SeriesSet, wrap
 

@@ -117,7 +117,7 @@ class ArchiveError(Error):
 
 
 class NotArchivedError(ArchiveError, LookupError):
-    """Data were never asked, so the archive does not know them: ``missing`` says which, ``results`` holds the others."""
+    """Data were never asked, so an archive does not know them: ``missing`` says which, ``results`` holds the rest."""
 
 
 class DamagedFileError(ArchiveError):

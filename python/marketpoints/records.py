@@ -1,8 +1,7 @@
-"""Typed records of the discovery endpoints and of budgets (specification, section 2.4)."""
+"""Sequences of typed records, and the records of budgets and plans (specification, section 2.4)."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Generic, TypeVar, overload
 
 from . import frames
@@ -10,10 +9,9 @@ from .display import card, lines
 from .errors import InvalidRequest
 from .times import iso
 
-__all__ = ["Budget", "Market", "Plan", "PlannedRequest", "Records", "Usage"]
+__all__ = ["Budget", "Plan", "PlannedRequest", "Records", "Usage"]
 
 Record = TypeVar("Record")
-WORD = re.compile(r"(?<=[a-z])(?=[A-Z0-9])")
 
 
 @dataclass(frozen=True)
@@ -50,68 +48,6 @@ class Budget:
     remaining: int
     used: int
     reset: int
-
-
-@dataclass(frozen=True)
-class Market:
-    """One market of ``/v1/markets`` (section 2.4). A field that the answer left out is empty or 0.
-
-    Attributes:
-        exchange: Exchange identifier.
-        raw_symbol: Exchange-native symbol: what data queries take.
-        normalized_symbol: Cross-exchange symbol such as ``BTC-USDT``.
-        coin: Base asset.
-        category: ``SPOT``, ``PERPETUAL`` or another open string.
-        tenor: Option summary tenor when present.
-        coin_name: Full coin name.
-        quote_coin_name: Quote asset.
-        full_name: Full market name.
-        last_price: Last traded price.
-        volume_24h: 24-hour volume.
-        volume_change_24h: 24-hour volume change in percent.
-        price_change_24h: 24-hour price change in percent.
-        oi_change_24h: 24-hour open interest change.
-        marketcap: Market capitalization.
-        icon_url: Address of the asset's icon.
-        available_since: Unix seconds since when the market is available; None where the answer does not say.
-        extra: Fields that this version does not know, as sent, by wire name.
-    """
-
-    exchange: str = ""
-    raw_symbol: str = ""
-    normalized_symbol: str = ""
-    coin: str = ""
-    category: str = ""
-    tenor: str = ""
-    coin_name: str = ""
-    quote_coin_name: str = ""
-    full_name: str = ""
-    last_price: float = 0.0
-    volume_24h: float = 0.0
-    volume_change_24h: float = 0.0
-    price_change_24h: float = 0.0
-    oi_change_24h: float = 0.0
-    marketcap: float = 0.0
-    icon_url: str = ""
-    available_since: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_wire(cls, entry: Mapping[str, Any]) -> "Market":
-        """A market from its entry by wire names."""
-        known: dict[str, Any] = {}
-        extra: dict[str, Any] = {}
-        names = {one.name for one in fields(cls)} - {"extra"}
-        for wire_name, value in entry.items():
-            name = WORD.sub("_", wire_name).lower()
-            if name in names:
-                known[name] = value
-            else:
-                extra[wire_name] = value
-        since = known.get("available_since")
-        if isinstance(since, Mapping):
-            known["available_since"] = since.get("s", 0) + since.get("ns", 0) / 1e9
-        return cls(**known, extra=extra)
 
 
 class Records(Sequence[Record], Generic[Record]):
@@ -173,7 +109,12 @@ class Records(Sequence[Record], Generic[Record]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [{one.name: getattr(record, one.name) for one in fields(record)} for record in self._records]  # type: ignore[arg-type]
+        return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._records]  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    """A field as frames hold it: records within a record are lists of dictionaries."""
+    return value._rows() if isinstance(value, Records) else value
 
 
 @dataclass(frozen=True)

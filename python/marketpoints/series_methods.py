@@ -112,7 +112,9 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
     ) -> SeriesAnswer:
         """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG): a :class:`~marketpoints.Profile`.
 
-        The service chooses the height of a level. Arguments and errors as in :meth:`points`.
+        The service chooses the height of a level. A cross-exchange symbol goes by
+        ``extra={"normalizedSymbol": "BTC-USDT"}`` in place of ``symbol`` and ``coin``. Arguments and errors as in
+        :meth:`points`.
         """
         return self.points(
             METHODS["volume_profile"],

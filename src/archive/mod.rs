@@ -10,6 +10,6 @@ mod whole;
 
 pub use csv_file::write_csv;
 pub use error::ArchiveError;
-pub use parquet_read::{read_metadata, read_parquet};
+pub use parquet_read::{read_first, read_metadata, read_parquet};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};

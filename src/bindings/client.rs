@@ -18,7 +18,8 @@ use super::runtime::{Process, awaitable, wait};
 use crate::client::{self, Checked, ClientError, Config, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketsQuery, Tier,
+    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
+    SortDirection, Tier,
 };
 
 /// One request of a plan.
@@ -194,7 +195,7 @@ impl Client {
 
     #[pyo3(signature = (
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        limit = None, extra = Vec::new()
+        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
     ))]
     fn markets(
         &self,
@@ -204,18 +205,32 @@ impl Client {
         categories: Vec<String>,
         types: Vec<String>,
         symbol_filter: Option<String>,
+        sort_by: Option<&str>,
+        sort_direction: Option<&str>,
+        distinct: bool,
         limit: Option<usize>,
         extra: Vec<(String, String)>,
     ) -> PyResult<Py<PyAny>> {
-        let query =
-            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
+        let query = MarketsQuery {
+            exchanges,
+            coins,
+            categories,
+            types,
+            symbol_filter,
+            sort_by,
+            sort,
+            distinct,
+            extra,
+            ..MarketsQuery::default()
+        };
         let future = self.fetch_markets(py, query, limit)?;
         records(py, wait(py, &self.process, future)?)
     }
 
     #[pyo3(signature = (
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        limit = None, extra = Vec::new()
+        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
     ))]
     fn markets_async<'py>(
         &self,
@@ -225,11 +240,25 @@ impl Client {
         categories: Vec<String>,
         types: Vec<String>,
         symbol_filter: Option<String>,
+        sort_by: Option<&str>,
+        sort_direction: Option<&str>,
+        distinct: bool,
         limit: Option<usize>,
         extra: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let query =
-            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
+        let query = MarketsQuery {
+            exchanges,
+            coins,
+            categories,
+            types,
+            symbol_filter,
+            sort_by,
+            sort,
+            distinct,
+            extra,
+            ..MarketsQuery::default()
+        };
         let future = self.fetch_markets(py, query, limit)?;
         awaitable(py, &self.process, future, records)
     }
@@ -417,4 +446,22 @@ fn told(tell: Py<PyAny>) -> Progress {
             });
         });
     })
+}
+
+/// The order of a listing by its names.
+fn order(
+    py: Python<'_>,
+    field: Option<&str>,
+    direction: Option<&str>,
+) -> PyResult<(Option<MarketSort>, Option<SortDirection>)> {
+    let wrong = |name: &str, given: &str, valid: &[&str]| {
+        errors::invalid(py, &format!("{name}: {given:?} is not one of {}", valid.join(", ")))
+    };
+    let field = field.map(|name| {
+        let valid = MarketSort::NAMES.map(|(name, _)| name);
+        MarketSort::find(name).ok_or_else(|| wrong("sort_by", name, &valid))
+    });
+    let direction = direction
+        .map(|name| SortDirection::find_loosely(name).ok_or_else(|| wrong("sort_direction", name, &["asc", "desc"])));
+    Ok((field.transpose()?, direction.transpose()?))
 }

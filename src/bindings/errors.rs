@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 
 use super::columns::Columns;
 use crate::archive::points::{ArchiveFault, FileState};
-use crate::client::{ClientError, ErrorKind};
+use crate::client::{ClientError, ErrorKind, Place};
 use crate::decode::DecodeError;
 
 /// The Python class of a kind of trouble.
@@ -61,7 +61,10 @@ pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
     });
     match filled {
         Ok(()) => {
-            let class = error.archive.as_deref().map_or_else(|| class_name(error.kind), archive_class);
+            let class = match error.place.as_deref() {
+                Some(Place::Archive(fault)) => archive_class(fault),
+                _ => class_name(error.kind),
+            };
             make(py, class, &error.message, &attributes)
         }
         Err(error) => error,
@@ -76,15 +79,15 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
     if error.kind == ErrorKind::RateLimit {
         attributes.set_item("retry_after", error.retry_after)?;
     }
-    if let Some(place) = &error.place {
-        attributes.set_item("offset", place.offset)?;
-        attributes.set_item("path", &place.path)?;
-    }
-    match error.archive.as_deref() {
-        Some(ArchiveFault::File { path, .. } | ArchiveFault::Access { path, .. }) => {
-            attributes.set_item("path", path)?
+    match error.place.as_deref() {
+        Some(Place::Body(place)) => {
+            attributes.set_item("offset", place.offset)?;
+            attributes.set_item("path", &place.path)?;
         }
-        Some(ArchiveFault::NotAsked { missing, .. }) => {
+        Some(Place::Archive(ArchiveFault::File { path, .. } | ArchiveFault::Access { path, .. })) => {
+            attributes.set_item("path", path)?;
+        }
+        Some(Place::Archive(ArchiveFault::NotAsked { missing, .. })) => {
             let missing: Vec<_> = missing.iter().map(|window| (window.from, window.to)).collect();
             attributes.set_item("missing", missing)?;
         }

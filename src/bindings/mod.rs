@@ -7,6 +7,7 @@ mod archive;
 mod client;
 mod columns;
 mod errors;
+mod faults;
 mod functions;
 mod query;
 mod records;
@@ -25,11 +26,13 @@ mod _engine {
     #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
+    use super::faults::{FaultRule, Faults};
+    #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
-    use super::service::{IngestReport, LocalService, ingest};
+    use super::service::{IngestReport, LocalService, ingest, openapi};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -73,6 +73,8 @@ impl PointsRequest {
             check_open_type(&arguments.data_type)?;
         }
         let interval = interval(arguments.interval.as_deref())?;
+        let mut extra = arguments.extra;
+        let normalized = extra.iter().position(|(name, _)| name == "normalizedSymbol");
         let query = PointsQuery {
             group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
             sort: arguments.sort.as_deref().map(sort).transpose()?,
@@ -80,6 +82,7 @@ impl PointsRequest {
             exchanges: distinct(arguments.exchanges),
             coin: arguments.coin,
             raw_symbol: arguments.symbol,
+            normalized_symbol: normalized.map(|place| extra.remove(place).1),
             interval: Some(interval.name.to_owned()),
             from: None,
             period: None,
@@ -94,7 +97,7 @@ impl PointsRequest {
             session: arguments.session.map(session),
             tenor: arguments.tenor,
             token_name: arguments.token_name,
-            extra: arguments.extra,
+            extra,
         };
         if let Some(empty) =
             query.exchanges.iter().chain(&query.coin).chain(&query.raw_symbol).find(|name| name.is_empty())

@@ -9,7 +9,7 @@ mod heatmap;
 pub use arrange::{Conflict, arrange, join};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
-pub use heatmap::{LevelsError, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides};
+pub use heatmap::{LevelsError, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_from_split};
 
 use crate::protocol::{DataType, SeriesId, Shape};
 

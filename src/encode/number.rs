@@ -10,14 +10,15 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
         return;
     }
     let magnitude = value.abs();
-    if magnitude < 1e6 && value.fract() == 0.0 {
+    let whole = magnitude as u64;
+    if magnitude < 1e6 && whole as f64 == magnitude {
         if value.is_sign_negative() {
             out.push(b'-');
         }
-        integer(out, magnitude as i64);
+        out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
         return;
     }
-    let mut buffer = ryu::Buffer::new();
+    let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     if (1e-4..1e6).contains(&magnitude) {
         out.extend_from_slice(text); // in this range the digits come plain, and whole numbers are gone above
@@ -28,21 +29,7 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
 
 /// Writes a whole number plainly.
 pub fn integer(out: &mut Vec<u8>, value: i64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut left = value.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[start..]);
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Respells shortest digits, plain (`12340000.0`, `0.00005`) or with an exponent (`1.5e300`), as `d.ddde±XX`.
@@ -93,7 +80,7 @@ fn with_exponent(out: &mut Vec<u8>, text: &[u8]) {
 fn exponent_of(text: &[u8]) -> i64 {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
     };
     let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
     if negative { -value } else { value }

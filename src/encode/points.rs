@@ -1,6 +1,7 @@
 //! Series → the body of `/v1/points` (service.md 2.2 and 2.3, supplement 2). What to write of a row is worked out once
 //! per series from the type's row in the table; the loop over the rows only copies keys and spells numbers.
 
+use super::body::Body;
 use super::number::{double, integer};
 use crate::clock::SECOND;
 use crate::columns::{Column, LEVELS, List, NO_TIME, Rows, SPLIT, Series};
@@ -17,21 +18,28 @@ const MICROSECOND: i64 = 1_000;
 /// A nested book needs its `split`: a series in which some snapshot's is unknown goes out under `levels`. A double that
 /// is not finite becomes `null`.
 pub fn points(series: &[Series], flatten: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(series.iter().map(estimate).sum::<usize>() + 64);
+    points_in_parts(series, flatten).concat()
+}
+
+/// As [`points`], in pieces to be sent one after the other. A large body is spelt by several threads, a piece each, which
+/// are never copied together.
+pub fn points_in_parts(series: &[Series], flatten: bool) -> Vec<Vec<u8>> {
+    let mut body = Body::default();
     let mut written = false;
     for one in series.iter().filter(|one| !one.is_empty()) {
-        out.extend_from_slice(if written { b"," } else { b"{\"series\":[" });
+        body.out.extend_from_slice(if written { b"," } else { b"{\"series\":[" });
         written = true;
-        out.extend_from_slice(b"{\"id\":");
-        identity(&mut out, &one.id);
+        body.out.extend_from_slice(b"{\"id\":");
+        identity(&mut body.out, &one.id);
         match one.levels().filter(|_| flatten && one.shape == Shape::Heatmap) {
-            Some((levels, _)) => flat(&mut out, &one.timestamps, levels),
-            None => nested(&mut out, one),
+            Some((levels, _)) => flat(&mut body, one, levels),
+            None => nested(&mut body, one),
         }
-        out.push(b'}');
+        body.out.push(b'}');
     }
-    out.extend_from_slice(if written { b"]}" } else { b"{}" });
-    out
+    body.out.extend_from_slice(if written { b"]}" } else { b"{}" });
+    body.pieces.push(body.out);
+    body.pieces
 }
 
 /// About how many bytes a series takes; too little only costs a reallocation.
@@ -265,19 +273,19 @@ fn parts<'a>(fields: &[Field], columns: &'a [(String, Column)], timestamps: &'a 
 /// A type that the table does not know still has its time, before what else a point holds.
 const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
 
-fn nested(out: &mut Vec<u8>, series: &Series) {
+fn nested(body: &mut Body, series: &Series) {
     let spec = series.data_type().map(DataType::spec);
     let fields = spec.map_or(ONLY_TIME, |spec| spec.fields);
     let parts = match series.levels().filter(|_| series.shape == Shape::Heatmap) {
         Some((levels, split)) => heatmap_parts(fields, series, levels, split),
         None => parts(fields, &series.columns, &series.timestamps),
     };
-    out.extend_from_slice(b",\"points\":");
     let (open, close) = match spec.map_or(series.shape, |spec| spec.shape) {
         Shape::Tpo => (format!("{{\"Point\":{{\"{TPO_WRAPPER}\":"), "}}"),
         _ => ("{\"Point\":".to_owned(), "}"),
     };
-    array(out, 0..series.len(), |out, row| {
+    body.out.extend_from_slice(b",\"points\":");
+    body.array(series.len(), estimate(series), |out, row| {
         out.extend_from_slice(open.as_bytes());
         one_row(out, &parts, row);
         out.extend_from_slice(close.as_bytes());
@@ -299,20 +307,16 @@ fn heatmap_parts<'a>(fields: &[Field], series: &'a Series, levels: &'a List, spl
 }
 
 /// `[num_levels, timestamp_micros, price, volume, …]` for each snapshot, back to back (section 2.3).
-fn flat(out: &mut Vec<u8>, timestamps: &[i64], levels: &List) {
-    out.extend_from_slice(b",\"flat_points\":[");
-    for (row, &at) in timestamps.iter().enumerate() {
-        if row > 0 {
-            out.push(b',');
-        }
+fn flat(body: &mut Body, series: &Series, levels: &List) {
+    body.out.extend_from_slice(b",\"flat_points\":");
+    body.array(series.len(), estimate(series), |out, row| {
         let pairs = levels.row(row);
         double(out, (pairs.len() / 2) as f64);
         out.push(b',');
-        double(out, at.div_euclid(MICROSECOND) as f64);
+        double(out, series.timestamps[row].div_euclid(MICROSECOND) as f64);
         for &value in pairs {
             out.push(b',');
             double(out, value);
         }
-    }
-    out.push(b']');
+    });
 }

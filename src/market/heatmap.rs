@@ -1,8 +1,7 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use std::collections::BTreeMap;
-
 use super::source::Level;
+use crate::columns::List;
 
 /// A price step as an exact decimal, so that the multiples of 0.0001 are the doubles nearest to their decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,9 +26,9 @@ impl Step {
     /// Number of the block that holds a price. A price within rounding of the next multiple belongs to it.
     pub(super) fn block(&self, price: f64) -> i64 {
         let exact = price / self.size;
-        let near = exact.round();
-        let tolerance = 1e-9 * near.abs().max(1.0);
-        (if (exact - near).abs() <= tolerance.min(1e-3) { near } else { exact.floor() }) as i64
+        let near = floor(exact + 0.5);
+        let tolerance = 1e-9 * (near as f64).abs().max(1.0);
+        if (exact - near as f64).abs() <= tolerance.min(1e-3) { near } else { floor(exact) }
     }
 
     /// Lower edge of a block.
@@ -38,27 +37,77 @@ impl Step {
     }
 }
 
-/// Volume by block.
-pub(super) type Blocks = BTreeMap<i64, f64>;
+/// `value.floor() as i64` without the call into the mathematical library that it is on older processors.
+fn floor(value: f64) -> i64 {
+    let whole = value as i64;
+    whole - i64::from((whole as f64) > value)
+}
 
-/// Adds a side's levels to its blocks. With `rate`, volumes count price × amount × rate.
-pub(super) fn collect(blocks: &mut Blocks, levels: &[Level], step: &Step, rate: Option<f64>) {
-    for &(price, amount) in levels {
-        let volume = rate.map_or(amount, |rate| price * amount * rate);
-        *blocks.entry(step.block(price)).or_insert(0.0) += volume;
+/// What a level adds to its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Counted {
+    /// Its amount as it is told.
+    Amount,
+    /// Its price × amount × this rate, in USD.
+    Value(f64),
+    /// Its amount × this, the USD that a contract is worth.
+    Contracts(f64),
+}
+
+/// Volume by block, of one side of one or several books.
+#[derive(Debug, Default)]
+pub(super) struct Blocks(Vec<(i64, f64)>);
+
+impl Blocks {
+    /// Adds a side's levels.
+    pub(super) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
+        self.0.reserve(levels.len());
+        for &(price, amount) in levels {
+            let volume = match counted {
+                Counted::Amount => amount,
+                Counted::Value(rate) => price * amount * rate,
+                Counted::Contracts(contract) => amount * contract,
+            };
+            let block = step.block(price);
+            match self.0.last_mut() {
+                Some((last, sum)) if *last == block => *sum += volume,
+                _ => self.0.push((block, volume)),
+            }
+        }
+    }
+
+    /// The blocks ascending, each once; volumes of a block add in the order in which they came.
+    fn settle(&mut self) -> &[(i64, f64)] {
+        // A book's sides come sorted, up or down; only several books have to be mixed.
+        self.0.sort_by_key(|(block, _)| *block);
+        self.0.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 += later.1;
+            }
+            same
+        });
+        &self.0
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
-/// Bids as flat (price, volume) pairs from the best down: blocks within `depth` blocks of the best.
-pub(super) fn bids(blocks: &Blocks, step: &Step, depth: u32) -> Vec<f64> {
-    let lowest = blocks.last_key_value().map_or(0, |(best, _)| best.saturating_sub(i64::from(depth) - 1));
-    blocks.range(lowest..).rev().flat_map(|(block, volume)| [step.price(*block), *volume]).collect()
-}
-
-/// Asks as flat (price, volume) pairs from the best up: blocks within `depth` blocks of the best.
-pub(super) fn asks(blocks: &Blocks, step: &Step, depth: u32) -> Vec<f64> {
-    let highest = blocks.first_key_value().map_or(0, |(best, _)| best.saturating_add(i64::from(depth) - 1));
-    blocks.range(..=highest).flat_map(|(block, volume)| [step.price(*block), *volume]).collect()
+/// Appends a snapshot of (price, volume) pairs, ascending, bids and then asks, and empties the blocks: those within
+/// `depth` blocks of each side's best, the best included. Gives the number of bids.
+pub(super) fn snapshot(levels: &mut List, bought: &mut Blocks, sold: &mut Blocks, step: &Step, depth: u32) -> i64 {
+    let (bids, asks) = (bought.settle(), sold.settle());
+    let lowest = bids.last().map_or(0, |(best, _)| best.saturating_sub(i64::from(depth) - 1));
+    let highest = asks.first().map_or(0, |(best, _)| best.saturating_add(i64::from(depth) - 1));
+    let bids = &bids[bids.partition_point(|(block, _)| *block < lowest)..];
+    let asks = &asks[..asks.partition_point(|(block, _)| *block <= highest)];
+    levels.push(bids.iter().chain(asks).flat_map(|(block, volume)| [step.price(*block), *volume]));
+    let split = bids.len() as i64;
+    bought.clear();
+    sold.clear();
+    split
 }
 
 #[cfg(test)]
@@ -67,33 +116,54 @@ mod tests {
     use proptest::prelude::*;
 
     fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
-        let (mut blocks, step) = (Blocks::new(), Step::new(step));
-        collect(&mut blocks, levels, &step, None);
+        let (mut blocks, step) = (Blocks::default(), Step::new(step));
+        blocks.collect(levels, &step, Counted::Amount);
         (blocks, step)
+    }
+
+    fn bids(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+        let mut levels = List::default();
+        assert_eq!(snapshot(&mut levels, blocks, &mut Blocks::default(), step, depth) * 2, levels.values.len() as i64);
+        levels.values
+    }
+
+    fn asks(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+        let mut levels = List::default();
+        assert_eq!(snapshot(&mut levels, &mut Blocks::default(), blocks, step, depth), 0);
+        levels.values
     }
 
     #[test]
     fn levels_are_floored_and_added() {
-        let (bought, step) = blocks(&[(100.9, 1.0), (100.1, 2.0), (98.0, 4.0)], 1.0);
-        assert_eq!(bids(&bought, &step, 3_500), [100.0, 3.0, 98.0, 4.0]);
-        let (sold, step) = blocks(&[(101.0, 1.0), (101.5, 2.0), (103.0, 4.0)], 1.0);
-        assert_eq!(asks(&sold, &step, 3_500), [101.0, 3.0, 103.0, 4.0]);
+        let (mut bought, step) = blocks(&[(100.9, 1.0), (100.1, 2.0), (98.0, 4.0)], 1.0);
+        assert_eq!(bids(&mut bought, &step, 3_500), [98.0, 4.0, 100.0, 3.0]);
+        let (mut sold, step) = blocks(&[(101.0, 1.0), (101.5, 2.0), (103.0, 4.0)], 1.0);
+        assert_eq!(asks(&mut sold, &step, 3_500), [101.0, 3.0, 103.0, 4.0]);
+        assert!(asks(&mut sold, &step, 3_500).is_empty(), "a snapshot is told once");
     }
 
     #[test]
     fn depth_counts_blocks_from_the_best() {
-        let (sold, step) = blocks(&[(10.0, 1.0), (11.0, 1.0), (13.0, 1.0)], 1.0);
-        assert_eq!(asks(&sold, &step, 1), [10.0, 1.0]);
-        assert_eq!(asks(&sold, &step, 3), [10.0, 1.0, 11.0, 1.0]); // 13 is the fourth block
-        assert_eq!(bids(&sold, &step, 3), [13.0, 1.0, 11.0, 1.0]);
-        assert!(asks(&Blocks::new(), &step, 5).is_empty());
+        let levels = [(10.0, 1.0), (11.0, 1.0), (13.0, 1.0)];
+        let sold = || blocks(&levels, 1.0);
+        let ((mut one, step), (mut three, _), (mut down, _)) = (sold(), sold(), sold());
+        assert_eq!(asks(&mut one, &step, 1), [10.0, 1.0]);
+        assert_eq!(asks(&mut three, &step, 3), [10.0, 1.0, 11.0, 1.0]); // 13 is the fourth block
+        assert_eq!(bids(&mut down, &step, 3), [11.0, 1.0, 13.0, 1.0]);
     }
 
     #[test]
     fn usd_volumes_are_price_times_amount() {
-        let (mut counted, step) = (Blocks::new(), Step::new(10.0));
-        collect(&mut counted, &[(101.0, 2.0), (102.0, 1.0)], &step, Some(1.0));
-        assert_eq!(asks(&counted, &step, 9), [100.0, 304.0]);
+        let (mut counted, step) = (Blocks::default(), Step::new(10.0));
+        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
+        assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
+    }
+
+    #[test]
+    fn several_books_make_one() {
+        let (mut sold, step) = blocks(&[(11.0, 1.0), (12.0, 2.0), (14.0, 4.0)], 1.0);
+        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, Counted::Amount);
+        assert_eq!(asks(&mut sold, &step, 9), [10.0, 8.0, 11.0, 1.0, 12.0, 18.0, 14.0, 36.0]);
     }
 
     proptest! {
@@ -102,15 +172,21 @@ mod tests {
         fn prices_on_the_grid_stay(mantissa in 1u32..1_000, decimals in 0i32..9, multiple in 1i64..2_000_000) {
             let step: f64 = format!("{mantissa}e-{decimals}").parse().unwrap();
             let price: f64 = format!("{}e-{decimals}", i64::from(mantissa) * multiple).parse().unwrap();
-            let (found, step) = blocks(&[(price, 1.0)], step);
-            prop_assert_eq!(bids(&found, &step, 1)[0].to_bits(), price.to_bits());
+            let (mut found, step) = blocks(&[(price, 1.0)], step);
+            prop_assert_eq!(bids(&mut found, &step, 1)[0].to_bits(), price.to_bits());
+        }
+
+        #[test]
+        fn floors_are_those_of_the_library(value in -1e15f64..1e15) {
+            prop_assert_eq!(floor(value), value.floor() as i64);
+            prop_assert_eq!(floor(value.trunc()), value.trunc() as i64);
         }
 
         /// Whatever the price, its block begins at or below it and ends above it, up to rounding.
         #[test]
         fn blocks_hold_their_prices(price in 1e-6f64..1e6, step in 1e-6f64..1e4) {
-            let (found, step) = blocks(&[(price, 1.0)], step);
-            let edge = bids(&found, &step, 1)[0];
+            let (mut found, step) = blocks(&[(price, 1.0)], step);
+            let edge = bids(&mut found, &step, 1)[0];
             prop_assert!(edge <= price * (1.0 + 1e-6) && price < (edge + step.size) * (1.0 + 1e-6));
         }
     }

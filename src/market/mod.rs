@@ -2,6 +2,7 @@
 //! its sources (demo, store); transforms. No HTTP.
 
 mod analytics;
+mod availability;
 mod cache;
 mod candles;
 mod demo;

@@ -4,6 +4,9 @@ use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar};
 use super::feed::Feeds;
 use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use crate::clock::SECOND;
+use crate::protocol::DataType;
+use crate::protocol::contract::contract_usd;
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -13,24 +16,33 @@ pub struct Listing {
     pub exchange: String,
     /// Exchange-native symbol.
     pub raw_symbol: String,
-    /// Base asset.
+    /// Base asset; empty for a prediction market.
     pub coin: String,
     /// Quote asset; empty where nothing tells it.
     pub quote: String,
-    /// `SPOT` or `PERPETUAL`.
+    /// `SPOT` or `PERPETUAL`; empty for a prediction market.
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
-    /// Unix seconds from which on there is data.
+    /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
     pub available_since: i64,
-    /// What raw data there is.
+    /// What raw data there may be.
     pub feeds: Feeds,
 }
 
 impl Listing {
-    /// Symbol in BASE-QUOTE form.
+    /// Symbol in BASE-QUOTE form; empty without a base.
     pub fn normalized_symbol(&self) -> String {
-        if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
+        if self.quote.is_empty() || self.coin.is_empty() {
+            self.coin.clone()
+        } else {
+            format!("{}-{}", self.coin, self.quote)
+        }
+    }
+
+    /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
+    pub fn contract_usd(&self) -> Option<f64> {
+        contract_usd(&self.exchange, &self.raw_symbol)
     }
 
     /// Whether the quote counts as one USD.
@@ -52,13 +64,13 @@ pub struct Bar {
     pub low: f64,
     /// Last price.
     pub close: f64,
-    /// Amount bought by takers, in coin.
+    /// Amount bought by takers, in the unit of the market's trades.
     pub buy: f64,
-    /// Amount sold by takers, in coin.
+    /// Amount sold by takers, in the unit of the market's trades.
     pub sell: f64,
-    /// Sum of price × amount bought, in quote.
+    /// Worth in quote of what was bought: the sum of price × amount, of an inverse market that of its contracts.
     pub buy_quote: f64,
-    /// Sum of price × amount sold, in quote.
+    /// Worth in quote of what was sold.
     pub sell_quote: f64,
     /// Unix nanoseconds of the first trade.
     pub first: i64,
@@ -73,10 +85,18 @@ pub struct Trade {
     pub time: i64,
     /// Price.
     pub price: f64,
-    /// Amount in coin.
+    /// Amount, in coin or in the contracts of an inverse market ([`Listing::contract_usd`]).
     pub amount: f64,
     /// Whether the taker bought.
     pub buy: bool,
+}
+
+impl Trade {
+    /// The trade with its amount in coin, when it is told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn in_coin(self, contract: f64) -> Self {
+        Self { amount: self.amount * contract / self.price, ..self }
+    }
 }
 
 impl Bar {
@@ -132,13 +152,19 @@ impl Bar {
         self.sell_quote += other.sell_quote;
     }
 
-    /// Amount traded, in coin.
+    /// The bar with its worth in quote, when amounts are told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn of_contracts(self, contract: f64) -> Self {
+        Self { buy_quote: self.buy * contract, sell_quote: self.sell * contract, ..self }
+    }
+
+    /// Amount traded, in the unit of the market's trades.
     pub fn volume(&self) -> f64 {
         self.buy + self.sell
     }
 }
 
-/// One level of a book: price and amount in coin.
+/// One level of a book: price and amount, in the unit of the market's trades.
 pub type Level = (f64, f64);
 
 /// The state of an order book.
@@ -185,6 +211,19 @@ pub trait Source: Send + Sync {
     /// times; 1 for a market without trades.
     fn tick(&self, market: usize) -> Result<f64, SourceError>;
 
+    /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings()[market];
+        Ok(listing.feeds.serve(data_type).then(|| listing.available_since.saturating_mul(SECOND)))
+    }
+
+    /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        Ok(highest)
+    }
+
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 
@@ -197,6 +236,19 @@ pub trait Source: Send + Sync {
         _to: i64,
         _now: i64,
         _visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order. A source without them
+    /// tells nothing.
+    fn liquidations(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         Ok(())
     }
@@ -267,6 +319,11 @@ pub trait Source: Send + Sync {
     /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
     /// opening.
     fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
+        None
+    }
+
+    /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
+    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
         None
     }
 }

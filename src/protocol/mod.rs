@@ -2,6 +2,7 @@
 //! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod analytics;
+pub mod contract;
 pub mod data_type;
 pub mod discovery;
 pub mod error_body;
@@ -20,6 +21,8 @@ pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::SeriesId;
 pub use interval::Interval;
-pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
-pub use records::{Market, MarketsPage, Timestamp, Usage};
+pub use query::{
+    AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketSort, MarketsQuery, ParamError, PointsQuery, SortDirection,
+};
+pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};

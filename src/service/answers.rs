@@ -20,9 +20,6 @@ pub enum AnswerError {
     /// No such symbol. 400 `INVALID_SYMBOL`.
     #[error("{0}")]
     InvalidSymbol(String),
-    /// A sound query that this source does not serve. 400 `INVALID_PARAMS`.
-    #[error("{0}")]
-    Unsupported(String),
     /// The source itself failed. 500 `INTERNAL_ERROR`.
     #[error("{0}")]
     Internal(String),
@@ -31,7 +28,7 @@ pub enum AnswerError {
 impl From<AnswerError> for ErrorBody {
     fn from(error: AnswerError) -> Self {
         match error {
-            AnswerError::Invalid(message) | AnswerError::Unsupported(message) => Self::invalid_params(message),
+            AnswerError::Invalid(message) => Self::invalid_params(message),
             AnswerError::InvalidExchange(message) => Self::new(400, "INVALID_EXCHANGE", message),
             AnswerError::InvalidSymbol(message) => Self::new(400, "INVALID_SYMBOL", message),
             AnswerError::Internal(message) => Self::internal(message),
@@ -83,7 +80,6 @@ impl From<MarketError> for AnswerError {
     fn from(error: MarketError) -> Self {
         match error {
             MarketError::Invalid(problem) => Self::Invalid(problem.to_string()),
-            MarketError::Unsupported(message) => Self::Unsupported(message),
             MarketError::Internal(message) => Self::Internal(message),
         }
     }

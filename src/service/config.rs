@@ -8,6 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 use super::Answers;
+use super::limits::ConnectionLimits;
 use super::log::AccessLog;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
@@ -119,6 +120,8 @@ pub struct ServiceConfig {
     /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
     /// never do.
     pub access_log: Option<AccessLog>,
+    /// Limits against slow, silent and greedy peers.
+    pub limits: ConnectionLimits,
 }
 
 impl ServiceConfig {
@@ -132,6 +135,7 @@ impl ServiceConfig {
             keys: Vec::new(),
             answer_within: Duration::from_secs(30),
             access_log: None,
+            limits: ConnectionLimits::default(),
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_H
 use crate::protocol::{ErrorBody, Usage};
 
 /// A whole JSON body. Its length is known, so it is sent with `Content-Length`.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -23,7 +23,7 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
 pub(super) struct Paid(pub(super) u64);
 
 /// A body that was paid for.
-pub(super) fn paid(body: Vec<u8>, weight: u64) -> Response<Body> {
+pub(super) fn paid(body: impl Into<Body>, weight: u64) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
     response

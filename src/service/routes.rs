@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Extension, RawQuery, State};
+use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::middleware::Next;
 use axum::routing::get;
 use axum::{Router, middleware};
 
@@ -33,6 +34,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .merge(openapi::routes())
         .merge(analytics::routes())
         .method_not_allowed_fallback(not_allowed)
+        .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
         .with_state(shared)
@@ -54,7 +56,7 @@ async fn points(
     let query = checked.query;
     let body = compute(&shared, Some(charge), move |source| {
         let series = source.points(&query, now)?;
-        Ok(encode::points(&series, query.flatten))
+        Ok(encode::points_in_parts(&series, query.flatten))
     });
     Ok(reply::paid(body.await?, checked.weight))
 }
@@ -83,10 +85,15 @@ async fn usage(Extension(caller): Extension<Caller>) -> Answer {
     Ok(response)
 }
 
+/// HEAD would compute, and charge, a whole answer to tell its length: it is refused as every other method.
+async fn only_get(request: Request, next: Next) -> Response<Body> {
+    if request.method() == Method::HEAD { not_allowed().await } else { next.run(request).await }
+}
+
 async fn not_allowed() -> Response<Body> {
-    let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "this service only reads; use GET");
+    let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "the only method of this service is GET");
     let mut response = reply::refusal(&error);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     response
 }
 

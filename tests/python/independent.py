@@ -98,3 +98,40 @@ def weight(cost, included_depth, points: Fraction, exchanges: int, depth):
     band = 0 if included_depth is None or depth is None or depth <= included_depth else (depth - 1) // included_depth
     total = base * exchange * (1 + Fraction(2, 10) * band)
     return max(1, -(-total.numerator // total.denominator))
+
+
+def tick(price_texts):
+    """The decimal step on which all of the prices lie: 0.01 when the longest has two decimals."""
+    return Decimal(1).scaleb(min(0, *(Decimal(text).normalize().as_tuple().exponent for text in price_texts)))
+
+
+def server_step(price: Decimal, ticks=()):
+    """The member of 1, 2, 5, 10, … nearest in proportion to price / 2000 among the multiples of every tick."""
+    target = price / 2000
+    steps = [Decimal(digit).scaleb(power) for power in range(-15, 15) for digit in (1, 2, 5)]
+    fitting = [step for step in steps if all(step % one == 0 for one in ticks)]
+    return min(fitting, key=lambda step: (max(step / target, target / step), -step))
+
+
+def liquidation_heatmap(folders, seconds, *, usd=False, depth=1500, ticks=(), until_us=None):
+    """The executed liquidations of some markets together by bucket start (s): ascending [(price, volume)]."""
+    read = []
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            for row in rows(path):
+                read.append((int(row["timestamp"]), Decimal(row["price"]), Fraction(row["amount"])))
+    read.sort(key=lambda event: event[0])
+    buckets = defaultdict(list)
+    for time, price, amount in read:
+        if until_us is None or time <= until_us:
+            buckets[time // 1_000_000 // seconds * seconds].append((price, amount))
+    out = {}
+    for start, bucket in sorted(buckets.items()):
+        step = server_step(bucket[0][0], ticks)
+        sums = defaultdict(Fraction)
+        for price, amount in bucket:
+            sums[price // step] += amount * Fraction(price) if usd else amount
+        last = bucket[-1][0] // step
+        kept = sorted(sums, key=lambda level: (abs(level - last), level))[:depth]
+        out[start] = [(float(level * step), float(sums[level])) for level in sorted(kept)]
+    return out

@@ -14,22 +14,37 @@ from scripted import scripted
 DAY = 24 * HOUR
 
 QUERIES = {
-    "candles": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
-    "gapfilled": dict(
-        type="candles", exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1m", gapfill=True, usd=True
-    ),
-    "side_candles": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
-    "liquidations": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="15m"),
-    "funding_rate": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h"),
-    "open_interest": dict(exchange=["BINANCE_FUTURES", "BYBIT"], coin="BTC", interval="1h", group_by="sum"),
-    "several markets": dict(type="candles", exchange=["BYBIT", "BINANCE_FUTURES"], coin="BTC", interval="1h"),
-    "volume_profile": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="4h"),
-    "orderbook_heatmap": dict(
-        exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h", block_size=100.0, max_depth=40
-    ),
-    "tpo": dict(exchange="BINANCE_FUTURES", symbol="BTCUSDT", interval="1h", session="daily", block_minutes=60),
-    "skew": dict(exchange="DERIBIT", symbol="BTC_25", coin="BTC", tenor="ONE_W", interval="4h"),
-    "token_supply": dict(coin="BTC", interval="1d"),
+    "candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "gapfilled": {
+        "type": "candles",
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1m",
+        "gapfill": True,
+        "usd": True,
+    },
+    "side_candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "liquidations": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "15m"},
+    "funding_rate": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "open_interest": {"exchange": ["BINANCE_FUTURES", "BYBIT"], "coin": "BTC", "interval": "1h", "group_by": "sum"},
+    "several markets": {"type": "candles", "exchange": ["BYBIT", "BINANCE_FUTURES"], "coin": "BTC", "interval": "1h"},
+    "volume_profile": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "4h"},
+    "orderbook_heatmap": {
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1h",
+        "block_size": 100.0,
+        "max_depth": 40,
+    },
+    "tpo": {
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1h",
+        "session": "daily",
+        "block_minutes": 60,
+    },
+    "skew": {"exchange": "DERIBIT", "symbol": "BTC_25", "coin": "BTC", "tenor": "ONE_W", "interval": "4h"},
+    "token_supply": {"coin": "BTC", "interval": "1d"},
 }
 
 
@@ -42,10 +57,10 @@ def test_every_shape_reads_back_bit_for_bit(demo, tmp_path, name):
         assert len(answer.ids) > 0 and all(len(one) for one in answer)
         synced = archive.sync(client, **query)
         assert synced.rows == sum(len(closed(one, name)) for one in answer)
-        bounds = dict(start=query["start"], end=synced.windows[-1][1])
+        bounds = {"start": query["start"], "end": synced.windows[-1][1]}
         assert content(archive.read(**{**query, **bounds})) == content(client.points(**{**wire(query), **bounds}))
         # A part of it is what the service answers for that part.
-        part = dict(start=END - 3 * DAY, end=END - 2 * DAY)
+        part = {"start": END - 3 * DAY, "end": END - 2 * DAY}
         part = {name: value - value % DAY for name, value in part.items()}
         assert content(archive.read(**{**query, **part})) == content(client.points(**{**wire(query), **part}))
     assert archive.verify()
@@ -67,7 +82,7 @@ def closed(series, name):
 
 def test_a_second_sync_and_a_second_read_through_weigh_nothing(service, tmp_path):
     with service.client("unlimited") as client, service.client("unlimited", archive=tmp_path) as through:
-        window = dict(start=END - 40 * DAY, end=END)
+        window = {"start": END - 40 * DAY, "end": END}
         fresh, first = spent(service, client, lambda: mp.Archive(tmp_path).sync(client, "candles", *MARKET, **window))
         assert fresh == first.weight == mp.weight("TRADE_SIDE_AGNOSTIC_AGG", interval="1h", period=40 * DAY)
         again, second = spent(service, client, lambda: mp.Archive(tmp_path).sync(client, "candles", *MARKET, **window))
@@ -141,7 +156,7 @@ def test_the_forming_bucket_is_answered_and_never_kept(service, tmp_path):
     archive = mp.Archive(tmp_path)
     forming = NOW - NOW % HOUR
     assert forming > END - HOUR
-    window = dict(start=forming - 3 * HOUR, end=forming + HOUR, include_forming=True)
+    window = {"start": forming - 3 * HOUR, "end": forming + HOUR, "include_forming": True}
     with service.client("unlimited", archive=archive) as through, service.client("unlimited") as client:
         answer = through.candles(*MARKET, **window)
         assert answer.timestamps.astype("datetime64[s]").astype(int).tolist() == [
@@ -165,7 +180,7 @@ def test_a_session_is_kept_when_it_has_ended(service, tmp_path):
     archive = mp.Archive(tmp_path)
     query = ("tpo", "BINANCE_FUTURES", "BTCUSDT", "1h")
     today = NOW - NOW % DAY
-    window = dict(start=today - 2 * DAY, end=today + DAY, session="daily")
+    window = {"start": today - 2 * DAY, "end": today + DAY, "session": "daily"}
     with service.client("unlimited", archive=archive) as through, service.client("unlimited") as client:
         first = through.tpo(*query[1:], **window)
         assert [int(t) for t in first.timestamps.astype("datetime64[s]").astype(int)] == [
@@ -211,7 +226,7 @@ def test_revised_history_is_told_and_taken_over_only_when_asked(tmp_path):
         client = mp.Client("key", url, tier="advanced", clock=lambda: NOW)
         archive = mp.Archive(tmp_path)
         query = ("candles", "BYBIT", "BTCUSDT", "1h")
-        window = dict(start=END - 5 * HOUR, end=END)
+        window = {"start": END - 5 * HOUR, "end": END}
         archive.sync(client, *query, **window)
         before = content(archive.read(*query))
         assert not archive.verify(client, *query, **window).revisions
@@ -297,7 +312,7 @@ def test_the_async_client_syncs_too(demo, tmp_path):
     async def work():
         async with demo.async_client("unlimited") as client:
             archive = mp.Archive(tmp_path)
-            window = dict(start=END - DAY, end=END)
+            window = {"start": END - DAY, "end": END}
             told = []
             done = await archive.sync(
                 client, "candles", *MARKET, **window, progress=lambda *how_far: told.append(how_far)
@@ -311,7 +326,7 @@ def test_the_async_client_syncs_too(demo, tmp_path):
 
 
 def test_history_walls_hold_for_what_is_asked_and_not_for_what_is_there(service, tmp_path):
-    old = dict(start=END - 30 * DAY, end=END)
+    old = {"start": END - 30 * DAY, "end": END}
     with service.client("unlimited") as client, service.client("free", archive=tmp_path) as free:
         with pytest.raises(mp.TierError):
             free.candles(*MARKET, **old)

@@ -15,8 +15,8 @@ from archives import END, content, spent
 
 #: Three requests of a thousand books each, in three files.
 BOOKS = ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1m")
-BOOK = dict(block_size=200.0, max_depth=5)
-WINDOW = dict(start=END - 3_000 * 60, end=END)
+BOOK = {"block_size": 200.0, "max_depth": 5}
+WINDOW = {"start": END - 3_000 * 60, "end": END}
 
 CHILD = """
 import os, signal, sys
@@ -135,7 +135,7 @@ def test_d3_46_two_processes_that_sync_the_same_pay_once(service, twin, tmp_path
 
 def test_d3_46_a_reader_sees_whole_files_while_a_writer_writes(service, twin, tmp_path):
     with clients(service) as client:
-        expected = {int(time): book for time, book in rows(ask(client))}
+        expected = {int(start): book for start, book in rows(ask(client))}
         archive = mp.Archive(tmp_path)
         child = twin(tmp_path)
         looks = 0
@@ -154,8 +154,8 @@ def test_d3_46_a_reader_sees_whole_files_while_a_writer_writes(service, twin, tm
 
 def rows(books):
     for series in books:
-        for index, time in enumerate(series.timestamps.astype("int64")):
-            yield time, series.snapshot(index).tobytes()
+        for index, start in enumerate(series.timestamps.astype("int64")):
+            yield start, series.snapshot(index).tobytes()
 
 
 def test_a_dead_holder_does_not_block(service, twin, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import duckdb
 import polars
 import pyarrow.dataset
 import pyarrow.parquet
@@ -12,7 +13,7 @@ import marketpoints as mp
 from archives import END, HOUR, MARKET, content, part_files
 
 DAY = 24 * HOUR
-WINDOW = dict(start=END - 45 * DAY, end=END)
+WINDOW = {"start": END - 45 * DAY, "end": END}
 
 
 @pytest.fixture
@@ -65,10 +66,11 @@ def test_pyarrow_reads_it_without_this_package(archive, client, tmp_path):
 
 
 def test_duckdb_reads_it_without_this_package(archive, client, tmp_path):
-    duckdb = pytest.importorskip("duckdb")
     query = f"""
-        select side, count(*), sum(volume) from read_parquet('{tmp_path}/type=TRADE_AGG/**/*.parquet', hive_partitioning = true)
-        where exchange = 'BINANCE_FUTURES' and interval = 'HOUR' and date >= DATE '1970-01-01' group by side order by side
+        select side, count(*), sum(volume)
+        from read_parquet('{tmp_path}/type=TRADE_AGG/**/*.parquet', hive_partitioning = true)
+        where exchange = 'BINANCE_FUTURES' and interval = 'HOUR' and date >= DATE '1970-01-01'
+        group by side order by side
     """
     rows = duckdb.sql(query).fetchall()
     expected = client.side_candles(*MARKET, **WINDOW)
@@ -110,7 +112,7 @@ def damage(path, how):
     elif how == "newer":
         table = pyarrow.parquet.read_table(path, partitioning=None)
         about = dict(table.schema.metadata) if table.schema.metadata else {}
-        about |= {k: v for k, v in pyarrow.parquet.read_metadata(path).metadata.items()}
+        about |= dict(pyarrow.parquet.read_metadata(path).metadata.items())
         about[b"marketpoints.version"] = b"2"
         pyarrow.parquet.write_table(table.replace_schema_metadata(about), path)
 

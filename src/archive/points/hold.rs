@@ -1,8 +1,9 @@
 //! Writing: one key is held by one writer at a time, who mends what it finds before it adds to it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::coverage::remove;
+use super::coverage::{add, remove};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
 use super::ledger::{self, Ledger, Part, Pending, part_name, sha256};
@@ -120,7 +121,7 @@ impl Hold {
     /// are not kept.
     pub fn commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
         let mut staged = Vec::new();
-        let mut shares: std::collections::BTreeMap<String, Vec<Partition>> = std::collections::BTreeMap::new();
+        let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
         for window in windows {
             for part in partitions(&self.key, *window) {
                 shares.entry(part.name.clone()).or_default().push(part);
@@ -129,7 +130,9 @@ impl Hold {
         for (partition, parts) in shares {
             let windows: Vec<Window> = parts.iter().map(|part| part.window).collect();
             let mut fresh = answer.to_vec();
-            fresh.iter_mut().for_each(|one| keep(one, &windows, true));
+            for one in &mut fresh {
+                keep(one, &windows, true);
+            }
             let name = part_name(&self.key, &partition);
             self.check(&partition, true)?;
             let mut kept = match self.ledger.parts.get(&partition) {
@@ -138,7 +141,9 @@ impl Hold {
             };
             let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
             let before = rows(&kept);
-            kept.iter_mut().for_each(|one| keep(one, &windows, false));
+            for one in &mut kept {
+                keep(one, &windows, false);
+            }
             if before == rows(&kept) && rows(&fresh) == 0 {
                 // Nothing there and nothing new: the ledger alone knows that it was asked.
                 self.ledger.ask(&windows);
@@ -146,7 +151,9 @@ impl Hold {
             }
             let series = joined(&self.key, vec![kept, fresh], &[parts[0].whole])?;
             let mut asked = within(&self.ledger.asked(), parts[0].whole);
-            windows.iter().for_each(|window| super::coverage::add(&mut asked, *window));
+            for window in &windows {
+                add(&mut asked, *window);
+            }
             let part = if series.is_empty() {
                 staged.push((partition.clone(), None));
                 None
@@ -179,7 +186,7 @@ impl Hold {
     }
 
     fn save(&mut self) -> Result<(), ArchiveFault> {
-        let bytes = self.ledger.to_bytes();
+        let bytes = self.ledger.seal();
         self.archive.store.write(&self.key.name, &ledger::name(&self.key.name), &bytes)
     }
 

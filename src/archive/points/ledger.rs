@@ -115,7 +115,7 @@ impl Ledger {
     }
 
     /// The ledger as it is written.
-    pub(super) fn to_bytes(&mut self) -> Vec<u8> {
+    pub(super) fn seal(&mut self) -> Vec<u8> {
         self.check = self.checksum();
         serde_json::to_vec_pretty(self).unwrap_or_default() // texts and numbers: nothing that JSON cannot spell
     }
@@ -138,7 +138,9 @@ impl Ledger {
     /// Adds to what was asked.
     pub(super) fn ask(&mut self, more: &[Window]) {
         let mut asked = self.asked();
-        more.iter().for_each(|window| add(&mut asked, *window));
+        for window in more {
+            add(&mut asked, *window);
+        }
         self.set_asked(&asked);
     }
 
@@ -155,7 +157,9 @@ impl Ledger {
 
 fn windows(pairs: &[(i64, i64)]) -> Vec<Window> {
     let mut set = Vec::new();
-    pairs.iter().for_each(|&(from, to)| add(&mut set, Window { from, to }));
+    for &(from, to) in pairs {
+        add(&mut set, Window { from, to });
+    }
     set
 }
 
@@ -188,7 +192,7 @@ mod tests {
         let part = Part { sha256: "ab".into(), bytes: 7, rows: 1 };
         ledger.parts.insert("1970-01-01".into(), part.clone());
         ledger.pending.insert("1970-02-01".into(), Pending::new(Some(part), &[Window { from: 0, to: 1 }]));
-        let bytes = ledger.to_bytes();
+        let bytes = ledger.seal();
         assert_eq!(Ledger::parse(&key.name, &bytes).unwrap(), ledger);
         assert_eq!(ledger.asked(), [Window { from: 0, to: 10_800 }]);
         for place in 0..bytes.len() {
@@ -209,6 +213,6 @@ mod tests {
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 2, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
-        assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).to_bytes()), FileState::Foreign);
+        assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);
     }
 }

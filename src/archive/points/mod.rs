@@ -166,7 +166,9 @@ fn strange(key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault 
 fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
     let mut series = join(parts, key.is_unique())
         .map_err(|conflict| ArchiveFault::Content(format!("{}: {conflict}", key.label())))?;
-    series.iter_mut().for_each(|one| keep(one, windows, true));
+    for one in &mut series {
+        keep(one, windows, true);
+    }
     series.retain(|one| !one.is_empty());
     Ok(series)
 }

@@ -135,7 +135,7 @@ fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
 }
 
 /// The series of a table. An error says what of it does not fit.
-pub(super) fn unpack(table: Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
+pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
     let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
     if told != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
@@ -228,7 +228,7 @@ mod tests {
             Column::Text([Some("BUY"), Some("BUY"), Some("SELL")].map(|text| text.map(str::to_owned)).to_vec())
         );
         let kept: Table = table.into_iter().filter(|(name, _)| !is_identity(name)).collect();
-        assert_eq!(unpack(kept, &packed).unwrap(), all);
+        assert_eq!(unpack(&kept, &packed).unwrap(), all);
     }
 
     #[test]
@@ -240,17 +240,17 @@ mod tests {
         let list = |values: &[f64]| Column::List(List { offsets: vec![0, 2, 2, 3], values: values.to_vec() });
         assert_eq!(table[1], ("price".to_owned(), list(&[1.0, 2.0, 3.0])));
         assert_eq!(table[2], ("volume".to_owned(), list(&[10.0, 20.0, 30.0])));
-        assert_eq!(unpack(table, &packed).unwrap(), all);
+        assert_eq!(unpack(&table, &packed).unwrap(), all);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error() {
         let all = [series("BUY", &[1], vec![("a".into(), Column::Float(vec![1.0]))], Shape::Table)];
         let (table, packed) = pack(&all);
-        assert!(unpack(table[..1].to_vec(), &packed).is_err());
+        assert!(unpack(&table[..1].to_vec(), &packed).is_err());
         let wrong = Packed { rows: 2, ..packed[0].clone() };
-        assert!(unpack(table.clone(), &[wrong]).is_err());
+        assert!(unpack(&table, &[wrong]).is_err());
         let wrong = Packed { id: vec![("nobody".into(), "knows".into())], ..packed[0].clone() };
-        assert!(unpack(table, &[wrong]).is_err());
+        assert!(unpack(&table, &[wrong]).is_err());
     }
 }

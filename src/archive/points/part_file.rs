@@ -49,7 +49,7 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
 pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
     let (table, metadata) = nested::decode(bytes, |name| !is_identity(name)).map_err(damaged)?;
-    unpack(table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
+    unpack(&table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
         .map_err(damaged)
 }
 

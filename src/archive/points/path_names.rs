@@ -1,5 +1,7 @@
 //! Names of folders that every file system takes, and that hive readers decode to what was meant.
 
+use std::fmt::Write;
+
 use sha2::{Digest, Sha256};
 
 use crate::hexadecimal::hexadecimal;
@@ -18,7 +20,7 @@ pub(super) fn hive(value: &str) -> String {
         if plain || (byte == b'.' && place > 0 && place < last) {
             name.push(char::from(byte));
         } else {
-            name.push_str(&format!("%{byte:02X}"));
+            let _ = write!(name, "%{byte:02X}"); // writing to a string cannot fail
         }
     }
     if name.is_empty() {

@@ -112,7 +112,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         for (name, bytes) in &old {
             std::fs::write(archive.path().join(name), bytes).unwrap();
         }
-        std::fs::write(archive.path().join(&ledger), announced.to_bytes()).unwrap();
+        std::fs::write(archive.path().join(&ledger), announced.seal()).unwrap();
         let left = own(&format!("unfinished/{}-left", key().name));
         std::fs::write(archive.path().join(&left), "half a file").unwrap();
         for (_, partition) in parts.iter().enumerate().filter(|(place, _)| placed(*place)) {

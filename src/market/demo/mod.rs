@@ -1,7 +1,8 @@
 //! The demo market: deterministic in seed, market and minute, without files.
 //!
 //! Everything derives from the trades of a minute, which derive from the coin's path: candles are their sum, the book
-//! stands around the last of them, liquidations are some of them, open interest moves with their volume.
+//! stands around the last of them, liquidations are some of them, open interest moves with their volume. The prediction
+//! markets come after the coins' markets in the list; each trades on a tape of its own.
 
 mod book;
 mod catalog;
@@ -14,29 +15,31 @@ mod options;
 mod path;
 mod positions;
 mod supply;
+mod tape;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
-use self::events::{EventTraits, events};
-use self::noise::place;
+use self::events::{EventTraits, events, tape_seed};
 use self::options::OptionTraits;
 use self::path::{BLOCK, Block, Path};
 use self::supply::TokenTraits;
+use self::tape::Tape;
 use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
-use super::feed::Feed;
+use super::feed::{Feed, Feeds};
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
-use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use super::summaries::{OptionSummary, PREDICTION_VENUE, PredictionState, Supply, Token};
 use crate::clock::SECOND;
+use crate::protocol::DataType;
 
 /// Blocks kept for the next question: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
 
-/// Keeps the hashes of prediction prices apart from others.
-const ODDS: u64 = 0x4f44_4453;
+/// First liquidations kept: a number each.
+const KEPT_FIRSTS: usize = 1_000;
 
 /// The demo market.
 pub struct Demo {
@@ -54,14 +57,29 @@ pub struct Demo {
     seed: u64,
     /// Made when it is first asked for.
     positions: OnceLock<PositionTable>,
+    /// Of the prediction markets, made when one is first asked for.
+    tapes: OnceLock<Vec<Tape>>,
+    /// First liquidation by market.
+    first_liquidations: Cache<usize, Option<i64>>,
 }
 
 impl Demo {
     /// The demo market of a seed.
     pub fn new(seed: u64) -> Self {
-        let (listings, traits) = catalog::markets(seed);
+        let (mut listings, traits) = catalog::markets(seed);
         let (options, option_traits) = options::summaries(&listings, &traits);
         let (tokens, token_traits) = supply::tokens(&listings, &traits);
+        let (questions, event_traits, _) = events(seed);
+        listings.extend(questions.into_iter().zip(&event_traits).map(|(question, event)| Listing {
+            exchange: PREDICTION_VENUE.to_owned(),
+            raw_symbol: question.condition_id,
+            coin: String::new(),
+            quote: "USD".to_owned(),
+            category: String::new(),
+            coin_name: String::new(),
+            available_since: event.opened,
+            feeds: [Feed::Trades, Feed::Books, Feed::OpenInterest].into_iter().collect::<Feeds>(),
+        }));
         Self {
             listings,
             traits,
@@ -69,11 +87,54 @@ impl Demo {
             option_traits,
             tokens,
             token_traits,
-            event_traits: events(seed).1,
+            event_traits,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             seed,
             positions: OnceLock::new(),
+            tapes: OnceLock::new(),
+            first_liquidations: Cache::new(KEPT_FIRSTS),
+        }
+    }
+
+    fn table(&self) -> &PositionTable {
+        self.positions.get_or_init(|| positions::table(self.seed))
+    }
+
+    /// The tapes of the prediction markets, in the order of the events.
+    fn tapes(&self) -> &[Tape] {
+        self.tapes.get_or_init(|| {
+            let events = self.event_traits.iter().enumerate();
+            events.map(|(place, event)| Tape::new(*event, tape_seed(self.seed, place), place, self.table())).collect()
+        })
+    }
+
+    /// The tape of a market, if it is one of the prediction markets.
+    fn tape(&self, market: usize) -> Option<&Tape> {
+        market.checked_sub(self.traits.len()).and_then(|event| self.tapes().get(event))
+    }
+
+    /// Unix nanoseconds of the first trade of a coin's market; a book stands from then on.
+    fn first_trade(&self, market: usize) -> Option<i64> {
+        let mut first = None;
+        self.each_minute(market, BEGIN, BEGIN + 60, i64::MAX, |block, minute| {
+            first = bar(&self.traits[market], block, minute, i64::MAX).map(|bar| bar.first);
+        });
+        first
+    }
+
+    /// Unix nanoseconds of the first liquidation of a market: a wild minute comes within days.
+    fn first_liquidation(&self, market: usize) -> Option<i64> {
+        let find = || {
+            let traits = &self.traits[market];
+            let mut minutes = BEGIN / 60..END / 60;
+            Ok::<_, Infallible>(minutes.find_map(|minute| {
+                liquidation_bar(traits, &self.block(traits, minute), minute, i64::MAX).map(|bar| bar.first)
+            }))
+        };
+        match self.first_liquidations.get(market, find) {
+            Ok(first) => *first,
+            Err(never) => match never {},
         }
     }
 
@@ -86,6 +147,19 @@ impl Demo {
             (minute..stop).for_each(|minute| visit(&block, minute));
             minute = stop;
         }
+    }
+
+    /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
+    fn events(&self, events: Events, market: usize, (from, to): (i64, i64), now: i64, visit: &mut dyn FnMut(&Trade)) {
+        let traits = &self.traits[market];
+        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+            events(traits, block, minute, &mut |event| {
+                if (begin..=last).contains(&event.time) {
+                    visit(event);
+                }
+            });
+        });
     }
 
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
@@ -105,10 +179,6 @@ impl Demo {
             }
         });
         minute_bars(&told, gauge).pop()
-    }
-
-    fn has_derivatives(&self, market: usize) -> bool {
-        self.listings[market].feeds.has(Feed::Tickers)
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -148,15 +218,17 @@ fn bar_of(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64)
     bar
 }
 
+const TRADES: Events = |traits, block, minute, visit| minute::trades(traits, block, minute, visit);
+const LIQUIDATIONS: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
+
 /// The bar of a Unix minute's trades.
 fn bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    bar_of(|traits, block, minute, visit| minute::trades(traits, block, minute, visit), traits, block, minute, now)
+    bar_of(TRADES, traits, block, minute, now)
 }
 
 /// The bar of a Unix minute's liquidations.
 fn liquidation_bar(traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
-    let events: Events = |traits, block, minute, visit| derivatives::liquidations(traits, block, minute, visit);
-    bar_of(events, traits, block, minute, now)
+    bar_of(LIQUIDATIONS, traits, block, minute, now)
 }
 
 impl Source for Demo {
@@ -172,6 +244,10 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
+        if let Some(tape) = self.tape(market) {
+            tape.bars(from, to, now, visit);
+            return Ok(());
+        }
         let traits = &self.traits[market];
         self.each_minute(market, from, to, now, |block, minute| {
             if let Some(bar) = bar(traits, block, minute, now) {
@@ -182,7 +258,10 @@ impl Source for Demo {
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        // Every minute of the demo has trades, so the first look finds one; the bound is for the market's first minute.
+        if let Some(tape) = self.tape(market) {
+            return Ok(tape.bar_before(before, now));
+        }
+        // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
         let traits = &self.traits[market];
         let (first, end) = minutes(before - 3_600, before, now);
         Ok((first..end).rev().find_map(|minute| bar(traits, &self.block(traits, minute), minute, now)))
@@ -196,25 +275,27 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
-            minute::trades(traits, block, minute, |trade| {
-                if (begin..=last).contains(&trade.time) {
-                    visit(trade);
-                }
-            });
-        });
+        if let Some(tape) = self.tape(market) {
+            tape.trades(from, to, now, visit);
+            return Ok(());
+        }
+        self.events(TRADES, market, (from, to), now, visit);
         Ok(())
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        if self.tape(market).is_some() {
+            return Ok(odds::TICK);
+        }
         Ok(minute::round(10f64.powi(-self.traits[market].price_decimals), self.traits[market].price_decimals))
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
-        let traits = &self.traits[market];
         let (first, end) = minutes(from, to, now);
+        if let Some(tape) = self.tape(market) {
+            return Ok((first..end).rev().find_map(|minute| tape.book(minute, now)));
+        }
+        let traits = &self.traits[market];
         let last = (first..end).rev().take(2).find_map(|minute| {
             let bar = bar(traits, &self.block(traits, minute), minute, now)?;
             Some((minute, bar.close))
@@ -230,13 +311,27 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        if self.has_derivatives(market) {
+        if self.listings[market].feeds.has(Feed::Liquidations) {
             let traits = &self.traits[market];
             self.each_minute(market, from, to, now, |block, minute| {
                 if let Some(bar) = liquidation_bar(traits, block, minute, now) {
                     visit(&bar);
                 }
             });
+        }
+        Ok(())
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::Liquidations) {
+            self.events(LIQUIDATIONS, market, (from, to), now, visit);
         }
         Ok(())
     }
@@ -250,7 +345,9 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&GaugeBar),
     ) -> Result<(), SourceError> {
-        if self.has_derivatives(market) {
+        if let Some(tape) = self.tape(market) {
+            tape.gauge_bars(gauge, from, to, now, visit);
+        } else if self.listings[market].feeds.has(Feed::OpenInterest) {
             self.each_minute(market, from, to, now, |block, minute| {
                 if let Some(bar) = self.gauge_bar(market, gauge, block, minute, now) {
                     visit(&bar);
@@ -267,6 +364,9 @@ impl Source for Demo {
         before: i64,
         now: i64,
     ) -> Result<Option<GaugeBar>, SourceError> {
+        if let Some(tape) = self.tape(market) {
+            return Ok(tape.gauge_before(gauge, before, now));
+        }
         // Every minute that has begun has a reading at its start.
         let last = before.min(now.div_euclid(SECOND) + 1);
         let mut found = None;
@@ -303,11 +403,44 @@ impl Source for Demo {
     }
 
     fn positions(&self) -> Option<&PositionTable> {
-        Some(self.positions.get_or_init(|| positions::table(self.seed)))
+        Some(self.table())
     }
 
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
-        odds::state(self.event_traits.get(event)?, place(&[self.seed, ODDS, event as u64]), at)
+        odds::state(self.event_traits.get(event)?, at, || self.tapes()[event].last_price(at))
+    }
+
+    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
+        self.tapes().get(event).map(|tape| tape.volume(at))
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings[market];
+        if !listing.feeds.serve(data_type) {
+            return Ok(None);
+        }
+        let begin = Some(listing.available_since * SECOND);
+        if self.tape(market).is_some() {
+            return Ok(begin);
+        }
+        Ok(match Feed::of(data_type) {
+            Some(Feed::Trades | Feed::Books) => self.first_trade(market),
+            Some(Feed::Liquidations) => self.first_liquidation(market),
+            _ => begin,
+        })
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        if let Some(tape) = self.tape(market) {
+            let mut highest: Option<f64> = None;
+            tape.bars(from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max));
+            return Ok(highest);
+        }
+        let traits = &self.traits[market];
+        let (first, end) = minutes(from, to, now);
+        let high = |block: &Block, minute: i64| bar(traits, block, minute, now).map(|bar| bar.high);
+        let block = |minute: i64| self.block(traits, minute);
+        Ok(minute::highest(traits, (first, end), traits.path.bounds(first, end), block, high))
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use crate::market::feed::{Feed, Feeds};
 use crate::market::source::{FUNDING_SECONDS, Listing};
+use crate::protocol::contract::{contract_usd, undated};
 use crate::protocol::exchange::{Venue, venue};
 
 /// Seconds in a day.
@@ -32,7 +33,7 @@ impl Dataset {
             Feed::Trades => Self::Candles,
             Feed::Books => Self::Books,
             Feed::Liquidations => Self::LiquidationMinutes,
-            Feed::Tickers => Self::TickerMinutes,
+            Feed::FundingRates | Feed::OpenInterest => Self::TickerMinutes,
         }
     }
 
@@ -155,7 +156,8 @@ const USD: &str = "USD";
 /// The listing of a market that only its names describe.
 pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
     let (coin, mut quote) = split_symbol(&raw_symbol);
-    if quote.is_empty() && BARE.contains(&exchange.as_str()) {
+    let inverse = contract_usd(&exchange, &raw_symbol).is_some();
+    if inverse || quote.is_empty() && BARE.contains(&exchange.as_str()) {
         USD.clone_into(&mut quote);
     }
     let category = if venue(&exchange) == Some(Venue::Derivatives) { "PERPETUAL" } else { "SPOT" };
@@ -171,19 +173,33 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: F
     }
 }
 
-/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`. The quote is
-/// empty where it does not tell.
+/// Words of a raw symbol that tell what kind of contract it is; the last four say when a future ends.
+const CONTRACTS: [&str; 7] = ["SWAP", "PERP", "PERPETUAL", "CW", "NW", "CQ", "NQ"];
+
+/// Whether a part of a raw symbol is the day on which a future ends: `241227`, `27DEC24`.
+fn is_date(part: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (day, year) = (part.find(char::is_alphabetic), part.rfind(char::is_alphabetic));
+    match (day, year) {
+        (Some(day), Some(year)) => year - day == 2 && digits(&part[..day]) && digits(&part[year + 1..]),
+        _ => part.len() == 6 && digits(part),
+    }
+}
+
+/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`,
+/// `BTCUSD_241227`. The quote is empty where it does not tell.
 fn split_symbol(raw_symbol: &str) -> (String, String) {
     let upper = raw_symbol.to_uppercase();
-    let mut parts = upper.split(['-', '_', '/']).filter(|part| !matches!(*part, "SWAP" | "PERP" | "PERPETUAL"));
-    let (base, quote) = match (parts.next(), parts.next()) {
-        (Some(base), Some(quote)) => (base.to_owned(), quote.to_owned()),
-        _ => {
-            let ending = |quote: &&&str| upper.len() > quote.len() && upper.ends_with(**quote);
-            match QUOTES.iter().find(ending) {
-                Some(quote) => (upper[..upper.len() - quote.len()].to_owned(), (*quote).to_owned()),
-                None => (upper, String::new()),
-            }
+    let mut parts = upper.split(['-', '_', '/']);
+    let base = parts.next().unwrap_or(&upper);
+    let (base, quote) = match parts.find(|part| !CONTRACTS.contains(part) && !is_date(part)) {
+        Some(quote) => (base.to_owned(), quote.to_owned()),
+        None => {
+            let ending = |name: &str| {
+                let quote = QUOTES.iter().find(|quote| name.len() > quote.len() && name.ends_with(**quote))?;
+                Some((name[..name.len() - quote.len()].to_owned(), (*quote).to_owned()))
+            };
+            ending(base).or_else(|| ending(undated(base))).unwrap_or((base.to_owned(), String::new()))
         }
     };
     (if base == "XBT" { "BTC".to_owned() } else { base }, quote)
@@ -207,6 +223,15 @@ mod tests {
             ("XBTUSD", "BTC", "USD"),
             ("BTC_USDT", "BTC", "USDT"),
             ("ETHFDUSD", "ETH", "FDUSD"),
+            ("BTCUSD_PERP", "BTC", "USD"),
+            ("BTCUSD_241227", "BTC", "USD"),
+            ("BTC-USD-241227", "BTC", "USD"),
+            ("BTCUSDH25", "BTC", "USD"),
+            ("BTC-PERPETUAL", "BTC", ""),
+            ("ETH-27DEC24", "ETH", ""),
+            ("ETH_CQ", "ETH", ""),
+            ("PERP-USDT", "PERP", "USDT"),
+            ("-", "", ""),
         ] {
             assert_eq!(split_symbol(symbol), (base.to_owned(), quote.to_owned()), "{symbol}");
         }

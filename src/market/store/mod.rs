@@ -32,7 +32,9 @@ use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use crate::archive::read_first;
 use crate::clock::SECOND;
+use crate::protocol::DataType;
 
 /// Day files of bars kept decoded: about 60 MB.
 const KEPT_BAR_DAYS: usize = 400;
@@ -42,6 +44,8 @@ const KEPT_GAUGE_DAYS: usize = 150;
 const KEPT_EVENT_DAYS: usize = 8;
 /// Price steps kept: a number each.
 const KEPT_TICKS: usize = 10_000;
+/// First events and days' highest prices kept: some numbers each.
+const KEPT_FACTS: usize = 200_000;
 
 /// Days with a file, ascending, by feed.
 type Days = [Vec<i64>; Feed::ALL.len()];
@@ -58,6 +62,19 @@ pub(super) struct Store {
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
     ticks: Cache<usize, f64>,
+    firsts: Cache<(usize, DataType), Option<i64>>,
+    /// Of the trades in a day's file.
+    peaks: Cache<(usize, i64), Option<Peak>>,
+}
+
+/// The highest price of a file's trades, and when they were.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    high: f64,
+    /// Unix seconds of the first and of the last minute.
+    minutes: (i64, i64),
+    /// Unix nanoseconds of the last trade.
+    last: i64,
 }
 
 impl Store {
@@ -78,7 +95,15 @@ impl Store {
             for days in &mut of {
                 days.sort_unstable();
             }
-            let first = of.iter().flatten().min().copied().unwrap_or(0);
+            for feed in [Feed::FundingRates, Feed::OpenInterest] {
+                let tells =
+                    |day: &i64| tickers::tells(&layout::file(root, Dataset::of(feed), &exchange, &symbol, *day), feed);
+                // One day is enough, and most often it is the first: a store of years opens at once.
+                if !of[feed as usize].iter().any(tells) {
+                    of[feed as usize].clear();
+                }
+            }
+            let Some(first) = of.iter().flatten().min().copied() else { continue };
             let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
             listings.push(layout::listing(exchange, symbol, first * DAY, feeds));
             days.push(of);
@@ -93,18 +118,64 @@ impl Store {
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
             ticks: Cache::new(KEPT_TICKS),
+            firsts: Cache::new(KEPT_FACTS),
+            peaks: Cache::new(KEPT_FACTS),
         })
     }
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
+        // A folder may be named by any date; nanoseconds end in the year 2262.
         let days = self.days.iter().flatten().flatten();
-        days.max().map(|day| (day + 1) * DAY * SECOND)
+        days.max().map(|day| ((day + 1) * DAY).saturating_mul(SECOND))
     }
 
     fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
         let listing = &self.listings[market];
         layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
+    }
+
+    fn day_bars(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
+        self.bars.get((feed, market, day), || trades::read_bars(&self.file(pair.minutes, market, day)))
+    }
+
+    fn day_gauges(&self, market: usize, day: i64) -> Result<Arc<GaugeDay>, SourceError> {
+        self.gauges.get((market, day), || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day)))
+    }
+
+    /// Unix nanoseconds of the first event in a day's file that a data type is made of.
+    fn first_of(&self, market: usize, data_type: DataType, day: i64) -> Result<Option<i64>, SourceError> {
+        let bars = |feed: Feed, pair: Pair| {
+            let bars = self.day_bars(feed, pair, market, day)?;
+            Ok(bars.first().map(|bar| bar.first))
+        };
+        match Feed::of(data_type) {
+            Some(Feed::Trades) => bars(Feed::Trades, TRADES),
+            Some(Feed::Liquidations) => bars(Feed::Liquidations, LIQUIDATIONS),
+            Some(feed @ (Feed::FundingRates | Feed::OpenInterest)) => {
+                let day = self.day_gauges(market, day)?;
+                let told = Gauge::ALL.into_iter().filter(|gauge| gauge.feed() == feed);
+                Ok(told.filter_map(|gauge| day[gauge as usize].first()).map(|bar| bar.first).min())
+            }
+            Some(Feed::Books) => {
+                let path = self.file(Dataset::BookEvents, market, day);
+                read_first(&path, "time").map_err(|error| SourceError(error.to_string()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What a day's file of trades tells of the highest price.
+    fn peak(&self, market: usize, day: i64) -> Result<Arc<Option<Peak>>, SourceError> {
+        self.peaks.get((market, day), || {
+            let bars = self.day_bars(Feed::Trades, TRADES, market, day)?;
+            let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
+            Ok(Some(Peak {
+                high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX),
+            }))
+        })
     }
 
     fn day_trades(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
@@ -120,10 +191,7 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, Bar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let path = self.file(pair.minutes, market, day);
-            self.bars.get((feed, market, day), || trades::read_bars(&path))
-        };
+        let read = |day: i64| self.day_bars(feed, pair, market, day);
         let partial = |day: i64, start: i64| {
             let events = self.day_trades(feed, pair, market, day)?;
             let mut part: Option<Bar> = None;
@@ -138,6 +206,53 @@ impl Store {
         use_them(&Minutes { days: &self.days[market][feed as usize], read: &read, partial: &partial })
     }
 
+    /// Visits the minute bars with a start in `[from, to)` of a market's trades or liquidations.
+    fn visit_bars(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let valued = self.valued(market);
+        self.minutes(feed, pair, market, now, |minutes| minutes.visit(from, to, now, &mut |bar| visit(&valued(*bar))))
+    }
+
+    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
+        let contract = self.listings[market].contract_usd();
+        move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
+    }
+
+    /// Visits the trades or liquidations with a time in `[from, to)`, by time and then by file order.
+    fn visit_events(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        // The next file may still hold events of this day: they wait for it.
+        let mut waiting: Vec<Trade> = Vec::new();
+        for &day in near(&self.days[market][feed as usize], from, to) {
+            let events = self.day_trades(feed, pair, market, day)?;
+            let begin = events.partition_point(|event| event.time < first);
+            let end = events.partition_point(|event| event.time <= last).max(begin);
+            waiting.extend_from_slice(&events[begin..end]);
+            // Stable, so that of events at one time those of the earlier file come first.
+            waiting.sort_by_key(|event| event.time);
+            let ready = waiting.partition_point(|event| event.time < (day * DAY).saturating_mul(SECOND));
+            waiting.drain(..ready).for_each(|event| visit(&event));
+        }
+        waiting.iter().for_each(visit);
+        Ok(())
+    }
+
     /// Hands over the minute bars of a gauge of a market.
     fn gauges<T>(
         &self,
@@ -146,17 +261,15 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let read = || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day));
-            Ok(Arc::clone(&self.gauges.get((market, day), read)?[gauge as usize]))
-        };
+        let read = |day: i64| Ok(Arc::clone(&self.day_gauges(market, day)?[gauge as usize]));
         let partial = |day: i64, start: i64| {
             let read = || tickers::read_readings(&self.file(Dataset::Tickers, market, day));
             let readings = self.tickers.get((market, day), read)?;
             let told: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
             Ok(minute_bars(&told, gauge).pop())
         };
-        use_them(&Minutes { days: &self.days[market][Feed::Tickers as usize], read: &read, partial: &partial })
+        let days = &self.days[market][gauge.feed() as usize];
+        use_them(&Minutes { days, read: &read, partial: &partial })
     }
 }
 
@@ -178,11 +291,12 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))
+        let bar = self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))?;
+        Ok(bar.map(self.valued(market)))
     }
 
     fn trades(
@@ -193,21 +307,7 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        // The next file may still hold trades of this day: they wait for it.
-        let mut waiting: Vec<Trade> = Vec::new();
-        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
-            let trades = self.day_trades(Feed::Trades, TRADES, market, day)?;
-            let begin = trades.partition_point(|trade| trade.time < first);
-            let end = trades.partition_point(|trade| trade.time <= last).max(begin);
-            waiting.extend_from_slice(&trades[begin..end]);
-            // Stable, so that of trades at one time those of the earlier file come first.
-            waiting.sort_by_key(|trade| trade.time);
-            let ready = waiting.partition_point(|trade| trade.time < (day * DAY).saturating_mul(SECOND));
-            waiting.drain(..ready).for_each(|trade| visit(&trade));
-        }
-        waiting.iter().for_each(visit);
-        Ok(())
+        self.visit_events(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
@@ -216,6 +316,39 @@ impl Source for Store {
             Ok::<_, SourceError>(trades::tick(&self.day_trades(Feed::Trades, TRADES, market, day)?))
         })?;
         Ok(*tick)
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let Some(feed) = Feed::of(data_type) else { return Ok(None) };
+        let first = self.firsts.get((market, data_type), || {
+            let days = &self.days[market][feed as usize];
+            for (place, &day) in days.iter().enumerate() {
+                let Some(first) = self.first_of(market, data_type, day)? else { continue };
+                // A file may reach into the day before its own.
+                let next = days.get(place + 1).filter(|next| **next == day + 1);
+                let other = next.map(|&next| self.first_of(market, data_type, next)).transpose()?.flatten();
+                return Ok(Some(other.map_or(first, |other| other.min(first))));
+            }
+            Ok::<_, SourceError>(None)
+        })?;
+        Ok(*first)
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
+        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
+            let Some(peak) = *self.peak(market, day)? else { continue };
+            if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
+                count(peak.high);
+                continue;
+            }
+            let (first, last) = (from.max(peak.minutes.0), to.min(peak.minutes.1.saturating_add(60)));
+            if first < last {
+                self.bars(market, first, last, now, &mut |bar| count(bar.high))?;
+            }
+        }
+        Ok(highest)
     }
 
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
@@ -238,7 +371,18 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Liquidations, LIQUIDATIONS, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.visit_events(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
     }
 
     fn gauge_bars(

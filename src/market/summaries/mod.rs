@@ -18,8 +18,10 @@
 //! **Listing.** Each option summary has an entry for each tenor, without prices. A prediction market has an entry of its
 //! own under its `conditionId`, without coin and category, so that a filter by either leaves it out; `predictionMarkets`
 //! holds that one market. `lastPrice`, `prices` (24 hourly ones, the newest last) and the changes are of the first
-//! outcome; volumes, open interest (in tokens) and traders are those of the positions as of now. `closed` says that the
-//! market has resolved: one past its expiry may still be waiting. It serves no data type: there are no trades of it.
+//! outcome; volumes are those of its trades, so that they agree with its candles, and those of the positions where a source
+//! has no trades of it; open interest (in tokens of both outcomes) and traders are those of the positions. `liquidity` is
+//! what rests in its book, price × amount. `closed` says that the market has resolved: one past its expiry may still be
+//! waiting.
 
 mod options;
 mod predictions;
@@ -32,5 +34,5 @@ pub use predictions::PredictionState;
 pub use supply::{Supply, SupplyRow, Token};
 
 pub(super) use options::{option_entries, option_summaries};
-pub(super) use predictions::prediction_entries;
+pub(super) use predictions::{PREDICTION_VENUE, prediction_entries};
 pub(super) use supply::{Marketcaps, token_supply};

@@ -3,6 +3,7 @@
 mod analytics;
 mod budget;
 mod faults;
+mod greedy;
 mod harness;
 mod lifecycle;
 mod lists;

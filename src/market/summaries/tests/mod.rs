@@ -8,6 +8,7 @@ use crate::protocol::PointsQuery;
 mod bare;
 mod listing;
 mod options;
+mod predictions;
 mod supply;
 
 const NOW: i64 = 1_776_880_830 * SECOND; // 2026-04-22T18:00:30Z, a Wednesday

@@ -1,0 +1,40 @@
+"""Times rivals side by side: a bench tells ratios within one run, because a machine's mood changes by the hour."""
+
+import platform
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+
+def clock(work: Callable[[], object]) -> float:
+    """Seconds that one call takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def paired(works: Mapping[str, Callable[[], object]], runs: int = 7) -> dict[str, float]:
+    """Seconds of each work's fastest run; the works take turns, so that each meets the same conditions."""
+    return paired_seconds({name: lambda work=work: clock(work) for name, work in works.items()}, runs)
+
+
+def paired_seconds(works: Mapping[str, Callable[[], float]], runs: int = 7) -> dict[str, float]:
+    """As ``paired``, of works that tell their seconds themselves."""
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(runs):
+        for name, work in works.items():
+            best[name] = min(best[name], work())
+    return best
+
+
+def machine() -> str:
+    """One line about where this ran."""
+    model = "unknown processor"
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    if names:
+        model = f"{len(names)} × {names[0]}"
+    return f"{model}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
