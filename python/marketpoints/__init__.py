@@ -18,7 +18,8 @@ from .analytics_records import (
     UserCategories,
     UserPosition,
 )
-from .archive import Archive, Archived, FileProblem, Refreshed, Revision, Synced, Verification
+from .archive import Archive
+from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .client import AsyncClient, Client
 from .errors import (
     ArchiveError,

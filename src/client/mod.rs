@@ -7,6 +7,7 @@ mod config;
 mod discovery;
 mod error;
 mod fetch;
+mod keeping;
 mod pace;
 mod points;
 mod request;

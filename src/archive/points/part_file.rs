@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
-use super::nested;
 use super::pack::{Packed, is_identity, pack, unpack};
+use super::{nested_read, nested_write};
 use crate::archive::table::ContentHash;
 use crate::archive::{Metadata, Table};
 use crate::columns::Series;
@@ -42,13 +42,13 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
         (CONTENT, &content),
     ];
     let metadata = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    nested::encode(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
+    nested_write::encode(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
 }
 
 /// The series of a file whose checksum is right.
 pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
-    let (table, metadata) = nested::decode(bytes, |name| !is_identity(name)).map_err(damaged)?;
+    let (table, metadata) = nested_read::decode(bytes, |name| !is_identity(name)).map_err(damaged)?;
     unpack(&table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
         .map_err(damaged)
 }
@@ -59,7 +59,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     if !bytes.starts_with(MAGIC) && !bytes.is_empty() {
         return fault(FileState::Foreign, "not a Parquet file; move it away");
     }
-    let Ok(metadata) = nested::metadata(bytes.clone()) else {
+    let Ok(metadata) = nested_read::metadata(bytes.clone()) else {
         let problem = if bytes.is_empty() { "the file is empty" } else { "the file is cut short or damaged" };
         return fault(FileState::Damaged, &format!("{problem}; a sync fetches it again"));
     };
@@ -74,7 +74,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
         return fault(FileState::Foreign, "the file of another query or another archive; move it away");
     }
     let damaged = || ArchiveFault::file(path, FileState::Damaged, "the file is damaged; a sync fetches it again");
-    let (table, _) = nested::decode(bytes.clone(), |_| true).map_err(|_| damaged())?;
+    let (table, _) = nested_read::decode(bytes.clone(), |_| true).map_err(|_| damaged())?;
     let (windows, series) = (find(&metadata, WINDOWS).unwrap_or_default(), find(&metadata, SERIES).unwrap_or_default());
     if find(&metadata, CONTENT) != Some(&content(key, windows, series, &table)) {
         return Err(damaged());
