@@ -1,7 +1,10 @@
 """The archive's files: what others read without this package, and what is never read as data (faults D3 47, 49)."""
 
 import json
+import pickle
 import shutil
+import subprocess
+import sys
 
 import duckdb
 import polars
@@ -235,3 +238,52 @@ def test_a_folder_that_cannot_be_written_costs_nothing(demo, client, tmp_path):
     with demo.client("unlimited", archive=tmp_path / "file") as through, pytest.raises(mp.ArchiveError):
         through.candles(*MARKET, start=END - DAY, end=END)
     assert client.usage().used == before
+
+
+def test_an_answer_that_cannot_be_kept_is_not_lost(demo, client, tmp_path):
+    (tmp_path / "type=TRADE_SIDE_AGNOSTIC_AGG").write_text("a file where a folder should be")
+    window = {"start": END - DAY, "end": END}
+    with demo.client("unlimited", archive=tmp_path) as through, pytest.raises(mp.ArchiveError) as caught:
+        through.candles(*MARKET, **window)
+    assert content(caught.value.results) == content(client.candles(*MARKET, **window))
+    with pytest.raises(mp.ArchiveError):
+        mp.Archive(tmp_path).sync(client, "candles", *MARKET, **window)
+    assert mp.Archive(tmp_path).contents() == mp.Archive(tmp_path / "none").contents()
+
+
+FULL_DISK = """
+import resource, signal, sys
+import marketpoints as mp
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+archive = mp.Archive(sys.argv[1])
+client = mp.Client(sys.argv[3], sys.argv[2], archive_source="local demo, seed 0", clock=lambda: {end} + 60)
+query = ("candles", "BINANCE_FUTURES", "BTCUSDT", "1h")
+archive.sync(client, *query, start={end} - 2 * 3600, end={end})
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+try:
+    archive.sync(client, *query, start={end} - 1000 * 3600, end={end})
+except mp.ArchiveError as error:
+    print("refused")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(len(archive.read(*query).timestamps), bool(archive.verify()))
+"""
+
+
+def test_d3_45_a_full_disk_leaves_what_was_there(demo, client, tmp_path):
+    command = [sys.executable, "-c", FULL_DISK.format(end=END), str(tmp_path), demo.url, demo.keys["unlimited"]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stderr, done.stdout.split("\n")[:2]) == ("", ["refused", "2 True"])
+    archive = mp.Archive(tmp_path)
+    window = {"start": END - 1000 * HOUR, "end": END}
+    archive.sync(client, "candles", *MARKET, **window)
+    assert content(archive.read("candles", *MARKET)) == content(client.candles(*MARKET, **window))
+
+
+def test_an_archive_and_its_client_can_be_pickled(demo, client, archive, monkeypatch):
+    assert pickle.loads(pickle.dumps(archive)).path == archive.path
+    monkeypatch.setenv("MARKETPOINTS_API_KEY", demo.keys["unlimited"])
+    settings = {"base_url": demo.url, "archive": archive, "archive_source": "local demo, seed 0"}
+    with mp.Client(**settings) as made, pickle.loads(pickle.dumps(made)) as copy:
+        answer = copy.side_candles(*MARKET, **WINDOW)
+    assert content(answer) == content(archive.read("side_candles", *MARKET))
