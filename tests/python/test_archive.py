@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+import urllib.request
+from email.utils import parsedate_to_datetime
 
 import numpy as np
 import pytest
@@ -378,3 +380,12 @@ def test_the_key_is_in_no_file(service, tmp_path):
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 2
     assert not any(secret in path.read_bytes() for path in files)
+
+
+def test_the_local_service_dates_its_answers_by_its_own_clock(service):
+    service.advance(400 * DAY)
+    request = urllib.request.Request(f"{service.url}/v1/usage", headers={"X-Service-Key": service.keys["free"]})
+    before = service.now()
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        date = parsedate_to_datetime(answer.headers["Date"]).timestamp()
+    assert int(before) <= date <= service.now()

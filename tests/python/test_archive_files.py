@@ -241,14 +241,19 @@ def test_a_folder_that_cannot_be_written_costs_nothing(demo, client, tmp_path):
 
 
 def test_an_answer_that_cannot_be_kept_is_not_lost(demo, client, tmp_path):
-    (tmp_path / "type=TRADE_SIDE_AGNOSTIC_AGG").write_text("a file where a folder should be")
-    window = {"start": END - DAY, "end": END}
+    archive = mp.Archive(tmp_path)
+    archive.sync(client, "candles", *MARKET, start=END - HOUR, end=END)
+    [september] = part_files(tmp_path)
+    # A folder where a file should be: what is found only when the answer is there.
+    (september.parent.parent / "date=2026-08-01" / "part.parquet").mkdir(parents=True)
+    window = {"start": END - 45 * DAY, "end": END}
     with demo.client("unlimited", archive=tmp_path) as through, pytest.raises(mp.ArchiveError) as caught:
         through.candles(*MARKET, **window)
     assert content(caught.value.results) == content(client.candles(*MARKET, **window))
     with pytest.raises(mp.ArchiveError):
-        mp.Archive(tmp_path).sync(client, "candles", *MARKET, **window)
-    assert mp.Archive(tmp_path).contents() == mp.Archive(tmp_path / "none").contents()
+        archive.sync(client, "candles", *MARKET, **window)
+    assert [(one.start, one.end) for one in archive.contents()] == [(END - HOUR, END)]
+    assert len(archive.read("candles", *MARKET).timestamps) == 1
 
 
 FULL_DISK = """
