@@ -26,7 +26,7 @@ test-python: $(VENV)/.dev
 	$(BIN)/stubtest marketpoints._engine
 
 test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of, for some minutes
-	MARKETPOINTS_API_EXAMPLES=400 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
+	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
 
 lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check

@@ -68,9 +68,8 @@ fn a_type_is_served_from_its_first_event_on() {
             TICKERS,
             rows(&[(7_000, ",0.0001,,,10,10,10"), (8_000, ",0.0001,,50,10,10,10")]),
         ),
-        // A header and nothing else, and a first trade on the day after.
-        ("trades/BYBIT/BUSDT/2019-10-12.csv", TRADES, String::new()),
-        ("trades/BYBIT/BUSDT/2019-10-13.csv", TRADES, rows(&[(DAY + 60, "1,buy,5,1")])),
+        // A file of the day before its only trade.
+        ("trades/BYBIT/BUSDT/2019-10-12.csv", TRADES, rows(&[(DAY + 60, "1,buy,5,1")])),
         // Cut by the time of arrival: the later file holds the earlier trade.
         ("trades/OKEX/C-USDT/2019-10-12.csv", TRADES, rows(&[(DAY - 10, "1,buy,5,1")])),
         ("trades/OKEX/C-USDT/2019-10-13.csv", TRADES, rows(&[(DAY - 20, "1,buy,5,1"), (DAY + 5, "1,buy,5,1")])),
@@ -114,9 +113,10 @@ fn a_type_is_served_from_its_first_event_on() {
 fn unknown_figures_stand_last_and_nothing_looks_ahead() {
     // USD volumes of the last day: A 400, B 900, D 2 × 100 BTC × 50 = 10,000 by the store's own rate, C unknown.
     let btc = rows(&[(10, "1,buy,50,0.02")]);
-    let a = rows(&[(-5 * DAY, "1,buy,40,1"), (DAY - 60, "1,buy,20,20"), (DAY + 60, "1,buy,99,1000")]);
+    let a = rows(&[(DAY - 60, "1,buy,20,20"), (DAY + 60, "1,buy,99,1000")]);
     let bench = Bench::new(&[
         ("trades/BYBIT/BTCUSDT/2019-10-12.csv", TRADES, btc),
+        ("trades/BYBIT/AUSDT/2019-10-07.csv", TRADES, rows(&[(-5 * DAY, "1,buy,40,1")])),
         ("trades/BYBIT/AUSDT/2019-10-12.csv", TRADES, a),
         ("trades/BYBIT/BUSDT/2019-10-12.csv", TRADES, rows(&[(100, "1,buy,30,10"), (7_200, "1,sell,60,10")])),
         ("trades/BYBIT/CEUR/2019-10-12.csv", TRADES, rows(&[(200, "1,buy,1,1000000")])),

@@ -20,6 +20,7 @@ from .analytics_records import (
 )
 from .archive import Archive
 from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
+from .channels import Channel
 from .client import AsyncClient, Client
 from .errors import (
     ArchiveError,
@@ -50,6 +51,17 @@ from .series import Series, SeriesId
 from .service import LocalService
 from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
+from .stream import AsyncStream, Stream
+from .stream_events import (
+    BookSnapshotEvent,
+    FundingRateEvent,
+    LiquidationEvent,
+    OpenInterestEvent,
+    StreamEvent,
+    TradeAggEvent,
+    TradeEvent,
+    VolumeProfileEvent,
+)
 
 __all__ = [
     "TIERS",
@@ -57,9 +69,12 @@ __all__ = [
     "ArchiveError",
     "Archived",
     "AsyncClient",
+    "AsyncStream",
     "AuthenticationError",
+    "BookSnapshotEvent",
     "Budget",
     "CategoryRow",
+    "Channel",
     "Client",
     "DamagedFileError",
     "DecodeError",
@@ -68,9 +83,11 @@ __all__ = [
     "Faults",
     "FileProblem",
     "ForeignFileError",
+    "FundingRateEvent",
     "Heatmap",
     "IngestReport",
     "InvalidRequest",
+    "LiquidationEvent",
     "LocalService",
     "Market",
     "MarketSummary",
@@ -78,6 +95,7 @@ __all__ = [
     "Nested",
     "NewerFormatError",
     "NotArchivedError",
+    "OpenInterestEvent",
     "OutcomePricing",
     "PartialError",
     "Plan",
@@ -95,18 +113,23 @@ __all__ = [
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Stream",
+    "StreamEvent",
     "Synced",
     "Tag",
     "Tier",
     "TierError",
     "TimeoutError",
     "Tpo",
+    "TradeAggEvent",
+    "TradeEvent",
     "TraderProfile",
     "TransportError",
     "Usage",
     "UserCategories",
     "UserPosition",
     "Verification",
+    "VolumeProfileEvent",
     "__version__",
     "decode_points",
     "ingest",

@@ -15,6 +15,7 @@ __all__ = [
     "Archive",
     "Client",
     "Columns",
+    "EventStream",
     "FaultRule",
     "Faults",
     "IngestReport",
@@ -95,6 +96,7 @@ class Query:
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
+        max_weight: int | None = None,
         open_window: bool = False,
     ) -> Query: ...
 
@@ -159,8 +161,12 @@ class Client:
         *,
         tier: str | None = None,
         timeout: float = 30.0,
+        read_timeout: float = 15.0,
+        total_timeout: float | None = None,
         retries: int = 5,
         max_wait: float | None = None,
+        max_body: int = ...,
+        budget: str = "process",
         proxy: str | None = None,
         ca_certs: str | None = None,
         clock: Callable[[], float] | None = None,
@@ -169,6 +175,14 @@ class Client:
     ) -> Client: ...
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
+    def plan_analytics(
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
+    ) -> Plan:
+        """What :meth:`analytics` would send at most; sends nothing."""
     def points(self, query: Query, progress: Callable[[int, int], object] | None = None) -> list[Columns]:
         """Fetches a query's points; ``progress`` is called with (requests done, requests)."""
     def points_async(
@@ -206,8 +220,8 @@ class Client:
     ) -> list[dict[str, Any]]:
         """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
 
-        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in any
-        case; ``distinct`` asks for one market per normalized symbol.
+        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in
+        any case; ``distinct`` asks for one market per normalized symbol.
 
         Raises:
             InvalidRequest: The order is none of those; nothing was sent.
@@ -244,6 +258,17 @@ class Client:
         self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
     ) -> Awaitable[dict[str, Any]]:
         """:meth:`analytics`, awaited."""
+    def stream(
+        self,
+        channels: Sequence[tuple[str, str, str, str | None, Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = ...,
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> EventStream:
+        """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
         """The usage record (section 2.4): limit, remaining, used, reset, window_seconds."""
     def usage_async(self) -> Awaitable[dict[str, int]]:
@@ -253,6 +278,33 @@ class Client:
         """limit, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""
     def close(self) -> None:
         """Ends idle connections; later calls raise."""
+
+@final
+class EventStream:
+    """The live stream (supplement 7). Waiting and taking are two steps: a wait that is given up loses nothing."""
+
+    def open(self) -> None:
+        """Connects and subscribes; a second call does nothing."""
+    def open_async(self) -> Awaitable[None]:
+        """:meth:`open`, awaited."""
+    def ready(self, timeout: float | None = None) -> bool:
+        """Waits until something can be taken or the stream has ended; False when ``timeout`` seconds passed first."""
+    def ready_async(self, timeout: float | None = None) -> Awaitable[bool]:
+        """:meth:`ready`, awaited."""
+    def take(self, most: int) -> tuple[list[Any], bool]:
+        """At most so many of what waits, and whether that was the end.
+
+        Each is an exception to raise in its turn, or an event: ``time`` (Unix nanoseconds or None), ``name``,
+        ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times Unix nanoseconds.
+        """
+    def close(self) -> None:
+        """Ends the connections; what waits can still be taken."""
+    @property
+    def dropped(self) -> int:
+        """Events dropped because too many waited."""
+    @property
+    def reconnects(self) -> int:
+        """How often a connection was made again."""
 
 @final
 class LocalService:
@@ -347,14 +399,14 @@ class IngestReport:
     def rows(self) -> int:
         """Good rows read."""
     @property
-    def problems(self) -> list[tuple[str, int, str]]:
-        """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong."""
+    def problems(self) -> list[tuple[str, int, str, str]]:
+        """Bad rows: file, line (1 is the header; 0 is the whole file), what is wrong, column ("" is the whole row)."""
 
 def openapi() -> str:
     """The description of every local service: OpenAPI 3.1, as JSON."""
 
 def ingest(dumps: str, store: str) -> IngestReport:
-    """Turns raw dumps (``KIND/EXCHANGE/SYMBOL/DAY.csv[.gz]``) into a store; stops on Ctrl-C between files."""
+    """Turns raw dumps (the layouts of docs/dumps.md) into a store; stops on Ctrl-C, also within a file."""
 
 def weight(
     data_type: str,

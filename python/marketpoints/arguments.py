@@ -11,7 +11,7 @@ from . import _engine
 from .errors import InvalidRequest
 from .times import Duration, Time, to_duration, to_unix
 
-__all__ = ["METHODS", "Extra", "Names", "build_query", "names", "pairs"]
+__all__ = ["ANALYTICS", "METHODS", "Extra", "Names", "build_query", "names", "pairs"]
 
 #: One name or several.
 Names: TypeAlias = str | Iterable[str] | None
@@ -33,6 +33,9 @@ METHODS = {
     "implied_volatility": "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
     "token_supply": "TOKEN_SUPPLY_AGG",
 }
+
+#: The analytics methods.
+ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})
 
 
 def build_query(
@@ -57,6 +60,7 @@ def build_query(
     session: str | None = None,
     block_minutes: int | None = None,
     extra: Extra = None,
+    max_weight: int | None = None,
     open_window: bool = False,
 ) -> _engine.Query:
     """A checked query. With ``open_window`` it may leave its window open: an archive knows its own.
@@ -85,6 +89,7 @@ def build_query(
         session=text(session, "session"),
         block_minutes=count(block_minutes, "block_minutes"),
         extra=pairs(extra),
+        max_weight=weight_bound(max_weight),
         open_window=open_window,
     )
 
@@ -176,6 +181,15 @@ def count(value: Any, name: str) -> int | None:
         InvalidRequest: The value is something else.
     """
     return None if value is None else between(value, name, 1, 2**32 - 1)
+
+
+def weight_bound(value: Any) -> int | None:
+    """A ``max_weight``: a whole number, 0 included, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else between(value, "max_weight", 0, 2**63 - 1)
 
 
 def between(value: Any, name: str, least: int, most: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 from . import _engine
 from .analytics_methods import AnalyticsMethods
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
+from .channels import Channels
 from .discovery_methods import DiscoveryMethods
 from .errors import ArchiveError, PartialError
 from .market_records import Market
@@ -14,6 +15,7 @@ from .progress import Progress, reporting
 from .records import Records, Usage
 from .series_methods import SeriesMethods
 from .sets import SeriesSet, wrap
+from .stream import AsyncStream, Stream
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -47,6 +49,37 @@ class Client(
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
         with reporting(progress) as report:
             return read(getattr(self._live, call)(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> Stream:
+        """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
+
+        A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
+        already are not handed out twice.
+
+        Args:
+            channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
+            queue: Most events that wait to be taken.
+            overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
+                drops the oldest and counts them in ``dropped``.
+            backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,
+                and up to half of it is left to chance.
+            reconnects: Most attempts in a row to connect again; None is without end.
+            ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
+                connection is made anew.
+
+        Raises:
+            InvalidRequest: A channel cannot be right, found before anything is sent.
+        """
+        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
 
     def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -88,6 +121,19 @@ class AsyncClient(
     ) -> Any:
         with reporting(progress) as report:
             return read(await getattr(self._live, f"{call}_async")(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> AsyncStream:
+        """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
+        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""

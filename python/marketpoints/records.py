@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Generic, TypeVar, overload
 
-from . import frames
+from . import _engine, frames
 from .display import card, lines
 from .errors import InvalidRequest
 from .times import iso
@@ -170,6 +170,12 @@ class Plan:
             MissingDependencyError: pandas is not installed.
         """
         return frames.records_to_pandas([asdict(request) for request in self.requests])
+
+
+def told_plan(plan: _engine.Plan) -> Plan:
+    """The engine's plan as plain records."""
+    requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
+    return Plan(requests, plan.weight, plan.points, plan.eta)
 
 
 def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:

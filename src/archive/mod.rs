@@ -13,3 +13,4 @@ pub use error::ArchiveError;
 pub use parquet_read::{read_first, read_metadata, read_parquet};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
+pub(crate) use whole::UNFINISHED;

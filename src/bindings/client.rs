@@ -15,7 +15,8 @@ use super::errors;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
-use crate::client::{self, Checked, ClientError, Config, Progress, Synced};
+use super::stream::{ChannelParts, EventStream, options};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
@@ -60,6 +61,13 @@ impl Plan {
     }
 }
 
+/// A duration given in seconds, of more than `least`.
+pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
+    let problem = || format!("{name}={value} is no time in seconds that a call can take");
+    let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
+    duration.ok_or_else(|| errors::invalid(py, &problem()))
+}
+
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Client {
@@ -73,8 +81,9 @@ pub(super) struct Client {
 impl Client {
     #[new]
     #[pyo3(signature = (
-        api_key, base_url, *, tier = None, timeout = 30.0, retries = 5, max_wait = None, proxy = None, ca_certs = None,
-        clock = None, archive = None, archive_source = None
+        api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
+        max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None,
+        archive = None, archive_source = None
     ))]
     fn new(
         py: Python<'_>,
@@ -82,8 +91,12 @@ impl Client {
         base_url: String,
         tier: Option<&str>,
         timeout: f64,
+        read_timeout: f64,
+        total_timeout: Option<f64>,
         retries: u32,
         max_wait: Option<f64>,
+        max_body: u64,
+        budget: &str,
         proxy: Option<String>,
         ca_certs: Option<std::path::PathBuf>,
         clock: Option<Py<PyAny>>,
@@ -96,16 +109,15 @@ impl Client {
                 Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
             })
             .transpose()?;
-        let seconds = |name: &str, value: f64, least: f64| {
-            let problem = || format!("{name}={value} is no time in seconds that a call can take");
-            let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
-            duration.ok_or_else(|| errors::invalid(py, &problem()))
-        };
         let config = Config {
             tier,
-            timeout: seconds("timeout", timeout, 0.0)?,
+            timeout: seconds(py, "timeout", timeout, 0.0)?,
+            read_timeout: seconds(py, "read_timeout", read_timeout, 0.0)?,
+            total_timeout: total_timeout.map(|value| seconds(py, "total_timeout", value, 0.0)).transpose()?,
             retries,
-            max_wait: max_wait.map(|value| seconds("max_wait", value, -1.0)).transpose()?,
+            max_wait: max_wait.map(|value| seconds(py, "max_wait", value, -1.0)).transpose()?,
+            max_body,
+            budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
             proxy,
             ca_certs,
             archive: archive.map(|archive| archive.0.clone()),
@@ -120,6 +132,20 @@ impl Client {
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
         let now = self.now(py)?;
         self.client(py)?.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
+    }
+
+    #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
+    fn plan_analytics(
+        &self,
+        py: Python<'_>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+        max_weight: Option<u64>,
+    ) -> PyResult<Plan> {
+        let query = analytics_query(py, endpoint, parameters)?;
+        let plan = self.client(py)?.plan_analytics(&query, limit, max_weight);
+        plan.map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (query, progress = None))]
@@ -302,6 +328,23 @@ impl Client {
         awaitable(py, &self.process, future, records)
     }
 
+    #[pyo3(signature = (
+        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0
+    ))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        channels: Vec<ChannelParts>,
+        queue: usize,
+        overflow: &str,
+        backoff: (f64, f64),
+        reconnects: Option<u32>,
+        ping_after: f64,
+    ) -> PyResult<EventStream> {
+        let options = options(py, queue, overflow, backoff, reconnects, ping_after)?;
+        EventStream::new(py, &self.client(py)?, Arc::clone(&self.process), channels, options)
+    }
+
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let client = self.client(py)?;
         records(py, wait(py, &self.process, async move { client.usage().await })?)
@@ -426,12 +469,16 @@ impl Client {
         limit: Option<usize>,
     ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
         let client = self.client(py)?;
-        let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
-        let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
-        let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
-        let query = query.map_err(|error| errors::from_client(py, error))?;
+        let query = analytics_query(py, endpoint, parameters)?;
         Ok(async move { client.analytics(&query, limit).await })
     }
+}
+
+fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, String)>) -> PyResult<AnalyticsQuery> {
+    let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
+    let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
+    let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
+    query.map_err(|error| errors::from_client(py, error))
 }
 
 /// A caller's function as the engine calls it.

@@ -9,10 +9,12 @@ mod columns;
 mod errors;
 mod faults;
 mod functions;
+mod log;
 mod query;
 mod records;
 mod runtime;
 mod service;
+mod stream;
 
 use pyo3::prelude::*;
 
@@ -33,6 +35,8 @@ mod _engine {
     use super::query::Query;
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
+    #[pymodule_export]
+    use super::stream::EventStream;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -201,16 +201,18 @@ impl IngestReport {
     }
 
     #[getter]
-    fn problems(&self) -> Vec<(String, u64, String)> {
-        let problems = self.0.problems.iter();
-        problems.map(|problem| (problem.file.clone(), problem.line, problem.what.clone())).collect()
+    fn problems(&self) -> Vec<(String, u64, String, String)> {
+        let told = |problem: &market::Problem| {
+            (problem.file.clone(), problem.line, problem.what.clone(), problem.column.clone())
+        };
+        self.0.problems.iter().map(told).collect()
     }
 }
 
-/// Turns raw dumps into a store; stops on Ctrl-C between files.
+/// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken.
 #[pyfunction]
 pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult<IngestReport> {
-    // Attaching between files lets a pending Ctrl-C through; the rest runs without the GIL.
+    // Attaching now and then lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {
         #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is not general enough a function

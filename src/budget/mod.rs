@@ -1,11 +1,20 @@
 //! The token bucket: continuous refill, burst, daily cap. The service enforces with it and the client paces with it
-//! (service.md 8.1 and 8.5). Time is passed in; nothing here sleeps.
+//! (service.md 8.1 and 8.5). An [`Account`] is what everybody who spends from one bucket has to know of each other. Time is
+//! passed in; nothing here sleeps.
+
+mod account;
+mod kept;
+
+pub use account::{Account, Outcome, Taken, Told};
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::SECOND;
 use crate::protocol::TierSpec;
+use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 
 /// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
@@ -14,7 +23,7 @@ const UNITS: i128 = 60 * SECOND as i128;
 const DAY: i64 = 86_400 * SECOND;
 
 /// Rate and capacity of a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Weight that refills per minute.
     pub per_minute: u32,
@@ -31,9 +40,10 @@ impl From<&TierSpec> for Limits {
 }
 
 impl Limits {
-    /// Limits known only by their rate: the burst is twice the rate (section 8.1).
-    pub const fn of_rate(per_minute: u32) -> Self {
-        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: None }
+    /// Limits known only by their rate: the burst is twice the rate, and a tier's rate tells its daily cap (section 8.1).
+    pub fn of_rate(per_minute: u32) -> Self {
+        let tier = TIERS.iter().find(|tier| tier.weight_per_minute == per_minute);
+        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: tier.and_then(|tier| tier.weight_per_day) }
     }
 }
 
@@ -49,7 +59,7 @@ pub enum Refusal {
 }
 
 /// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     limits: Limits,
     /// Tokens in `UNITS`, 0 ..= capacity.
@@ -58,6 +68,9 @@ pub struct Bucket {
     spent: VecDeque<(i64, u64)>,
     day: i64,
     spent_today: u64,
+    /// Nothing refills before this time.
+    #[serde(default)]
+    held_until: i64,
 }
 
 impl Bucket {
@@ -70,6 +83,7 @@ impl Bucket {
             spent: VecDeque::new(),
             day: now.div_euclid(DAY),
             spent_today: 0,
+            held_until: 0,
         }
     }
 
@@ -95,9 +109,41 @@ impl Bucket {
         self.advance(now);
         self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
         self.spent_today = self.spent_today.saturating_sub(weight);
-        if let Some(index) = self.spent.iter().rposition(|&(_, spent)| spent == weight) {
-            self.spent.remove(index);
+        match self.spent.iter().rposition(|&(_, spent)| spent == weight) {
+            Some(index) => drop(self.spent.remove(index)),
+            // Spends of one second may be joined.
+            None => self.unspend(weight),
         }
+    }
+
+    /// Takes `weight` from the spends of the last minute, the newest first.
+    fn unspend(&mut self, mut weight: u64) {
+        while weight > 0 {
+            let Some((at, spent)) = self.spent.pop_back() else { return };
+            if spent > weight {
+                self.spent.push_back((at, spent - weight));
+            }
+            weight = weight.saturating_sub(spent);
+        }
+    }
+
+    /// Whether it is full, or would be after `lag`.
+    pub fn is_nearly_full(&mut self, lag: Duration, now: i64) -> bool {
+        self.advance(now);
+        self.nanoseconds_to(self.capacity() - UNITS) <= i64::try_from(lag.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Lets nothing refill before `until`: a full bucket starts to refill when the first request arrives at the service,
+    /// and not when it is sent.
+    pub fn hold(&mut self, until: i64, now: i64) {
+        self.advance(now);
+        self.held_until = until;
+    }
+
+    /// Lets it refill from now on.
+    pub fn release(&mut self, now: i64) {
+        self.advance(now);
+        self.held_until = self.held_until.min(self.now);
     }
 
     /// How long until `weight` can be taken: zero when it can be now.
@@ -128,31 +174,38 @@ impl Bucket {
         self.now.saturating_add(self.nanoseconds_to(self.capacity()))
     }
 
-    /// Moves the level to what the service says is left. With weight of ours still under way the service's number may
-    /// be older than our own, so it only lowers the level then.
-    pub fn observe_remaining(&mut self, remaining: u64, under_way: u64, now: i64) {
+    /// Moves the level to what the service says is left. Where the answer may be older than what was spent since, or
+    /// not count what is under way, it is not the `latest` word and only lowers the level.
+    pub fn observe_remaining(&mut self, remaining: u64, latest: bool, now: i64) {
         self.advance(now);
         let whole = i128::from(remaining) * UNITS;
         // The service rounds down: a level within the next whole token agrees with it.
         let agrees = whole..whole + UNITS;
         let told = if agrees.contains(&self.level) { self.level } else { whole };
         let told = told.min(self.capacity());
-        self.level = if under_way == 0 { told } else { self.level.min(told) };
+        self.level = if latest { told } else { self.level.min(told) };
+    }
+
+    /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.
+    pub fn observe_refusal(&mut self, weight: u64, wait: Duration, now: i64) {
+        self.advance(now);
+        let refilled =
+            i128::from(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX)) * i128::from(self.limits.per_minute);
+        self.level = self.level.min((i128::from(weight) * UNITS - refilled).max(0));
+    }
+
+    /// How long until `weight` has refilled, also where it is more than the bucket holds at once.
+    pub fn refill(&mut self, weight: u64, now: i64) -> Duration {
+        self.advance(now);
+        Duration::from_nanos(self.nanoseconds_to(i128::from(weight) * UNITS) as u64)
     }
 
     /// Brings the last minute's spending to what the service says, when nothing of ours is under way: what it did not
     /// charge leaves, the newest first, and what others spent is added as spent now.
     pub fn observe_used(&mut self, used: u64, now: i64) {
         self.advance(now);
-        let mut ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
-        while ours > used {
-            let Some((at, weight)) = self.spent.pop_back() else { break };
-            let kept = weight.saturating_sub(ours - used);
-            if kept > 0 {
-                self.spent.push_back((at, kept));
-            }
-            ours -= weight - kept;
-        }
+        let ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
+        self.unspend(ours.saturating_sub(used));
         if used > ours {
             self.spent.push_back((self.now, used - ours));
         }
@@ -190,7 +243,8 @@ impl Bucket {
 
     fn advance(&mut self, now: i64) {
         let now = now.max(self.now);
-        let gained = i128::from(now - self.now) * i128::from(self.limits.per_minute);
+        let refilling = now - self.now.max(self.held_until).min(now);
+        let gained = i128::from(refilling) * i128::from(self.limits.per_minute);
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
         let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
@@ -258,13 +312,13 @@ mod tests {
     #[test]
     fn the_services_word_moves_the_level() {
         let mut bucket = free(0);
-        bucket.observe_remaining(5, 0, 0);
+        bucket.observe_remaining(5, true, 0);
         assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 3, 0); // an older answer, while 3 are under way
+        bucket.observe_remaining(9, false, 0); // an older answer
         assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 0, 0);
+        bucket.observe_remaining(9, true, 0);
         assert_eq!(bucket.remaining(0), 9);
-        bucket.observe_remaining(1_000, 0, 0); // above the capacity
+        bucket.observe_remaining(1_000, true, 0); // above the capacity
         assert_eq!(bucket.remaining(0), 20);
     }
 
@@ -279,6 +333,51 @@ mod tests {
         assert_eq!(bucket.used(2 * SECOND), 9);
         bucket.observe_used(0, 2 * SECOND);
         assert_eq!(bucket.used(2 * SECOND), 0);
+    }
+
+    #[test]
+    fn a_held_bucket_refills_after_its_release() {
+        let mut bucket = free(0);
+        assert!(bucket.is_nearly_full(Duration::ZERO, 0));
+        bucket.try_take(10, 0).unwrap();
+        assert!(!bucket.is_nearly_full(Duration::from_secs(53), 0)); // 9 of the 10 refill in 54 s
+        assert!(bucket.is_nearly_full(Duration::from_secs(54), 0));
+        bucket.hold(60 * SECOND, 0);
+        assert_eq!(bucket.remaining(30 * SECOND), 10);
+        bucket.release(30 * SECOND);
+        assert_eq!(bucket.remaining(60 * SECOND), 15);
+        bucket.hold(72 * SECOND, 60 * SECOND);
+        assert_eq!(bucket.remaining(78 * SECOND), 16); // by itself
+    }
+
+    #[test]
+    fn joined_spends_are_given_back_too() {
+        let mut bucket = free(0);
+        for at in [0, 1, 2] {
+            bucket.try_take(3, at).unwrap();
+        }
+        bucket.shorten();
+        bucket.refund(3, 2);
+        assert_eq!((bucket.remaining(2), bucket.used(2)), (14, 6));
+        bucket.refund(100, 2);
+        assert_eq!((bucket.remaining(2), bucket.used(2)), (20, 0));
+    }
+
+    #[test]
+    fn a_refusal_lowers_the_level_to_what_it_tells() {
+        let mut bucket = free(0);
+        bucket.observe_refusal(5, Duration::from_secs(12), 0); // 2 refill in 12 s
+        assert_eq!((bucket.remaining(0), bucket.remaining(12 * SECOND)), (3, 5));
+        bucket.observe_refusal(5, Duration::from_secs(600), 12 * SECOND);
+        assert_eq!(bucket.remaining(12 * SECOND), 0);
+        assert_eq!(bucket.refill(30, 12 * SECOND), Duration::from_secs(180)); // more than it holds
+    }
+
+    #[test]
+    fn a_rate_of_a_tier_tells_its_daily_cap() {
+        assert_eq!(Limits::of_rate(10), Tier::Free.spec().into());
+        assert_eq!(Limits::of_rate(750).per_day, None);
+        assert_eq!(Limits::of_rate(u32::MAX).burst, u32::MAX);
     }
 
     #[test]

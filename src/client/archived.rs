@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only};
-use super::points::{PARALLEL, Plan, Progress, assemble, decode_body};
+use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, decode_body, fails_all};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
@@ -51,8 +51,7 @@ impl Client {
         let window = request.window(now);
         let errand = self.inner.errand(request, &archive.asked(&key)?, window, now)?;
         let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
-        let weight = requests.iter().map(|request| request.weight).sum();
-        Ok(Some(Plan { requests, eta: self.inner.pacer.eta(weight), window }))
+        Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }
 
     /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
@@ -180,15 +179,17 @@ impl Client {
         progress: Option<Progress>,
         take: impl Fn(Arrived) -> R,
     ) -> (Vec<Kept>, Vec<ClientError>) {
-        let (done, stop, total) = (AtomicUsize::new(0), AtomicBool::new(false), errand.len());
+        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let total = errand.len();
         let outcomes: Vec<_> = stream::iter(errand)
             .map(|slice| {
-                let (done, stop, progress, take) = (&done, &stop, &progress, &take);
+                let (done, failed, stop, progress, take) = (&done, &failed, &stop, &progress, &take);
                 async move {
-                    if stop.load(Ordering::Relaxed) {
-                        return None;
-                    }
                     let planned = self.inner.planned(&request.query, &slice);
+                    if stop.load(Ordering::Relaxed) {
+                        let message = "not sent, because other requests of the plan failed";
+                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
+                    }
                     let read = |body, date| async move { decode_body(body).await.map(|series| (series, date)) };
                     match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
                         Ok((series, date)) => {
@@ -198,12 +199,13 @@ impl Client {
                             if let Some(tell) = progress {
                                 tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                             }
-                            Some(Ok(kept))
+                            Ok(kept)
                         }
                         Err(error) => {
-                            // What failed beyond its retries would fail again: the rest is not sent.
-                            stop.store(true, Ordering::Relaxed);
-                            Some(Err(error))
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            // Not sent, it costs nothing.
+                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                            Err(error)
                         }
                     }
                 }
@@ -212,7 +214,7 @@ impl Client {
             .collect()
             .await;
         let (mut kept, mut failures) = (Vec::new(), Vec::new());
-        for outcome in outcomes.into_iter().flatten() {
+        for outcome in outcomes {
             match outcome {
                 Ok(one) => kept.push(one),
                 Err(error) => failures.push(error),

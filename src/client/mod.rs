@@ -8,19 +8,23 @@ mod discovery;
 mod error;
 mod fetch;
 mod keeping;
+mod ledger;
+pub mod log;
 mod pace;
 mod points;
 mod request;
 mod retry;
 mod rules;
+mod stream;
 mod transport;
 
 pub use archived::{Checked, Synced, read_archive};
-pub use config::Config;
+pub use config::{BudgetScope, Config, Jitter};
 pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
+pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
 
 use std::sync::Arc;
 
@@ -43,6 +47,8 @@ struct Inner {
     policy: Policy,
     tier: Option<Tier>,
     max_wait: Option<std::time::Duration>,
+    total_timeout: Option<std::time::Duration>,
+    jitter: Jitter,
     archive: Option<Archive>,
     /// Name under which an archive knows the service.
     source: String,
@@ -57,12 +63,21 @@ impl Client {
     /// certificates that cannot be read.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
-        let pacer = registry.pacer(config, transport.base());
+        let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
-        let (archive, source) = (config.archive.clone(), config.source.clone());
-        let source = source.unwrap_or_else(|| transport.base().to_owned());
-        let (tier, max_wait) = (config.tier, config.max_wait);
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier, max_wait, archive, source }) })
+        let source = config.source.clone().unwrap_or_else(|| transport.base().to_owned());
+        let inner = Inner {
+            transport,
+            pacer,
+            policy,
+            tier: config.tier,
+            max_wait: config.max_wait,
+            total_timeout: config.total_timeout,
+            jitter: Arc::clone(&config.jitter),
+            archive: config.archive.clone(),
+            source,
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

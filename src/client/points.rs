@@ -14,13 +14,16 @@ use super::{Client, Inner};
 use crate::clock::SECOND;
 use crate::columns::{Series, join};
 use crate::decode;
+use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, PointsQuery, SeriesId, Shape, TypeSpec};
+use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
 pub(super) const PARALLEL: usize = 8;
+/// A service that failed so many of a plan's requests beyond their retries is down: the rest is not sent.
+pub(super) const MOST_FAILURES: usize = 3;
 
 /// Told after each request: (requests done, requests).
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
@@ -47,6 +50,23 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan of these requests, unless it weighs more than allowed.
+    pub(super) fn new(
+        requests: Vec<PlannedRequest>,
+        window: Window,
+        inner: &Inner,
+        max_weight: Option<u64>,
+    ) -> Result<Self, ClientError> {
+        let weight = requests.iter().map(|request| request.weight).sum();
+        if let Some(most) = max_weight.filter(|most| weight > *most) {
+            return Err(ClientError::invalid(format!(
+                "the call weighs {weight} in {} requests, more than max_weight={most}; ask for less, or allow more",
+                requests.len()
+            )));
+        }
+        Ok(Self { requests, eta: inner.pacer.eta(weight), window })
+    }
+
     /// Summed weight.
     pub fn weight(&self) -> u64 {
         self.requests.iter().map(|request| request.weight).sum()
@@ -64,7 +84,8 @@ impl Client {
     /// The weight of a type that the table does not know is taken for that of the plain 1x types.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when the window is too long or no request of it ever fits the budget,
+    /// [`ErrorKind::InvalidRequest`] when the window is too long, no request of it ever fits the budget, or all of it
+    /// weighs more than the request's `max_weight`,
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
@@ -75,10 +96,9 @@ impl Client {
         if let Some(tier) = inner.tier {
             request.check_walls(tier, window, now)?;
         }
-        let requests: Vec<_> =
-            inner.cut(request, window)?.iter().map(|slice| inner.planned(&request.query, slice)).collect();
-        let weight = requests.iter().map(|request| request.weight).sum();
-        Ok(Plan { requests, eta: inner.pacer.eta(weight), window })
+        let slices = inner.cut(request, window)?;
+        let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
+        Plan::new(requests, window, inner, request.max_weight)
     }
 
     /// Fetches the points of a request as of `now` (Unix seconds): cut into requests, paced, retried, decoded, joined
@@ -99,29 +119,33 @@ impl Client {
             self.inner.learn_limits().await;
         }
         let plan = self.plan(request, now)?;
-        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let total = plan.requests.len();
         let answers: Vec<_> = stream::iter(plan.requests.clone())
             .map(|planned| {
-                let (done, stop, progress) = (&done, &stop, &progress);
+                let (done, failed, stop, progress) = (&done, &failed, &stop, &progress);
                 async move {
                     if stop.load(Ordering::Relaxed) {
-                        return None;
+                        let message = "not sent, because other requests of the plan failed";
+                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
                     let answer = self.inner.fetch(&planned.url, planned.weight, decode_body).await;
-                    if answer.is_err() {
-                        // What failed beyond its retries would fail again: the rest is not sent, so it costs nothing.
-                        stop.store(true, Ordering::Relaxed);
-                    } else if let Some(tell) = progress {
-                        tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    match (&answer, progress) {
+                        (Err(error), _) => {
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            // Not sent, it costs nothing.
+                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                        }
+                        (Ok(_), Some(tell)) => tell(done.fetch_add(1, Ordering::Relaxed) + 1, total),
+                        (Ok(_), None) => {}
                     }
-                    Some(answer)
+                    answer
                 }
             })
             .buffered(PARALLEL)
             .collect()
             .await;
-        assemble(request, plan.window, answers.into_iter().flatten().collect())
+        assemble(request, plan.window, answers)
     }
 }
 
@@ -129,7 +153,8 @@ impl Inner {
     /// A window cut into requests of the least weight.
     pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        slices(spec, &request.demand(), window, most_points(spec), self.pacer.burst())
+        let most = most_points(spec, request.query.max_depth);
+        slices(spec, &request.demand(), window, most, self.pacer.burst())
             .map_err(|problem| ClientError::invalid(problem.to_string()))
     }
 
@@ -147,15 +172,23 @@ pub(super) async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> 
             .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
     });
     let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };
-    decoded.await.unwrap_or_else(|_| Err(stopped()))
+    match decoded.await {
+        Ok(answer) => answer,
+        // The runtime ends, and this call with it: it did not fail.
+        Err(end) if end.is_cancelled() => std::future::pending().await,
+        Err(_) => Err(stopped()),
+    }
 }
 
-/// Most points of one request: the type's maximum, and for heatmaps a thousand, so that a body stays within memory.
-fn most_points(spec: &TypeSpec) -> u64 {
-    match spec.shape {
-        Shape::Heatmap => BLOCK.min(spec.max_points),
-        _ => spec.max_points,
-    }
+/// Whether every request of the plan would meet the same.
+pub(super) fn fails_all(kind: ErrorKind) -> bool {
+    use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
+    matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
+}
+
+/// Most points of one request: the type's maximum, and no more than a body within its bound holds.
+fn most_points(spec: &TypeSpec, max_depth: Option<u32>) -> u64 {
+    (BODY_BOUND / spec.bucket_bytes(max_depth).max(1)).max(BLOCK).min(spec.max_points)
 }
 
 pub(super) fn assemble(

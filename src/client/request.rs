@@ -39,6 +39,8 @@ pub struct PointsArguments {
     pub session: Option<String>,
     pub block_minutes: Option<u32>,
     pub extra: Vec<(String, String)>,
+    /// Most weight that the request may cost in all; more is refused before anything is sent.
+    pub max_weight: Option<u64>,
     /// Whether the window may have no start: an archive, which is asked, knows where it begins.
     pub open_window: bool,
 }
@@ -54,6 +56,7 @@ pub struct PointsRequest {
     end: Option<f64>,
     period: Option<i64>,
     include_forming: bool,
+    pub(super) max_weight: Option<u64>,
 }
 
 /// Unix times beyond this look like milliseconds (the year 5138).
@@ -117,7 +120,8 @@ impl PointsRequest {
         } else if let Some(end) = end {
             check_window(Some(end), Some(end), None)?; // only whether it is a time
         }
-        Ok(Self { query, spec, interval, start, end, period, include_forming: arguments.include_forming })
+        let (include_forming, max_weight) = (arguments.include_forming, arguments.max_weight);
+        Ok(Self { query, spec, interval, start, end, period, include_forming, max_weight })
     }
 
     /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its

@@ -139,6 +139,10 @@ impl Market {
         Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(table, &query.ask, now)))
     }
 
+    pub(super) fn source(&self) -> &dyn Source {
+        self.source.as_ref()
+    }
+
     fn select(&self, query: &PointsQuery) -> Vec<usize> {
         let fits = |row: &Listing| {
             (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))

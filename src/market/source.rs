@@ -1,9 +1,9 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
 use super::analytics::PositionTable;
-use super::derivatives::{Gauge, GaugeBar};
+use super::derivatives::{Gauge, GaugeBar, Ticker};
 use super::feed::Feeds;
-use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::clock::SECOND;
 use crate::protocol::DataType;
 use crate::protocol::contract::contract_usd;
@@ -181,6 +181,14 @@ pub struct Book {
 #[error("{0}")]
 pub struct SourceError(pub String);
 
+/// Adds the next bar to a longer one.
+pub(super) fn join(whole: &mut Option<Bar>, next: &Bar) {
+    match whole {
+        None => *whole = Some(*next),
+        Some(whole) => whole.merge(next),
+    }
+}
+
 /// Seconds between settlements on most venues.
 pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
 
@@ -193,6 +201,13 @@ pub trait Source: Send + Sync {
     /// has only the trades up to then.
     fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
     -> Result<(), SourceError>;
+
+    /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        self.bars(market, from, to, now, &mut |bar| join(&mut whole, bar))?;
+        Ok(whole)
+    }
 
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
@@ -277,6 +292,18 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// As [`Source::trades`], of the readings of the market's gauges. A source without them tells nothing.
+    fn readings(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
     /// Seconds that a market's funding rates are for: its time between settlements.
     fn funding_seconds(&self, _market: usize) -> i64 {
         FUNDING_SECONDS
@@ -287,9 +314,9 @@ pub trait Source: Send + Sync {
         &[]
     }
 
-    /// The reading of an option summary at a whole minute (Unix seconds), percentage points; it looks at nothing later.
-    /// `None` where there is none.
-    fn option_summary(&self, _summary: usize, _at: i64) -> Result<Option<f64>, SourceError> {
+    /// The last reading of an option summary on a whole minute in `[from, at]` (Unix seconds), percentage points; it looks
+    /// at nothing later. `None` where there is none.
+    fn option_summary(&self, _summary: usize, _from: i64, _at: i64) -> Result<Option<f64>, SourceError> {
         Ok(None)
     }
 
@@ -324,6 +351,12 @@ pub trait Source: Send + Sync {
 
     /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
     fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+        None
+    }
+
+    /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
+    /// computes it from the positions.
+    fn prediction_told(&self, _event: usize, _at: i64) -> Option<&PredictionTold> {
         None
     }
 }

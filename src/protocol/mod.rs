@@ -2,6 +2,7 @@
 //! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod analytics;
+pub mod body_size;
 pub mod contract;
 pub mod data_type;
 pub mod discovery;
@@ -11,6 +12,7 @@ pub mod identity;
 pub mod interval;
 pub mod query;
 pub mod records;
+pub mod stream;
 pub mod suggest;
 pub mod tier;
 pub mod wire;

@@ -98,7 +98,7 @@ pub struct Market {
 }
 
 /// A tag of a prediction market (supplement 5).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tag {
     /// Identifier.
@@ -110,6 +110,9 @@ pub struct Tag {
     /// Name as addresses spell it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub slug: String,
+    /// Fields this version does not know, as sent.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 /// An element of `predictionMarkets` (section 2.4). Prices are probabilities, 0 to 1; volumes are outcome tokens.

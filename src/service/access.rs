@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
 use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
@@ -27,6 +28,8 @@ pub(super) struct Access {
     digest: [u8; 32],
     pub(super) allowance: Allowance,
     bucket: Mutex<Bucket>,
+    /// One permit for each channel of the live stream that may be open at a time.
+    pub(super) streams: Arc<Semaphore>,
     clock: SharedClock,
 }
 
@@ -54,6 +57,7 @@ impl KeyRing {
         let access = |entry: KeyEntry| {
             Arc::new(Access {
                 bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
+                streams: Arc::new(Semaphore::new(entry.allowance.streams() as usize)),
                 name: entry.name,
                 digest: entry.key.digest(),
                 key: entry.key,

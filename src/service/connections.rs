@@ -29,6 +29,22 @@ const MAX_HEAD: usize = 64 * 1024;
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// What a request knows of its connection. Who keeps it keeps the connection's place: an upgraded connection outlives its
+/// request.
+#[derive(Clone)]
+pub(super) struct Link {
+    stop: watch::Receiver<bool>,
+    _place: Arc<Place>,
+}
+
+impl Link {
+    /// Waits until the service stops.
+    pub(super) async fn stopped(&mut self) {
+        // An error means that nobody can stop it any more, which is a stop too.
+        let _ = self.stop.wait_for(|stop| *stop).await;
+    }
+}
+
 /// Serves connections until told to stop, then lets requests under way finish within the grace.
 pub(super) async fn serve(
     listener: TcpListener,
@@ -64,7 +80,11 @@ pub(super) async fn serve(
         }
     }
     drop(listener);
-    let finish = async { while connections.join_next().await.is_some() {} };
+    let finish = async {
+        while connections.join_next().await.is_some() {}
+        // Connections that took another protocol are tasks of their own.
+        places.all_free().await;
+    };
     // What is still open after the grace is cut when the set is dropped.
     let _ = tokio::time::timeout(limits.grace, finish).await;
 }
@@ -84,9 +104,11 @@ async fn serve_one(
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     let routes = TowerToHyperService::new(router);
     let asked = Arc::clone(&place);
+    let link = Link { stop: stop.clone(), _place: Arc::clone(&place) };
     let service = service_fn(move |mut request: axum::http::Request<_>| {
         asked.busy();
         request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(link.clone());
         let (answer, asked) = (routes.call(request), Arc::clone(&asked));
         async move {
             let response = answer.await.unwrap_or_else(|never| match never {});
@@ -101,7 +123,7 @@ async fn serve_one(
         }
     });
     let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);
-    let connection = http.serve_connection(Explained::new(guarded), service);
+    let connection = http.serve_connection(Explained::new(guarded), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

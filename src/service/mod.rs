@@ -28,6 +28,7 @@ mod routes;
 mod running;
 mod sending;
 mod shared;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod unsent;
@@ -42,3 +43,4 @@ pub use log::{AccessLog, AccessRecord};
 pub use log_file::LogFile;
 pub use openapi::document as openapi;
 pub use running::{RunningService, Service};
+pub use stream::StreamLimits;

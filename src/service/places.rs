@@ -7,6 +7,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// All places of a service.
 pub(super) struct Places {
+    number: usize,
     free: Arc<Semaphore>,
     waiting: Mutex<Waiting>,
     /// Told when a connection begins to wait: then there is one that can be closed.
@@ -42,7 +43,7 @@ pub(super) struct Place {
 impl Places {
     pub(super) fn new(number: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(number));
-        Arc::new(Self { free, waiting: Mutex::default(), begun: Notify::new() })
+        Arc::new(Self { number, free, waiting: Mutex::default(), begun: Notify::new() })
     }
 
     /// A place for a connection that has been accepted. Only one caller may wait at a time.
@@ -66,6 +67,12 @@ impl Places {
     pub(super) fn close_oldest(&self) -> bool {
         let oldest = self.lock().by_age.pop_first();
         oldest.inspect(|(_, closing)| closing.notify_one()).is_some()
+    }
+
+    /// Waits until every place is free.
+    pub(super) async fn all_free(&self) {
+        // The semaphore is never closed.
+        let _ = self.free.acquire_many(u32::try_from(self.number).unwrap_or(u32::MAX)).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

@@ -1,5 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics and the
-//! description of all these; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the
+//! description of all these, and the live stream; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::check::check;
 use super::front::{Caller, Told, front};
 use super::openapi::OPENAPI_PATH;
 use super::shared::Shared;
-use super::{analytics, lists, openapi, reply};
+use super::{analytics, lists, openapi, reply, stream};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -33,6 +33,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .merge(lists::routes())
         .merge(openapi::routes())
         .merge(analytics::routes())
+        .merge(stream::routes())
         .method_not_allowed_fallback(not_allowed)
         .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)

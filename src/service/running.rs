@@ -55,6 +55,7 @@ impl Service {
             answer_within: config.answer_within,
             faults: faults.clone(),
             access_log: config.access_log,
+            stream: config.stream,
         };
         let (stop, stopped) = watch::channel(false);
         let (ready, outcome) = mpsc::channel();

@@ -11,6 +11,7 @@ use super::access::KeyRing;
 use super::faults::FaultSwitch;
 use super::limits::ConnectionLimits;
 use super::log::AccessLog;
+use super::stream::StreamLimits;
 use super::unsent::Unsent;
 use crate::clock::SharedClock;
 
@@ -27,4 +28,5 @@ pub(super) struct Shared {
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,
     pub(super) access_log: Option<AccessLog>,
+    pub(super) stream: StreamLimits,
 }

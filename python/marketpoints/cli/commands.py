@@ -112,7 +112,10 @@ def fetch(given: argparse.Namespace) -> int:
 
 def plan(given: argparse.Namespace) -> int:
     """Shows what a fetch would send and cost."""
-    with Client(os.environ.get(KEY) or NO_KEY, os.environ.get(URL) or NO_URL) as client:
+    known = os.environ.get(KEY)
+    # Nothing is spent: without a key there is no budget that others share.
+    scope = None if known else "process"
+    with Client(known or NO_KEY, os.environ.get(URL) or NO_URL, budget=scope) as client:
         planned = client.plan(data_type(given), *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})

@@ -18,6 +18,7 @@ mod supply;
 mod tape;
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use self::catalog::{BEGIN, END, Traits};
@@ -28,9 +29,9 @@ use self::supply::TokenTraits;
 use self::tape::Tape;
 use super::analytics::PositionTable;
 use super::cache::Cache;
-use super::derivatives::{Gauge, GaugeBar, minute_bars};
+use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::{Feed, Feeds};
-use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
 use super::summaries::{OptionSummary, PREDICTION_VENUE, PredictionState, Supply, Token};
 use crate::clock::SECOND;
 use crate::protocol::DataType;
@@ -40,6 +41,10 @@ const KEPT_BLOCKS: usize = 6_000;
 
 /// First liquidations kept: a number each.
 const KEPT_FIRSTS: usize = 1_000;
+
+/// Hours' bars kept: two days of every market are about 1 MB.
+const KEPT_HOURS: usize = 20_000;
+const HOUR: i64 = 3_600;
 
 /// The demo market.
 pub struct Demo {
@@ -59,6 +64,8 @@ pub struct Demo {
     positions: OnceLock<PositionTable>,
     /// Of the prediction markets, made when one is first asked for.
     tapes: OnceLock<Vec<Tape>>,
+    /// Bars of closed hours by (market, start).
+    hours: Cache<(usize, i64), Option<Bar>>,
     /// First liquidation by market.
     first_liquidations: Cache<usize, Option<i64>>,
 }
@@ -93,6 +100,7 @@ impl Demo {
             seed,
             positions: OnceLock::new(),
             tapes: OnceLock::new(),
+            hours: Cache::new(KEPT_HOURS),
             first_liquidations: Cache::new(KEPT_FIRSTS),
         }
     }
@@ -152,10 +160,10 @@ impl Demo {
     /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
     fn events(&self, events: Events, market: usize, (from, to): (i64, i64), now: i64, visit: &mut dyn FnMut(&Trade)) {
         let traits = &self.traits[market];
-        let (begin, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+        let told = told(from, to, now);
         self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
             events(traits, block, minute, &mut |event| {
-                if (begin..=last).contains(&event.time) {
+                if told.contains(&event.time) {
                     visit(event);
                 }
             });
@@ -165,13 +173,8 @@ impl Demo {
     /// The bar of a gauge in a Unix minute, of its readings up to `now`.
     fn gauge_bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
         let traits = &self.traits[market];
-        let interest = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue).then(|| {
-            let make = || Ok::<_, Infallible>(derivatives::open_interest(traits, block));
-            match self.interest.get((market, block.start), make) {
-                Ok(interest) => interest,
-                Err(never) => match never {},
-            }
-        });
+        let dear = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue);
+        let interest = dear.then(|| self.interest(market, block));
         let mut told = Vec::new();
         derivatives::readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
             if reading.time <= now {
@@ -179,6 +182,15 @@ impl Demo {
             }
         });
         minute_bars(&told, gauge).pop()
+    }
+
+    /// Open interest at the boundaries of a block's minutes.
+    fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
+        let make = || Ok::<_, Infallible>(derivatives::open_interest(&self.traits[market], block));
+        match self.interest.get((market, block.start), make) {
+            Ok(interest) => interest,
+            Err(never) => match never {},
+        }
     }
 
     fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
@@ -191,12 +203,6 @@ impl Demo {
             Ok(block) => block,
             Err(never) => match never {},
         }
-    }
-
-    /// The coin's common price at the beginning of a Unix minute.
-    fn price(&self, path: &Path, minute: i64) -> f64 {
-        let block = self.path_block(path, minute);
-        block.prices[(minute - block.start) as usize]
     }
 }
 
@@ -255,6 +261,28 @@ impl Source for Demo {
             }
         });
         Ok(())
+    }
+
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        let mut at = from.max(BEGIN);
+        let end = to.min(now.div_euclid(SECOND).saturating_add(1)).min(END);
+        while at < end {
+            let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
+            let part = |from: i64, to: i64| -> Result<Option<Bar>, SourceError> {
+                let mut part: Option<Bar> = None;
+                self.bars(market, from, to, now, &mut |bar| join(&mut part, bar))?;
+                Ok(part)
+            };
+            // Listings ask for the same hours again and again, and what is closed stays as it is.
+            let closed = next - at == HOUR && next.saturating_mul(SECOND) <= now;
+            let hour = if closed { *self.hours.get((market, at), || part(at, next))? } else { part(at, next)? };
+            if let Some(hour) = hour {
+                join(&mut whole, &hour);
+            }
+            at = next;
+        }
+        Ok(whole)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
@@ -374,14 +402,36 @@ impl Source for Demo {
         Ok(found)
     }
 
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::FundingRates) {
+            let (traits, told) = (&self.traits[market], told(from, to, now));
+            self.each_minute(market, from.saturating_sub(from.rem_euclid(60)), to, now, |block, minute| {
+                let interest = self.interest(market, block);
+                derivatives::readings(traits, block, Some(&interest), minute, |reading| {
+                    if told.contains(&reading.time) {
+                        visit(reading);
+                    }
+                });
+            });
+        }
+        Ok(())
+    }
+
     fn option_summaries(&self) -> &[OptionSummary] {
         &self.options
     }
 
-    fn option_summary(&self, summary: usize, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
-        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| self.price(option.path(), minute))))
+        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))
     }
 
     fn tokens(&self) -> &[Token] {
@@ -397,7 +447,7 @@ impl Source for Demo {
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
         for time in supply::times(from, to, now.div_euclid(SECOND)) {
-            visit(supply::snapshot(&self.token_traits, token, time, |path, minute| self.price(path, minute)));
+            visit(supply::snapshot(&self.token_traits, token, time, Path::price));
         }
         Ok(())
     }
@@ -442,6 +492,11 @@ impl Source for Demo {
         let block = |minute: i64| self.block(traits, minute);
         Ok(minute::highest(traits, (first, end), traits.path.bounds(first, end), block, high))
     }
+}
+
+/// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
+fn told(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
+    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.

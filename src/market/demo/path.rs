@@ -116,6 +116,24 @@ impl Path {
         Bound { start, highest: self.level * (left.max(right) + rise).exp(), change: apart.exp_m1(), wildness }
     }
 
+    /// The price at the beginning of a Unix minute, as its block has it, without making the block.
+    pub(super) fn price(&self, minute: i64) -> f64 {
+        let segment = minute >> KNOT_BITS;
+        let (mut low, mut bits) = (segment << KNOT_BITS, KNOT_BITS);
+        let (mut left, mut right) = (self.knot(segment), self.knot(segment + 1));
+        while low < minute {
+            let middle = self.middle(low, bits, left, right);
+            bits -= 1;
+            if minute < low + (1 << bits) {
+                right = middle;
+            } else {
+                low += 1 << bits;
+                left = middle;
+            }
+        }
+        self.level * left.exp()
+    }
+
     /// The block that holds a minute (Unix minutes).
     pub(super) fn block(&self, minute: i64) -> Block {
         let start = minute & !(BLOCK - 1);
@@ -190,6 +208,7 @@ mod tests {
         let expected = path.block(NOW);
         for minute in expected.start..expected.start + BLOCK {
             assert_eq!(path.block(minute).prices, expected.prices);
+            assert_eq!(path.price(minute).to_bits(), expected.prices[(minute - expected.start) as usize].to_bits());
         }
     }
 

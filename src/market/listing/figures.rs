@@ -15,7 +15,7 @@ use crate::market::MarketError;
 use crate::market::candles::Rates;
 use crate::market::derivatives::Gauge;
 use crate::market::feed::Feed;
-use crate::market::source::{Bar, Listing, Source};
+use crate::market::source::{Listing, Source};
 use crate::market::window::Buckets;
 use crate::protocol::Market;
 use crate::protocol::interval::INTERVALS;
@@ -156,17 +156,10 @@ impl<'a> Figures<'a> {
         };
         let end = self.second().div_euclid(HOUR) * HOUR;
         let begin = end - RANGE_HOURS * HOUR;
-        let mut hours: Vec<Bar> = Vec::new();
-        self.source.bars(market, begin - HOUR, end, self.now, &mut |minute| {
-            let part = Bar { start: minute.start.div_euclid(HOUR) * HOUR, ..*minute };
-            match hours.last_mut() {
-                Some(hour) if hour.start == part.start => hour.merge(&part),
-                _ => hours.push(part),
-            }
-        })?;
         let (mut sum, mut count, mut close) = (0.0, 0, None);
-        for hour in &hours {
-            if hour.start >= begin {
+        for start in (begin - HOUR..end).step_by(HOUR as usize) {
+            let Some(hour) = self.source.span(market, start, start + HOUR, self.now)? else { continue };
+            if start >= begin {
                 let before = close.unwrap_or(hour.open);
                 sum += hour.high.max(before) - hour.low.min(before);
                 count += 1;
@@ -188,14 +181,21 @@ impl<'a> Figures<'a> {
         if !listing.feeds.has(Feed::Trades) {
             return Ok(Traded::default());
         }
-        let rates = if listing.is_usd_like() { None } else { Some(self.rates(&listing.quote, from, to)?) };
         let mut traded = Traded { worth: Some(0.0), ..Traded::default() };
+        if listing.is_usd_like() {
+            if let Some(bar) = self.source.span(market, from, to, self.now)? {
+                (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());
+                traded.worth = Some(bar.buy_quote + bar.sell_quote);
+            }
+            return Ok(traded);
+        }
+        let rates = self.rates(&listing.quote, from, to)?;
         self.source.bars(market, from, to, self.now, &mut |bar| {
             traded.open.get_or_insert(bar.open);
             traded.close = Some(bar.close);
             traded.amount += bar.volume();
-            let rate = rates.as_ref().map_or(Some(1.0), |rates| rates.at(bar.start));
-            traded.worth = traded.worth.zip(rate).map(|(sum, rate)| sum + (bar.buy_quote + bar.sell_quote) * rate);
+            traded.worth =
+                traded.worth.zip(rates.at(bar.start)).map(|(sum, rate)| sum + (bar.buy_quote + bar.sell_quote) * rate);
         })?;
         Ok(traded)
     }

@@ -1,6 +1,7 @@
 //! The listing of the demo market, against computations of its own from the demo's bars.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use super::*;
 use crate::clock::SECOND;
@@ -11,12 +12,10 @@ use crate::market::{Demo, Feed};
 const NOW: i64 = 1_776_880_830 * SECOND;
 const DAY: i64 = 86_400;
 
-fn list_at(query: &str, now: i64) -> MarketsPage {
-    page(&Demo::new(0), &MarketsQuery::parse(query).unwrap(), now).unwrap()
-}
+static DEMO: LazyLock<Demo> = LazyLock::new(|| Demo::new(0));
 
 fn list(query: &str) -> MarketsPage {
-    list_at(query, NOW)
+    page(&*DEMO, &MarketsQuery::parse(query).unwrap(), NOW).unwrap()
 }
 
 fn name(market: &Market) -> String {
@@ -31,8 +30,6 @@ fn names(query: &str) -> Vec<String> {
 fn pages_follow_each_other_by_cursor_and_by_row_number() {
     let all = names("pageSize=1000");
     assert!(all.len() >= 40);
-    let demo = Demo::new(0);
-    let list = |query: &str| page(&demo, &MarketsQuery::parse(query).unwrap(), NOW).unwrap();
     let (mut offset, mut paged) = (0, Vec::new());
     loop {
         let page = list(&format!("pageSize=37&pageOffset={offset}"));
@@ -103,8 +100,8 @@ fn types_are_served_by_the_markets_that_have_their_data() {
 
 #[test]
 fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first() {
-    let demo = Demo::new(0);
-    let listed = |query: &str, now: i64| page(&demo, &MarketsQuery::parse(query).unwrap(), now).unwrap().symbols;
+    let demo = &*DEMO;
+    let listed = |query: &str, now: i64| page(demo, &MarketsQuery::parse(query).unwrap(), now).unwrap().symbols;
     let bybit = "exchange=BYBIT&coin=BTC";
     let market = demo.listings().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
     let first = |kind: DataType| demo.first_event(market, kind).unwrap().unwrap();
@@ -174,11 +171,11 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
 
 #[test]
 fn rows_go_by_every_field_in_either_direction() {
-    let demo = Demo::new(0);
-    let figures = figures(&demo);
+    let demo = &*DEMO;
+    let figures = figures(demo);
     let listed = |query: &str| -> Vec<String> {
         let query = MarketsQuery::parse(&format!("pageSize=100&coin=BTC&coin=LTC&{query}")).unwrap();
-        let rows = page(&demo, &query, NOW).unwrap().symbols;
+        let rows = page(demo, &query, NOW).unwrap().symbols;
         rows.iter().filter(|row| row.category != "OPTION").map(name).collect()
     };
     for field in ["VOLUME_24H", "PRICE_CHANGE_24H", "MARKET_SYMBOL_ATR_PERCENT", "MARKET_SYMBOL_OI_CHANGE_24H"] {
@@ -210,7 +207,7 @@ fn rows_go_by_every_field_in_either_direction() {
     // Bitcoin is worth more than Litecoin, and the summaries' capitalization is not told.
     let query =
         MarketsQuery::parse("pageSize=100&coin=BTC&coin=LTC&sortCriteria.field=MARKET_SYMBOL_MARKETCAP").unwrap();
-    let coins: Vec<String> = page(&demo, &query, NOW)
+    let coins: Vec<String> = page(demo, &query, NOW)
         .unwrap()
         .symbols
         .iter()
@@ -231,7 +228,7 @@ fn rows_go_by_every_field_in_either_direction() {
 
 #[test]
 fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
-    let demo = Demo::new(0);
+    let demo = &*DEMO;
     let now = NOW / SECOND;
     let btc =
         |exchange: &str| demo.listings().iter().position(|row| row.exchange == exchange && row.coin == "BTC").unwrap();
@@ -255,9 +252,9 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
 #[test]
 fn nothing_that_rows_go_by_comes_from_after_now() {
     // The same moment in a market that goes on and in one whose clock stands still: the source is asked as of now.
-    let demo = Demo::new(0);
+    let demo = &*DEMO;
     let query = MarketsQuery::parse("coin=LTC&pageSize=100&sortCriteria.field=PCT_FROM_ATH").unwrap();
-    let (then, later) = (page(&demo, &query, NOW - 400 * DAY * SECOND).unwrap(), page(&demo, &query, NOW).unwrap());
+    let (then, later) = (page(demo, &query, NOW - 400 * DAY * SECOND).unwrap(), page(demo, &query, NOW).unwrap());
     assert_ne!(then.symbols, later.symbols);
     assert_eq!(then, page(&Demo::new(0), &query, NOW - 400 * DAY * SECOND).unwrap());
     assert!(then.symbols.iter().all(|row| row.pct_from_ath <= 0.0));
@@ -293,7 +290,7 @@ fn distinct_keeps_the_exchange_that_trades_most() {
 fn the_most_traded_come_first_and_changes_are_told() {
     let rows = list("pageSize=80").symbols;
     assert!(rows.is_sorted_by(|left, right| left.volume_24h_usd >= right.volume_24h_usd));
-    let demo = Demo::new(0);
+    let demo = &*DEMO;
     let row = &rows[0];
     let market = demo
         .listings()

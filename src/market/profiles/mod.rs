@@ -44,6 +44,6 @@ mod value_area;
 mod volume;
 
 pub(super) use liquidations::liquidation_heatmap;
-pub(super) use step::nearest_step;
+pub(super) use step::{level, nearest_step, server_step};
 pub(super) use tpo::{TpoSettings, market_profiles};
 pub(super) use volume::volume_profiles;

@@ -24,9 +24,29 @@ pub(super) enum Dataset {
     LiquidationMinutes,
     Tickers,
     TickerMinutes,
+    OptionMinutes,
+    TokenSupply,
+    PredictionMarkets,
+    PredictionPositions,
 }
 
 impl Dataset {
+    /// Every kind.
+    const ALL: [Self; 12] = [
+        Self::Trades,
+        Self::Candles,
+        Self::BookEvents,
+        Self::Books,
+        Self::Liquidations,
+        Self::LiquidationMinutes,
+        Self::Tickers,
+        Self::TickerMinutes,
+        Self::OptionMinutes,
+        Self::TokenSupply,
+        Self::PredictionMarkets,
+        Self::PredictionPositions,
+    ];
+
     /// The minute aggregate of a feed: what is there when the feed is.
     pub(super) const fn of(feed: Feed) -> Self {
         match feed {
@@ -47,6 +67,10 @@ impl Dataset {
             Self::LiquidationMinutes => "liquidations_1m",
             Self::Tickers => "derivative_ticker",
             Self::TickerMinutes => "derivative_ticker_1m",
+            Self::OptionMinutes => "option_summaries_1m",
+            Self::TokenSupply => "token_supply",
+            Self::PredictionMarkets => "prediction_markets",
+            Self::PredictionPositions => "prediction_positions",
         }
     }
 }
@@ -76,6 +100,48 @@ pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)>
                 }
             }
         }
+    }
+    found
+}
+
+/// Where the file of a sheet lies: a table that is not cut by market and day.
+pub(super) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
+    root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
+}
+
+/// Every sheet of a dataset, by the name of its source.
+pub(super) fn sheets(root: &Path, dataset: Dataset) -> Vec<PathBuf> {
+    let mut found: Vec<(String, PathBuf)> = entries(&root.join(dataset.name()), "source=")
+        .into_iter()
+        .filter_map(|(source, folder)| Some((decode(&source)?, folder.join(FILE))))
+        .filter(|(_, file)| file.is_file())
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, file)| file).collect()
+}
+
+/// Longest name of a folder that every usual file system takes, bytes.
+const LONGEST_NAME: usize = 255;
+
+/// Why a name cannot be that of a folder `KEY=name` of a store; `None` when it can.
+pub(in crate::market) fn unfit(name: &str) -> Option<String> {
+    let (length, most) = (encode(name).len(), LONGEST_NAME - "exchange=".len());
+    let reason = "characters other than letters, digits, '-', '_' and '.' take three bytes each";
+    (length > most)
+        .then(|| format!("takes {length} bytes in a store, at most {most} fit ({reason}); give it a shorter name"))
+}
+
+/// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
+pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Dataset::ALL.iter().map(|dataset| root.join(dataset.name())).collect();
+    let mut next = 0;
+    while let Some(folder) = found.get(next) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        // A link may lead out of the store: it is not followed.
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+        found.extend(below);
+        next += 1;
     }
     found
 }

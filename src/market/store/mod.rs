@@ -1,19 +1,32 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
-//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The
-//! minute aggregates answer for everything but profiles; the events also for the minute that holds `now`.
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`,
+//! `option_summaries_1m` of option chains. The minute aggregates answer for everything but profiles; the events also for
+//! the minute that holds `now`. What is not cut by market and day lies in `DATASET/source=FILE/part.parquet`:
+//! `token_supply`, `prediction_markets`, `prediction_positions`.
 
 mod books;
 mod layout;
+mod leftovers;
 mod minutes;
+mod options;
+mod predictions;
+mod sheets;
+mod supply;
 mod tickers;
 mod trades;
 #[cfg(test)]
 mod visits;
 
-pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
-pub(super) use layout::{DAY, parse_date};
+pub(super) use books::{
+    BookSource, Event, read_fingerprint as read_book_fingerprint, read_origin as read_book_origin, write as write_books,
+};
+pub(super) use layout::{DAY, parse_date, unfit};
+pub(super) use leftovers::sweep;
+pub(super) use options::{OptionReading, read_fingerprint as read_option_fingerprint, write as write_options};
+pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
+pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
 pub(super) use trades::{
     LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
@@ -26,12 +39,17 @@ use std::sync::Arc;
 use self::books::BookDay;
 use self::layout::Dataset;
 use self::minutes::{Minutes, near};
+use self::options::Options;
+use self::predictions::Predictions;
+use self::supply::Supplies;
 use self::tickers::GaugeDay;
 use self::trades::Pair;
+use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::archive::read_first;
 use crate::clock::SECOND;
 use crate::protocol::DataType;
@@ -42,6 +60,8 @@ const KEPT_BAR_DAYS: usize = 400;
 const KEPT_GAUGE_DAYS: usize = 150;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+const KEPT_BOOK_EVENT_DAYS: usize = 2;
 /// Price steps kept: a number each.
 const KEPT_TICKS: usize = 10_000;
 /// First events and days' highest prices kept: some numbers each.
@@ -59,12 +79,16 @@ pub(super) struct Store {
     bars: Cache<(Feed, usize, i64), Vec<Bar>>,
     trades: Cache<(Feed, usize, i64), Vec<Trade>>,
     books: Cache<(usize, i64), BookDay>,
+    book_events: Cache<(usize, i64), Vec<Event>>,
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
     ticks: Cache<usize, f64>,
     firsts: Cache<(usize, DataType), Option<i64>>,
     /// Of the trades in a day's file.
     peaks: Cache<(usize, i64), Option<Peak>>,
+    options: Options,
+    supplies: Supplies,
+    predictions: Option<Predictions>,
 }
 
 /// The highest price of a file's trades, and when they were.
@@ -86,7 +110,11 @@ impl Store {
                 found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
             }
         }
-        if found.is_empty() {
+        let supplies = Supplies::open(root)?;
+        let options = Options::open(root, |coin| supplies.coin_name(coin))?;
+        let predictions = Predictions::open(root)?;
+        let others = supplies.last_time().is_some() || options.last_day().is_some() || predictions.is_some();
+        if found.is_empty() && !others {
             let problem = format!("{} is no store: nothing was ingested there; run ingest first", root.display());
             return Err(SourceError(problem));
         }
@@ -115,19 +143,25 @@ impl Store {
             bars: Cache::new(KEPT_BAR_DAYS),
             trades: Cache::new(KEPT_EVENT_DAYS),
             books: Cache::new(KEPT_EVENT_DAYS),
+            book_events: Cache::new(KEPT_BOOK_EVENT_DAYS),
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
             ticks: Cache::new(KEPT_TICKS),
             firsts: Cache::new(KEPT_FACTS),
             peaks: Cache::new(KEPT_FACTS),
+            options,
+            supplies,
+            predictions,
         })
     }
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
         // A folder may be named by any date; nanoseconds end in the year 2262.
-        let days = self.days.iter().flatten().flatten();
-        days.max().map(|day| ((day + 1) * DAY).saturating_mul(SECOND))
+        let days = self.days.iter().flatten().flatten().copied().chain(self.options.last_day());
+        let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
+        let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
+        days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
     }
 
     fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
@@ -236,21 +270,8 @@ impl Store {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        // The next file may still hold events of this day: they wait for it.
-        let mut waiting: Vec<Trade> = Vec::new();
-        for &day in near(&self.days[market][feed as usize], from, to) {
-            let events = self.day_trades(feed, pair, market, day)?;
-            let begin = events.partition_point(|event| event.time < first);
-            let end = events.partition_point(|event| event.time <= last).max(begin);
-            waiting.extend_from_slice(&events[begin..end]);
-            // Stable, so that of events at one time those of the earlier file come first.
-            waiting.sort_by_key(|event| event.time);
-            let ready = waiting.partition_point(|event| event.time < (day * DAY).saturating_mul(SECOND));
-            waiting.drain(..ready).for_each(|event| visit(&event));
-        }
-        waiting.iter().for_each(visit);
-        Ok(())
+        let read = |day: i64| self.day_trades(feed, pair, market, day);
+        in_order(&self.days[market][feed as usize], (from, to, now), &read, |event| event.time, visit)
     }
 
     /// Hands over the minute bars of a gauge of a market.
@@ -271,6 +292,31 @@ impl Store {
         let days = &self.days[market][gauge.feed() as usize];
         use_them(&Minutes { days, read: &read, partial: &partial })
     }
+}
+
+/// Visits the events of day files with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file.
+fn in_order<T: Copy>(
+    days: &[i64],
+    (from, to, now): (i64, i64, i64),
+    read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
+    time: fn(&T) -> i64,
+    visit: &mut dyn FnMut(&T),
+) -> Result<(), SourceError> {
+    let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+    // The next file may still hold events of this day: they wait for it.
+    let mut waiting: Vec<T> = Vec::new();
+    for &day in near(days, from, to) {
+        let events = read(day)?;
+        let begin = events.partition_point(|event| time(event) < first);
+        let end = events.partition_point(|event| time(event) <= last).max(begin);
+        waiting.extend_from_slice(&events[begin..end]);
+        // Stable, so that of events at one time those of the earlier file come first.
+        waiting.sort_by_key(time);
+        let ready = waiting.partition_point(|event| time(event) < (day * DAY).saturating_mul(SECOND));
+        waiting.drain(..ready).for_each(|event| visit(&event));
+    }
+    waiting.iter().for_each(visit);
+    Ok(())
 }
 
 /// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
@@ -355,7 +401,10 @@ impl Source for Store {
         for &day in near(&self.days[market][Feed::Books as usize], from, to).iter().rev() {
             let read = || books::read(&self.file(Dataset::Books, market, day));
             let books = self.books.get((market, day), read)?;
-            let events = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+            let events = || {
+                let read = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+                self.book_events.get((market, day), read)
+            };
             if let Some(book) = books.last(from, to, now, events)? {
                 return Ok(Some(book));
             }
@@ -407,7 +456,60 @@ impl Source for Store {
         self.gauges(gauge, market, now, |minutes| minutes.before(before, now))
     }
 
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| {
+            self.tickers.get((market, day), || tickers::read_readings(&self.file(Dataset::Tickers, market, day)))
+        };
+        // A file tells both or one of them.
+        let [rates, interest] = [Feed::FundingRates, Feed::OpenInterest].map(|feed| &self.days[market][feed as usize]);
+        let days = if rates.is_empty() { interest } else { rates };
+        in_order(days, (from, to, now), &read, |reading| reading.time, visit)
+    }
+
     fn funding_seconds(&self, market: usize) -> i64 {
         layout::funding_seconds(&self.listings[market].exchange)
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.options.summaries()
+    }
+
+    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        self.options.last(summary, from, at)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.supplies.tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supplies.visit(token, from, to, now.div_euclid(SECOND), visit);
+        Ok(())
+    }
+
+    fn positions(&self) -> Option<&PositionTable> {
+        self.predictions.as_ref().map(Predictions::table)
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.predictions.as_ref()?.state(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+        self.predictions.as_ref()?.told(event, at)
     }
 }

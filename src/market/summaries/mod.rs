@@ -2,7 +2,7 @@
 //! What the specification leaves open is decided here.
 //!
 //! **Option summaries** are read once a minute, on the minute. A bucket tells its last reading, the forming bucket the
-//! last one up to now; so an hour's value is that of its last minute. Skew is the implied volatility of the put with a
+//! last one up to now; so an hour's value is that of its last minute that has one ([`chain`] says how a store reads). Skew is the implied volatility of the put with a
 //! delta of −0.25 less that of the call with 0.25, and implied volatility is that at the money, both annual and in
 //! percentage points. `exchange` (one), `coin`, `rawSymbol` and `tenor` are all required: 400 says which is missing, and
 //! so does a tenor that no summary has, or the symbol of the other kind (`BTC_ATM` for skew), for these can never be
@@ -23,6 +23,7 @@
 //! what rests in its book, price × amount. `closed` says that the market has resolved: one past its expiry may still be
 //! waiting.
 
+pub(super) mod chain;
 mod options;
 mod predictions;
 mod supply;
@@ -30,7 +31,7 @@ mod supply;
 mod tests;
 
 pub use options::{OptionSummary, SummaryKind};
-pub use predictions::PredictionState;
+pub use predictions::{PredictionState, PredictionTold};
 pub use supply::{Supply, SupplyRow, Token};
 
 pub(super) use options::{option_entries, option_summaries};

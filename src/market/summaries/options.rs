@@ -80,7 +80,7 @@ pub(in crate::market) fn option_summaries(
     for start in buckets.starts() {
         // The reading of the bucket's last minute, or the last up to now.
         let last = (start + buckets.interval.seconds - 60).min(buckets.now.div_euclid(60 * SECOND) * 60);
-        if let Some(value) = source.option_summary(summary, last)? {
+        if let Some(value) = source.option_summary(summary, start, last)? {
             timestamps.push(start * SECOND);
             values.push(value);
         }

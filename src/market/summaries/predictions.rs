@@ -22,14 +22,48 @@ const HISTORY: i64 = 24;
 pub struct PredictionState {
     /// Unix seconds of the opening.
     pub opened: i64,
-    /// Unix seconds of the expiry.
+    /// Unix seconds of the expiry; 0 where it is unknown.
     pub ends: i64,
     /// Whether the market has resolved.
     pub closed: bool,
-    /// Price of the last trade of the first outcome, 0 to 1.
+    /// Price of the last trade of the first outcome, 0 to 1; NaN where it is unknown.
     pub price: f64,
-    /// Price step of an order.
+    /// Price step of an order; NaN where it is unknown.
     pub tick: f64,
+}
+
+/// Figures of a prediction market that a source was told and need not compute (section 2.4); NaN or empty where it was
+/// not. Volumes and open interest count outcome tokens.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PredictionTold {
+    /// Market URL slug.
+    pub slug: String,
+    /// Title within a grouped market.
+    pub group_item_title: String,
+    /// Sports market type.
+    pub sports_market_type: String,
+    /// Recent prices, the newest last.
+    pub prices: Vec<f64>,
+    /// Change of the price in 24 hours.
+    pub one_day_price_change: f64,
+    /// Volume from the beginning.
+    pub total_volume: f64,
+    /// Bought in 24 hours.
+    pub buy_volume: f64,
+    /// Sold in 24 hours.
+    pub sell_volume: f64,
+    /// Change of the 24-hour volume, percent.
+    pub volume_change: f64,
+    /// Open interest.
+    pub open_interest: f64,
+    /// Change of the open interest in 24 hours.
+    pub one_day_oi_change: f64,
+    /// Wallets that traded.
+    pub unique_traders: f64,
+    /// Liquidity, USD.
+    pub liquidity: f64,
+    /// Line of a sports market.
+    pub line: f64,
 }
 
 /// The prediction markets that fit a query of `/v1/markets`, as of `now` (Unix nanoseconds). One that opens later is not
@@ -84,7 +118,8 @@ impl View<'_> {
         let second = self.now.div_euclid(SECOND);
         let outcomes = self.table.outcomes_of(self.place);
         let held = self.table.held(&outcomes);
-        let price_at = |at: i64| self.source.prediction(self.place, at).map(|state| state.price);
+        let price_at =
+            |at: i64| self.source.prediction(self.place, at).map(|state| state.price).filter(|price| !price.is_nan());
         let day_ago = price_at(second - DAY).unwrap_or(state.price);
         let today = self.traded(&held, second - DAY, second)?;
         let yesterday = self.traded(&held, second - 2 * DAY, second - DAY)?;
@@ -94,13 +129,14 @@ impl View<'_> {
         let tracked = || begun().map(|row| row.size()).sum();
         let since = Timestamp { s: state.opened, ns: 0 };
         let names = outcomes.iter().map(|&outcome| self.table.outcomes()[outcome].name.clone());
-        let inner = PredictionMarket {
+        let price = known(state.price);
+        let mut inner = PredictionMarket {
             slug: slug(&event.market_name),
             question: event.market_name.clone(),
             group_item_title: group_item_title(self.table, event),
             outcomes: names.collect(),
-            last_price: state.price,
-            one_day_price_change: state.price - day_ago,
+            last_price: price,
+            one_day_price_change: known(state.price - day_ago),
             prices: (0..HISTORY).rev().filter_map(|hour| price_at(second - 3_600 * hour)).collect(),
             total_volume: self.source.prediction_volume(self.place, second).unwrap_or_else(tracked),
             buy_volume_24h: today.bought,
@@ -109,31 +145,41 @@ impl View<'_> {
             open_interest: interest,
             one_day_oi_change: interest - held_at(&held, second - DAY),
             unique_traders: begun().map(|row| row.wallet).collect::<HashSet<_>>().len() as f64,
-            order_price_min_tick_size: state.tick,
+            order_price_min_tick_size: known(state.tick),
             condition_id: event.condition_id.clone(),
             closed: state.closed,
             available_since: Some(since),
-            available_to: Some(Timestamp { s: state.ends, ns: 0 }),
+            available_to: (state.ends > 0).then_some(Timestamp { s: state.ends, ns: 0 }),
             ..PredictionMarket::default()
         };
-        let price_change = (day_ago > 0.0).then(|| percent(day_ago, state.price));
+        let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
+        if let Some(told) = self.source.prediction_told(self.place, second) {
+            hear(&mut inner, told);
+            if told.buy_volume >= 0.0 || told.sell_volume >= 0.0 {
+                worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
+            }
+            if told.liquidity > 0.0 {
+                liquidity = told.liquidity;
+            }
+        }
+        let price_change = (day_ago > 0.0 && !state.price.is_nan()).then(|| percent(day_ago, state.price));
         let entry = Market {
             exchange: PREDICTION_VENUE.to_owned(),
             raw_symbol: event.condition_id.clone(),
             full_name: event.market_name.clone(),
-            last_price: state.price,
-            volume_24h: today.bought + today.sold,
-            volume_24h_usd: today.worth,
-            volume_change_24h: change,
+            last_price: price,
+            volume_24h: inner.buy_volume_24h + inner.sell_volume_24h,
+            volume_24h_usd: worth,
+            volume_change_24h: inner.volume_change_24h,
             price_change_24h: price_change.unwrap_or(0.0),
             available_since: Some(since),
             title: event.market_name.clone(),
-            liquidity: self.liquidity()?,
+            liquidity,
             tags: [&event.category, &event.sub_category].into_iter().filter_map(|label| tag(label)).collect(),
             prediction_markets: vec![inner],
             ..Market::default()
         };
-        Ok(Row { entry, market: self.market, volume: Some(today.worth), price_change })
+        Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
     }
 
     /// What was traded after `from` and not after `to` (Unix seconds; with trades, in the minutes that begin then).
@@ -159,10 +205,47 @@ impl View<'_> {
     }
 }
 
+/// What was told counts, the rest is as computed.
+fn hear(entry: &mut PredictionMarket, told: &PredictionTold) {
+    for (figure, told) in [
+        (&mut entry.one_day_price_change, told.one_day_price_change),
+        (&mut entry.total_volume, told.total_volume),
+        (&mut entry.buy_volume_24h, told.buy_volume),
+        (&mut entry.sell_volume_24h, told.sell_volume),
+        (&mut entry.volume_change_24h, told.volume_change),
+        (&mut entry.open_interest, told.open_interest),
+        (&mut entry.one_day_oi_change, told.one_day_oi_change),
+        (&mut entry.unique_traders, told.unique_traders),
+        (&mut entry.line, told.line),
+    ] {
+        if !told.is_nan() {
+            *figure = told;
+        }
+    }
+    for (text, told) in [
+        (&mut entry.slug, &told.slug),
+        (&mut entry.group_item_title, &told.group_item_title),
+        (&mut entry.sports_market_type, &told.sports_market_type),
+    ] {
+        if !told.is_empty() {
+            text.clone_from(told);
+        }
+    }
+    let prices: Vec<f64> = told.prices.iter().copied().filter(|price| !price.is_nan()).collect();
+    if !prices.is_empty() {
+        entry.prices = prices;
+    }
+}
+
+/// 0, which the wire leaves out, for what is unknown.
+fn known(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value }
+}
+
 /// A tag by its label; none without.
 fn tag(label: &str) -> Option<Tag> {
     let (label, slug) = (label.trim(), slug(label));
-    (!slug.is_empty()).then(|| Tag { id: slug.clone(), label: label.to_owned(), slug })
+    (!slug.is_empty()).then(|| Tag { id: slug.clone(), label: label.to_owned(), slug, ..Tag::default() })
 }
 
 /// Tokens held at a second.

@@ -38,7 +38,7 @@ pub(super) fn markets() -> MarketsPage {
         volume_24h_usd: 0.5,
         title: text(),
         liquidity: 0.5,
-        tags: vec![Tag { id: text(), label: text(), slug: text() }],
+        tags: vec![Tag { id: text(), label: text(), slug: text(), extra: Map::new() }],
         prediction_markets: vec![prediction_market()],
         extra: Map::new(),
     };

@@ -9,5 +9,6 @@ mod lifecycle;
 mod lists;
 mod log;
 mod openapi;
+mod stream;
 mod transport;
 mod walls;

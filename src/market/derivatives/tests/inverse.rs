@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::dumps::{DAY, LATER, OHLC, RATE, ask, close, market, put, put_forced, put_readings, refused, table};
 use crate::columns::{Column, Series};
-use crate::market::Market;
+use crate::market::source::Source;
+use crate::market::{Demo, Market};
 use crate::protocol::{DiscoveryList, Filters};
 
 const USD: &str = "&transform.normalize.quote=USD";
@@ -181,4 +182,11 @@ fn a_sum_over_one_exchange_is_the_exchange() {
             }
         }
     }
+}
+
+#[test]
+fn the_demo_counts_coins() {
+    // Its trades are made in coins: a market of the table of contracts would be told in a wrong unit.
+    let demo = Demo::new(0);
+    assert!(demo.listings().iter().all(|listing| listing.contract_usd().is_none()));
 }

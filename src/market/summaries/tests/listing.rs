@@ -9,7 +9,7 @@ use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, Market
 const NEW_YEAR: i64 = 1_767_225_600; // 2026-01-01
 
 fn page(query: &str, now: i64) -> MarketsPage {
-    Market::demo(0).markets(&MarketsQuery::parse(query).unwrap(), now).unwrap()
+    DEMO.markets(&MarketsQuery::parse(query).unwrap(), now).unwrap()
 }
 
 fn entries(query: &str, now: i64) -> Vec<Entry> {
@@ -96,7 +96,7 @@ fn prediction_markets_are_listed_with_what_section_2_4_names() {
 
 #[test]
 fn prediction_markets_agree_with_the_analytics() {
-    let demo = Market::demo(0);
+    let demo = &*DEMO;
     for (entry, market) in predictions(NOW) {
         let answer = {
             let query = format!("conditionId={}", entry.raw_symbol);

@@ -30,14 +30,14 @@ fn near(left: f64, right: f64) -> bool {
 
 #[test]
 fn candles_agree_with_the_listing() {
-    let demo = Market::demo(0);
+    let demo = &*DEMO;
     let day = format!("from={}&period={DAY}", (THEN + 1) / SECOND - DAY);
-    let entries = listed(&demo, THEN);
+    let entries = listed(demo, THEN);
     assert!(entries.len() >= 10);
     for entry in &entries {
         let market = &entry.prediction_markets[0];
         let candles = format!("type=TRADE_SIDE_AGNOSTIC_AGG&interval=MINUTE&gapfill=true&{}", of(market, &day));
-        let told = points(&demo, &candles, THEN);
+        let told = points(demo, &candles, THEN);
         if market.available_to.unwrap().s <= (THEN + 1) / SECOND - DAY {
             assert!(told.iter().all(|one| one.floats("volume").unwrap().iter().all(|volume| *volume == 0.0)));
             assert_eq!(market.buy_volume_24h + market.sell_volume_24h, 0.0);
@@ -75,8 +75,8 @@ fn candles_agree_with_the_listing() {
         for (back, price) in market.prices.iter().rev().enumerate() {
             assert_eq!(Some(price), closes.iter().rev().nth(60 * back), "{back} hours ago");
         }
-        let sides = points(&demo, &format!("type=TRADE_AGG&interval=HOUR&{}", of(market, &day)), THEN);
-        let volume = points(&demo, &format!("type=TRADE_AGG&interval=MINUTE&{}", of(market, &day)), THEN);
+        let sides = points(demo, &format!("type=TRADE_AGG&interval=HOUR&{}", of(market, &day)), THEN);
+        let volume = points(demo, &format!("type=TRADE_AGG&interval=MINUTE&{}", of(market, &day)), THEN);
         assert_eq!((volume.len(), sides.len()), (2, 2));
         let side = |name: &str| {
             volume
@@ -90,7 +90,7 @@ fn candles_agree_with_the_listing() {
         };
         assert!(near(market.buy_volume_24h, side("BUY")) && near(market.sell_volume_24h, side("SELL")));
         assert!(near(entry.volume_24h, sum(&told, "volume")) && entry.volume_24h > 0.0);
-        let usd = points(&demo, &format!("{candles}&transform.normalize.quote=USD"), THEN);
+        let usd = points(demo, &format!("{candles}&transform.normalize.quote=USD"), THEN);
         assert!(near(entry.volume_24h_usd, sum(&usd, "volume")));
         let life = format!(
             "type=TRADE_SIDE_AGNOSTIC_AGG&interval=DAY&from={}&period={}",
@@ -98,7 +98,7 @@ fn candles_agree_with_the_listing() {
             400 * DAY
         );
         assert!(
-            near(market.total_volume, sum(&points(&demo, &of(market, &life), THEN), "volume")),
+            near(market.total_volume, sum(&points(demo, &of(market, &life), THEN), "volume")),
             "{}",
             market.question
         );
@@ -107,14 +107,14 @@ fn candles_agree_with_the_listing() {
 
 #[test]
 fn books_profiles_and_open_interest_agree_with_the_candles() {
-    let demo = Market::demo(0);
+    let demo = &*DEMO;
     let now = (THEN + 1) / SECOND;
-    let entries = listed(&demo, THEN);
+    let entries = listed(demo, THEN);
     let open: Vec<&Entry> =
         entries.iter().filter(|row| row.prediction_markets[0].available_to.unwrap().s > now).collect();
     for entry in open.iter().take(5) {
         let market = &entry.prediction_markets[0];
-        let ask = |query: &str| points(&demo, &of(market, query), THEN);
+        let ask = |query: &str| points(demo, &of(market, query), THEN);
         let minutes = format!("interval=MINUTE&from={}&period=600", now - 600);
         let closes = ask(&format!("type=TRADE_SIDE_AGNOSTIC_AGG&gapfill=true&{minutes}"));
         let books = ask(&format!("type=BLOCK_BOOK_SNAPSHOT_AGG&blockSize=0.001&{minutes}"));
@@ -157,17 +157,17 @@ fn books_profiles_and_open_interest_agree_with_the_candles() {
 
 #[test]
 fn resolved_markets_end_near_what_came_true_and_trade_no_more() {
-    let demo = Market::demo(0);
+    let demo = &*DEMO;
     let (now, mut resolved) = (NEW_YEAR * SECOND, 0);
-    for entry in listed(&demo, now).iter().filter(|row| row.prediction_markets[0].closed) {
+    for entry in listed(demo, now).iter().filter(|row| row.prediction_markets[0].closed) {
         let market = &entry.prediction_markets[0];
         let ends = market.available_to.unwrap().s;
         let last = format!("interval=DAY&from={}&period={}", ends - DAY, 400 * DAY);
-        let days = points(&demo, &format!("type=TRADE_SIDE_AGNOSTIC_AGG&{}", of(market, &last)), now);
+        let days = points(demo, &format!("type=TRADE_SIDE_AGNOSTIC_AGG&{}", of(market, &last)), now);
         assert_eq!(days[0].timestamps, [(ends - DAY) * SECOND], "{}: one day, the last", market.question);
         assert_eq!(days[0].floats("close").unwrap(), [market.last_price]);
         let books = format!("type=BLOCK_BOOK_SNAPSHOT_AGG&blockSize=0.001&interval=HOUR&from={ends}&period=36000");
-        assert!(points(&demo, &of(market, &books), now).is_empty());
+        assert!(points(demo, &of(market, &books), now).is_empty());
         let query = AnalyticsQuery::parse(
             AnalyticsEndpoint::Positions,
             &format!("conditionId={}&limit=100", market.condition_id),
@@ -183,8 +183,8 @@ fn resolved_markets_end_near_what_came_true_and_trade_no_more() {
 
 #[test]
 fn wallets_bought_at_prices_that_the_tape_shows() {
-    let demo = Market::demo(0);
-    let entries = listed(&demo, NEW_YEAR * SECOND);
+    let demo = &*DEMO;
+    let entries = listed(demo, NEW_YEAR * SECOND);
     let market = &entries.iter().find(|row| row.title.contains("$150k")).unwrap().prediction_markets[0];
     let query =
         AnalyticsQuery::parse(AnalyticsEndpoint::Positions, &format!("conditionId={}&limit=60", market.condition_id));
@@ -192,7 +192,7 @@ fn wallets_bought_at_prices_that_the_tape_shows() {
     let mut looked = 0;
     for row in positions.iter().filter(|row| row.buy_count > 0 && row.latest_open_ts > 0) {
         let minute = format!("type=TRADE_AGG&interval=MINUTE&from={}&period=60", row.latest_open_ts / 60 * 60);
-        let sides = points(&demo, &of(market, &minute), NEW_YEAR * SECOND);
+        let sides = points(demo, &of(market, &minute), NEW_YEAR * SECOND);
         let first = row.outcome_name == market.outcomes[0];
         // Whoever buys the second outcome at p sells the first at 1 - p.
         let price = if first { row.avg_price } else { 1.0 - row.avg_price };
@@ -207,8 +207,8 @@ fn wallets_bought_at_prices_that_the_tape_shows() {
 
 #[test]
 fn only_a_condition_names_a_market_and_no_coin_holds_it() {
-    let demo = Market::demo(0);
-    let entry = &listed(&demo, THEN)[0];
+    let demo = &*DEMO;
+    let entry = &listed(demo, THEN)[0];
     let market = &entry.prediction_markets[0];
     let window = format!("interval=HOUR&from={}&period=36000", (THEN + 1) / SECOND - 36_000);
     for name in
@@ -216,7 +216,7 @@ fn only_a_condition_names_a_market_and_no_coin_holds_it() {
     {
         let query = format!("type=TRADE_AGG&exchange=PREDICTION_VENUE&{window}&rawSymbol=");
         let query = query + &form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>();
-        assert!(points(&demo, &query, THEN).is_empty(), "{name}");
+        assert!(points(demo, &query, THEN).is_empty(), "{name}");
     }
     let together = |exchanges: &str, coin: &str| {
         let query = format!(
@@ -234,12 +234,12 @@ fn only_a_condition_names_a_market_and_no_coin_holds_it() {
 
 #[test]
 fn a_window_is_the_same_alone_and_within_another() {
-    let demo = Market::demo(0);
-    let market = listed(&demo, THEN)[3].prediction_markets[0].clone();
+    let demo = &*DEMO;
+    let market = listed(demo, THEN)[3].prediction_markets[0].clone();
     let end = market.available_to.unwrap().s.min((THEN + 1) / SECOND);
     let window =
         |from: i64, period: i64| format!("type=TRADE_SIDE_AGNOSTIC_AGG&interval=MINUTE&from={from}&period={period}");
-    let long = &points(&demo, &of(&market, &window(end - 2 * DAY, DAY)), THEN)[0];
+    let long = &points(demo, &of(&market, &window(end - 2 * DAY, DAY)), THEN)[0];
     let short = &points(&Market::demo(0), &of(&market, &window(end - 3 * DAY / 2, 7_200)), THEN)[0];
     let from = long.timestamps.iter().position(|time| *time == short.timestamps[0]).unwrap();
     let rows = from..from + short.len();
