@@ -93,7 +93,7 @@ class Connection(ABC):
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
-        given = {
+        given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": _seconds(timeout, "timeout"),
@@ -178,6 +178,10 @@ class Connection(ABC):
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
 
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        """What the analytics method of that name would send."""
+        raise NotImplementedError  # the clients have it from AnalyticsMethods
+
     def _stream(
         self,
         channels: Channels,
@@ -198,10 +202,6 @@ class Connection(ABC):
             ping_after=ping_after,
         )
         return stream, len(parts)
-
-    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        """What the analytics method of that name would send."""
-        raise NotImplementedError  # the clients have it from AnalyticsMethods
 
     @abstractmethod
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:

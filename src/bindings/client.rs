@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::errors;
+use super::plan::Plan;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
@@ -22,44 +23,6 @@ use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
     SortDirection, Tier,
 };
-
-/// One request of a plan.
-#[pyclass(frozen, get_all, module = "marketpoints._engine")]
-pub(super) struct PlannedRequest {
-    url: String,
-    weight: u64,
-    points: u64,
-}
-
-/// What a call would send.
-#[pyclass(frozen, module = "marketpoints._engine")]
-pub(super) struct Plan(client::Plan);
-
-#[pymethods]
-impl Plan {
-    #[getter]
-    fn requests(&self) -> Vec<PlannedRequest> {
-        let requests = self.0.requests.iter();
-        requests
-            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
-            .collect()
-    }
-
-    #[getter]
-    fn weight(&self) -> u64 {
-        self.0.weight()
-    }
-
-    #[getter]
-    fn points(&self) -> u64 {
-        self.0.points()
-    }
-
-    #[getter]
-    fn eta(&self) -> f64 {
-        self.0.eta
-    }
-}
 
 /// A duration given in seconds, of more than `least`.
 pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {

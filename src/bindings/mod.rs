@@ -10,6 +10,7 @@ mod errors;
 mod faults;
 mod functions;
 mod log;
+mod plan;
 mod query;
 mod records;
 mod runtime;
@@ -24,13 +25,15 @@ mod _engine {
     #[pymodule_export]
     use super::archive::Archive;
     #[pymodule_export]
-    use super::client::{Client, Plan, PlannedRequest};
+    use super::client::Client;
     #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
+    #[pymodule_export]
+    use super::plan::{Plan, PlannedRequest};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]

@@ -29,13 +29,13 @@ pub(super) struct Transport {
     http: reqwest::Client,
     base: String,
     key: HeaderValue,
+    read_timeout: Duration,
+    max_body: u64,
     way: Way,
     /// Time that an attempt may take.
     timeout: Duration,
     /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
-    read_timeout: Duration,
-    max_body: u64,
 }
 
 /// How connections are made, the same for requests and for streams.
@@ -104,12 +104,12 @@ impl Transport {
         let key = key_header(config.api_key.expose_secret())?;
         let url = base_url(&config.base_url)?;
         let way = Way::new(config, &url)?;
-        let builder =
-            way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout)).pool_idle_timeout(IDLE);
-        let http = builder.redirect(redirect::Policy::custom(same_origin)).build().map_err(|error| unusable(&error))?;
+        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
+        let builder = builder.pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
-        let (read_timeout, max_body) = (config.read_timeout, config.max_body);
-        Ok(Self { http, base, key, way, timeout: config.timeout, sockets: OnceLock::new(), read_timeout, max_body })
+        let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
+        Ok(Self { http, base, key, read_timeout, max_body, way, timeout, sockets: OnceLock::new() })
     }
 
     /// Base address without a trailing slash.

@@ -275,7 +275,8 @@ proptest! {
         let mut account = Account::default();
         account.assume(limits, 0);
         let mut service = Bucket::new(limits, 0);
-        let (mut sent, mut answered): (Vec<(u64, u64, i64)>, Vec<(u64, u64, Told)>) = (Vec::new(), Vec::new());
+        let mut sent: Vec<(u64, u64, i64)> = Vec::new();
+        let mut answered: Vec<(u64, u64, Told)> = Vec::new();
         let (mut now, mut id) = (0, 0);
         for (kind, weight, pause, pick) in steps {
             now += pause;
