@@ -36,7 +36,8 @@ impl Bench {
 
 /// Rows at seconds after [`START`], with half a second, which dumps tell in microseconds.
 fn rows(rows: &[(i64, &str)]) -> String {
-    rows.iter().map(|(second, rest)| format!("x,S,{0}500000,{0}500000,{rest}\n", START + second)).collect()
+    let row = |(second, rest): &(i64, &str)| format!("x,S,{0}500000,{0}500000,{rest}\n", START + second);
+    rows.iter().map(row).collect::<Vec<_>>().concat()
 }
 
 fn at(second: i64) -> i64 {

@@ -1,6 +1,6 @@
 """The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,7 +9,7 @@ from .analytics_methods import AnalyticsMethods
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
 from .channels import Channels
 from .discovery_methods import DiscoveryMethods
-from .errors import PartialError
+from .errors import ArchiveError, PartialError
 from .market_records import Market
 from .progress import Progress, reporting
 from .records import Records, Usage
@@ -45,6 +45,10 @@ class Client(
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(getattr(self._live, call)(**arguments))
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        with reporting(progress) as report:
+            return read(getattr(self._live, call)(*arguments, progress=report))
 
     def stream(
         self,
@@ -112,6 +116,12 @@ class AsyncClient(
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(await getattr(self._live, f"{call}_async")(**arguments))
 
+    async def _archived(
+        self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
+        with reporting(progress) as report:
+            return read(await getattr(self._live, f"{call}_async")(*arguments, progress=report))
+
     def stream(
         self,
         channels: Channels,
@@ -138,9 +148,9 @@ class AsyncClient(
 
 @contextmanager
 def _wrapping_partial_results() -> Iterator[None]:
-    """The engine leaves its own columns in a PartialError; users get a set of series."""
+    """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
-    except PartialError as error:
+    except (PartialError, ArchiveError) as error:
         error.results = wrap(error.results or [])
         raise

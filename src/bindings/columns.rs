@@ -122,7 +122,7 @@ fn ragged(py: Python<'_>, held: &Mutex<Held>) -> PyResult<(Py<PyAny>, Py<PyAny>)
 }
 
 /// Python's name of an identity field.
-fn python_name(wire: &str) -> &str {
+pub(super) fn python_name(wire: &str) -> &str {
     match wire {
         "rawSymbol" => "raw_symbol",
         "normalizedSymbol" => "normalized_symbol",

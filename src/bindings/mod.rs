@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value)] // Python's arguments arrive by value
 #![allow(clippy::too_many_arguments)] // the keyword arguments that users type
 
+mod archive;
 mod client;
 mod columns;
 mod errors;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 /// The engine module, `marketpoints._engine`.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use super::archive::Archive;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

@@ -78,6 +78,8 @@ pub(super) struct Answer {
     /// What its headers said about the budget.
     pub told: Told,
     pub retry_after: Option<Duration>,
+    /// The service's clock when it answered, Unix seconds.
+    pub date: Option<i64>,
     pub body: Bytes,
 }
 
@@ -157,6 +159,7 @@ impl Transport {
         let told = told(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
+        let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
         let announced = response.content_length().unwrap_or(0);
         if announced > self.max_body {
             return Err(self.too_large());
@@ -168,7 +171,7 @@ impl Transport {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, told, retry_after: wait, body: body.freeze() })
+        Ok(Answer { status, told, retry_after: wait, date, body: body.freeze() })
     }
 
     /// The next piece of a body, which must not be long in coming.
@@ -188,6 +191,12 @@ impl Transport {
             format!("the answer is larger than max_body={} bytes; ask a shorter window, or allow more", self.max_body);
         Broken { for_good: true, ..Broken::off(ErrorKind::Server, message) }
     }
+}
+
+/// An HTTP date in Unix seconds.
+fn unix_date(text: &str) -> Option<i64> {
+    let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {

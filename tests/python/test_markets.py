@@ -146,8 +146,8 @@ def client():
 
 
 def test_the_service_orders_as_the_records_say(client):
-    every = client.markets(category=["SPOT", "PERPETUAL"])
-    assert len(every) == 80
+    # Each answer is of one moment, so it is held against its own figures.
+    kinds = {"category": ["SPOT", "PERPETUAL"]}
     for sort_by, attribute in [
         ("VOLUME_24H", "volume_24h_usd"),
         ("PRICE_CHANGE_24H", "price_change_24h"),
@@ -156,12 +156,14 @@ def test_the_service_orders_as_the_records_say(client):
         ("AVAILABLE_SINCE", "available_since"),
     ]:
         for direction in ("asc", "desc"):
-            rows = client.markets(category=["SPOT", "PERPETUAL"], sort_by=sort_by, sort_direction=direction)
-            expected = sorted(every, key=lambda row: (row.exchange, row.raw_symbol))
+            rows = client.markets(**kinds, sort_by=sort_by, sort_direction=direction)
+            expected = sorted(rows, key=lambda row: (row.exchange, row.raw_symbol))
             expected.sort(key=lambda row: getattr(row, attribute), reverse=direction == "desc")
-            assert [getattr(row, attribute) for row in rows] == [getattr(row, attribute) for row in expected], sort_by
-            assert {row.full_name for row in rows} == {row.full_name for row in every}
-    distinct = client.markets(category=["SPOT", "PERPETUAL"], distinct=True)
+            assert [row.full_name for row in rows] == [row.full_name for row in expected], sort_by
+            assert len({row.full_name for row in rows}) == 80
+    perpetual = client.markets(category="PERPETUAL", sort_by="MARKET_SYMBOL_OI_CHANGE_24H", sort_direction="desc")
+    assert [row.oi_change_24h for row in perpetual] == sorted((row.oi_change_24h for row in perpetual), reverse=True)
+    distinct = client.markets(**kinds, distinct=True)
     assert len({row.normalized_symbol for row in distinct}) == len(distinct) == 20
 
 
@@ -178,24 +180,39 @@ def test_average_true_range_is_that_of_the_hourly_candles(client):
 
 
 def test_a_prediction_market_leads_to_its_candles_book_and_profile(client):
-    listed = client.markets(exchange="PREDICTION_VENUE", symbol_filter="NEW HIGH IN 2026")
-    (market,) = listed[0].prediction_markets
-    assert not market.closed and market.condition_id == listed[0].raw_symbol and len(market.prices) == 24
-    span = {"start": "2026-04-21T18:00:00", "end": "2026-04-22T18:01:00", "include_forming": True}
-    candles = client.candles("PREDICTION_VENUE", market.condition_id, "1m", **span)
-    assert candles["close"][-1] == market.last_price == market.prices[-1]
-    assert ((candles["low"] > 0) & (candles["high"] < 1)).all()
-    inside = candles["volume"][candles.timestamps > np.datetime64("2026-04-21T18:00:00")]
-    assert inside.sum() == pytest.approx(market.buy_volume_24h + market.sell_volume_24h)
-    book = client.orderbook_heatmap(
-        "PREDICTION_VENUE", market.condition_id, "1m", block_size=0.001, start="2026-04-22T17:00:00", period=600
-    )
+    find = {"exchange": "PREDICTION_VENUE", "symbol_filter": "NEW HIGH IN 2026"}
+    (listed,) = client.markets(**find)
+    (market,) = listed.prediction_markets
+    symbol = ("PREDICTION_VENUE", market.condition_id)
+    assert not market.closed and market.condition_id == listed.raw_symbol and len(market.prices) == 24
+    # The clock runs on: the last close is held against a listing before and one after it that agree.
+    before = after = close = None
+    while before is None or before != after:
+        before = client.markets(**find)[0].last_price
+        close = client.candles(*symbol, "1h", period=7200, include_forming=True)["close"][-1]
+        after = client.markets(**find)[0].last_price
+    assert close == before
+    book = client.orderbook_heatmap(*symbol, "1m", block_size=0.001, start="2026-04-22T17:00:00", period=600)
     assert len(book.timestamps) == 10 and book.prices.min() > 0 and book.prices.max() < 1
     hours = {"start": "2026-04-22T12:00:00", "period": 3600}
-    profile = client.volume_profile("PREDICTION_VENUE", market.condition_id, "1h", **hours)
-    hour = client.candles("PREDICTION_VENUE", market.condition_id, "1h", **hours)
+    profile, hour = client.volume_profile(*symbol, "1h", **hours), client.candles(*symbol, "1h", **hours)
     assert (profile.buys + profile.sells).sum() == pytest.approx(hour["volume"][0])
+    assert 0 < hour["low"][0] <= profile.prices.min() and profile.prices.max() <= hour["high"][0] < 1
     assert len(client.candles("PREDICTION_VENUE", market.slug, "1h", **hours).timestamps) == 0
+
+
+def test_a_market_that_is_over_keeps_its_last_price_and_its_volume(client):
+    (listed,) = client.markets(exchange="PREDICTION_VENUE", symbol_filter="above $150k")
+    (market,) = listed.prediction_markets
+    days = client.candles("PREDICTION_VENUE", market.condition_id, "1d", start=market.available_since, end=NOW)
+    assert market.closed and days.timestamps[-1] < np.datetime64(int(market.available_to), "s")
+    assert days["close"][-1] == market.last_price == listed.last_price
+    assert days["volume"].sum() == pytest.approx(market.total_volume)
+    assert (market.buy_volume_24h, market.sell_volume_24h, listed.volume_24h) == (0, 0, 0)
+    winners = {
+        row.outcome_name for row in client.positions(condition_id=market.condition_id) if row.resolved_price == 1
+    }
+    assert winners == {"No"} and market.last_price < 0.1
 
 
 def test_a_volume_profile_goes_by_normalized_symbol(client):
