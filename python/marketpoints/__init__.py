@@ -20,6 +20,7 @@ from .analytics_records import (
 )
 from .channels import Channel
 from .client import AsyncClient, Client
+from .dominance import altcoin_dominance
 from .errors import (
     AuthenticationError,
     DecodeError,
@@ -35,12 +36,13 @@ from .errors import (
     TransportError,
 )
 from .faults import FaultRule, Faults
+from .identity import SeriesId, Window
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
 from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Plan, PlannedRequest, Records, Usage
-from .series import Series, SeriesId
+from .records import Budget, Plan, PlannedRequest, Usage
+from .series import Series
 from .service import LocalService
 from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
@@ -55,6 +57,7 @@ from .stream_events import (
     TradeEvent,
     VolumeProfileEvent,
 )
+from .tables import Records, Table
 
 __all__ = [
     "TIERS",
@@ -98,6 +101,7 @@ __all__ = [
     "ServerError",
     "Stream",
     "StreamEvent",
+    "Table",
     "Tag",
     "Tier",
     "TierError",
@@ -111,7 +115,9 @@ __all__ = [
     "UserCategories",
     "UserPosition",
     "VolumeProfileEvent",
+    "Window",
     "__version__",
+    "altcoin_dominance",
     "decode_points",
     "ingest",
     "weight",

@@ -120,7 +120,8 @@ impl PointsRequest {
 
     /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its
     /// start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones are wanted.
-    pub(super) fn window(&self, now: f64) -> Window {
+    #[must_use]
+    pub fn window(&self, now: f64) -> Window {
         let grid = self.interval;
         let forming = grid.floor(now.floor() as i64);
         let newest = if self.include_forming { forming.saturating_add(grid.seconds) } else { forming };
@@ -136,6 +137,12 @@ impl PointsRequest {
         };
         let from = grid.ceil(start.ceil() as i64);
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// The session asked for (TPO), by its wire name; `None` follows the interval.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.query.session.as_deref()
     }
 
     /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
