@@ -232,3 +232,68 @@ async fn d3_19_a_bad_proxy_is_named_and_loopback_goes_past_the_environments() {
         Client::new(&Config { proxy: Some("no proxy".into()), ..config("http://a.invalid") }, &Registry::default());
     assert!(problem.err().unwrap().message.contains("proxy"));
 }
+
+#[tokio::test]
+async fn d3_03_a_429_that_says_nothing_waits_by_the_own_bucket() {
+    let (outcome, requests) = play(vec![send("429 Slow Down", "<html>slow down</html>")], |settings| {
+        settings.max_wait = Some(Duration::from_millis(100));
+    })
+    .await;
+    let error = outcome.unwrap_err();
+    // A weight of 1 refills in 0.08 s at 750 a minute; nobody comes back within a second, though.
+    assert_eq!((error.kind, requests), (ErrorKind::RateLimit, 1));
+    assert!((0.8..=1.0).contains(&error.retry_after.unwrap()), "{error:?}");
+    // A call that may wait does, and then there is room for it.
+    let begun = Instant::now();
+    let (outcome, requests) = play(vec![send("429 Slow Down", ""), send("200 OK", BODY)], |_| ()).await;
+    assert_eq!((close(outcome), requests), (2.5, 2));
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+}
+
+/// A plan of ten requests: a thousand snapshots of a deep book each.
+fn ten_requests() -> PointsRequest {
+    PointsRequest::new(PointsArguments {
+        data_type: "BLOCK_BOOK_SNAPSHOT_AGG".into(),
+        exchanges: vec!["BINANCE".into()],
+        symbol: Some("BTCUSDT".into()),
+        interval: Some("1m".into()),
+        start: Some(1_776_240_000.0),
+        period: Some(600_000),
+        block_size: Some(1.0),
+        ..PointsArguments::default()
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_plan_goes_on_past_a_failure_and_stops_where_all_would_fail() {
+    fn one_fails(head: &str) -> Step {
+        if head.contains("from=1776300000") { send("500 Oops", "only this one") } else { send("200 OK", "{}") }
+    }
+    fn all_fail(_: &str) -> Step {
+        send("500 Oops", "down")
+    }
+    fn refused(_: &str) -> Step {
+        send("401 Unauthorized", "who?")
+    }
+    let run = |choose| async move {
+        let server = Scripted::start(vec![Step::Choose(choose)]);
+        let settings = Config { retries: 0, ..config(&server.url) };
+        let client = Client::new(&settings, &Registry::default()).unwrap();
+        let plan = client.plan(&ten_requests(), NOW).unwrap();
+        assert_eq!(plan.requests.len(), 10);
+        let error = client.points(&ten_requests(), NOW, None).await.unwrap_err();
+        (error, server.requests().len(), client.budget().unwrap().used)
+    };
+    let (error, requests, used) = run(one_fails).await;
+    let partial = error.partial.unwrap();
+    assert_eq!((error.kind, partial.failures.len(), requests, used), (ErrorKind::Partial, 1, 10, 100));
+    assert!(partial.failures[0].request.as_ref().unwrap().contains("from=1776300000"));
+    // A service that is down is asked no more after the third failure; those under way by then are eight at most.
+    let (error, requests, used) = run(all_fail).await;
+    assert_eq!(error.kind, ErrorKind::Server);
+    assert!((3..10).contains(&requests) && used == 10 * requests as u64, "{requests}, {used}");
+    let (error, requests, _) = run(refused).await;
+    assert_eq!(error.kind, ErrorKind::Authentication);
+    assert!((1..=8).contains(&requests), "{requests}");
+}

@@ -18,15 +18,22 @@ from .analytics_records import (
     UserCategories,
     UserPosition,
 )
+from .archive import Archive
+from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .channels import Channel
 from .client import AsyncClient, Client
 from .dominance import altcoin_dominance
 from .errors import (
+    ArchiveError,
     AuthenticationError,
+    DamagedFileError,
     DecodeError,
     Error,
+    ForeignFileError,
     InvalidRequest,
     MissingDependencyError,
+    NewerFormatError,
+    NotArchivedError,
     PartialError,
     RateLimitError,
     SelectionError,
@@ -61,6 +68,9 @@ from .tables import Records, Table
 
 __all__ = [
     "TIERS",
+    "Archive",
+    "ArchiveError",
+    "Archived",
     "AsyncClient",
     "AsyncStream",
     "AuthenticationError",
@@ -69,10 +79,13 @@ __all__ = [
     "CategoryRow",
     "Channel",
     "Client",
+    "DamagedFileError",
     "DecodeError",
     "Error",
     "FaultRule",
     "Faults",
+    "FileProblem",
+    "ForeignFileError",
     "FundingRateEvent",
     "Heatmap",
     "IngestReport",
@@ -83,6 +96,8 @@ __all__ = [
     "MarketSummary",
     "MissingDependencyError",
     "Nested",
+    "NewerFormatError",
+    "NotArchivedError",
     "OpenInterestEvent",
     "OutcomePricing",
     "PartialError",
@@ -94,6 +109,8 @@ __all__ = [
     "Ragged",
     "RateLimitError",
     "Records",
+    "Refreshed",
+    "Revision",
     "SelectionError",
     "Series",
     "SeriesId",
@@ -101,6 +118,7 @@ __all__ = [
     "ServerError",
     "Stream",
     "StreamEvent",
+    "Synced",
     "Table",
     "Tag",
     "Tier",
@@ -114,6 +132,7 @@ __all__ = [
     "Usage",
     "UserCategories",
     "UserPosition",
+    "Verification",
     "VolumeProfileEvent",
     "Window",
     "__version__",

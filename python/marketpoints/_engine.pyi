@@ -5,12 +5,14 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Archive",
     "Client",
     "Columns",
     "EventStream",
@@ -107,12 +109,35 @@ class Query:
         block_minutes: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
         max_weight: int | None = None,
+        open_window: bool = False,
     ) -> Query: ...
     def window(self, now: float) -> tuple[int, int]:
         """The half-open window of bucket starts that the query means at ``now``, Unix seconds."""
     @property
+    def bounded(self) -> tuple[int, int] | None:
+        """The half-open window of bucket starts where the query names both its ends, Unix seconds."""
+    @property
     def session(self) -> str | None:
         """The session asked for (TPO) by its wire name; None follows the interval."""
+
+@final
+class Archive:
+    """An archive of points: reading without a client. A client writes it."""
+
+    def __new__(cls, path: str) -> Archive:
+        """The archive in a folder, which need not exist yet; touches nothing."""
+    @property
+    def path(self) -> Path:
+        """The folder."""
+    @property
+    def source(self) -> str | None:
+        """Which service the data are from; None while there are none."""
+    def read(self, query: Query) -> list[Columns]:
+        """The series of a query, whose window may be open."""
+    def contents(self) -> list[dict[str, Any]]:
+        """What is kept, by key: key, query (pairs), interval_seconds, windows (Unix seconds), rows, bytes, files."""
+    def survey(self) -> dict[str, Any]:
+        """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 
 @final
 class PlannedRequest:
@@ -165,6 +190,8 @@ class Client:
         proxy: str | None = None,
         ca_certs: str | None = None,
         clock: Callable[[], float] | None = None,
+        archive: Archive | None = None,
+        archive_source: str | None = None,
     ) -> Client: ...
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
@@ -189,6 +216,22 @@ class Client:
         self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
     ) -> Awaitable[list[Columns]]:
         """:meth:`points`, awaited."""
+    def sync(
+        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
+        """Downloads what an archive lacks: requests, weight, windows (Unix seconds), rows, mended."""
+    def sync_async(
+        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
+    ) -> Awaitable[dict[str, Any]]:
+        """:meth:`sync`, awaited."""
+    def ask_again(
+        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`sync` for what is there already; ``revisions`` tells what differs, ``replace`` keeps it."""
+    def ask_again_async(
+        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
+    ) -> Awaitable[dict[str, Any]]:
+        """:meth:`ask_again`, awaited."""
     def markets(
         self,
         exchanges: Sequence[str] = ...,

@@ -1,6 +1,6 @@
 """The methods of the prediction-market analytics (specification, section 4.3): fixed weights, Advanced tier."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from . import _engine
@@ -219,6 +219,9 @@ class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
 
     def _points(self, query: _engine.Query, progress: Progress) -> Any:
         raise NotImplementedError  # analytics ask for no points
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        raise NotImplementedError  # nor are they archived
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
         return told_plan(self._client._live.plan_analytics(**arguments, max_weight=self._max_weight))

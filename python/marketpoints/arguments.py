@@ -1,6 +1,9 @@
 """From what users type to what the engine takes. One place, so that every client and the command line agree."""
 
 import operator
+import os
+import urllib.parse
+import urllib.request
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -58,8 +61,9 @@ def build_query(
     block_minutes: int | None = None,
     extra: Extra = None,
     max_weight: int | None = None,
+    open_window: bool = False,
 ) -> _engine.Query:
-    """A checked query.
+    """A checked query. With ``open_window`` it may leave its window open: an archive knows its own.
 
     Raises:
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
@@ -86,6 +90,7 @@ def build_query(
         block_minutes=count(block_minutes, "block_minutes"),
         extra=pairs(extra),
         max_weight=weight_bound(max_weight),
+        open_window=open_window,
     )
 
 
@@ -130,6 +135,32 @@ def text(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a text")
+
+
+def folder(value: Any) -> str:
+    """The folder of an archive: a path, a ``file://`` address, or what has an attribute ``path``.
+
+    Raises:
+        InvalidRequest: The value names no local folder.
+    """
+    value = getattr(value, "path", value)
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        path = None
+    if not isinstance(path, str) or not path:
+        raise InvalidRequest(f"archive: {value!r} is not a folder")
+    if path.startswith("file://"):
+        address = urllib.parse.urlsplit(path)
+        if address.netloc not in ("", "localhost"):
+            raise InvalidRequest(f"archive: {path!r} is a folder of another machine")
+        return urllib.request.url2pathname(address.path)
+    if "://" in path:
+        scheme = path.partition("://")[0]
+        raise InvalidRequest(
+            f"archive: {scheme}:// is not a folder; an archive lies in a local folder or file:// address"
+        )
+    return path
 
 
 def flag(value: object, name: str) -> bool:

@@ -1,6 +1,6 @@
 """The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,7 +9,7 @@ from .analytics_methods import AnalyticsMethods
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
 from .channels import Channels
 from .discovery_methods import DiscoveryMethods
-from .errors import PartialError
+from .errors import ArchiveError, PartialError
 from .identity import Asked
 from .market_records import Market
 from .progress import Progress, reporting
@@ -42,12 +42,16 @@ class Client(
     """
 
     def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        live, asked = self._asking(query)
+        live, asked, now = self._asking(query)
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(live.points(query, report, asked.now), asked)
+            return wrap(live.points(query, report, now), asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(getattr(self._live, call)(**arguments))
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        with reporting(progress) as report:
+            return read(getattr(self._live, call)(*arguments, progress=report))
 
     def stream(
         self,
@@ -109,12 +113,18 @@ class AsyncClient(
     """
 
     async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        live, asked = self._asking(query)
+        live, asked, now = self._asking(query)
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(await live.points_async(query, report, asked.now), asked)
+            return wrap(await live.points_async(query, report, now), asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(await getattr(self._live, f"{call}_async")(**arguments))
+
+    async def _archived(
+        self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
+        with reporting(progress) as report:
+            return read(await getattr(self._live, f"{call}_async")(*arguments, progress=report))
 
     def stream(
         self,
@@ -142,9 +152,9 @@ class AsyncClient(
 
 @contextmanager
 def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
-    """The engine leaves its own columns in a PartialError; users get a set of series."""
+    """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
-    except PartialError as error:
+    except (PartialError, ArchiveError) as error:
         error.results = wrap(error.results or [], asked)
         raise

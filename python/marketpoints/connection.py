@@ -2,17 +2,20 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .arguments import between, number, text
+from .arguments import between, folder, number, text
 from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .identity import Asked
 from .progress import Progress
 from .records import Budget, Plan, numbers
+
+if TYPE_CHECKING:
+    from .archive import Archive
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
 
@@ -53,6 +56,8 @@ class Connection(ABC):
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
+        archive: "Archive | str | os.PathLike[str] | None" = None,
+        archive_source: str | None = None,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
@@ -75,6 +80,10 @@ class Connection(ABC):
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
+            archive: An :class:`~marketpoints.Archive`, or its folder, to read through: closed buckets that it holds
+                are not asked again, and those it lacks are kept in it.
+            archive_source: Name under which an archive knows the service; None is its address. One name for
+                several addresses of one service lets them share an archive.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -85,7 +94,7 @@ class Connection(ABC):
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
-        given = {
+        given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": _seconds(timeout, "timeout"),
@@ -98,6 +107,8 @@ class Connection(ABC):
             "proxy": text(proxy, "proxy"),
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
             "clock": clock,
+            "archive": None if archive is None else folder(archive),
+            "archive_source": text(archive_source, "archive_source"),
         }
         # Addresses may hold a password: like the key they stand in no attribute.
         secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
@@ -107,7 +118,9 @@ class Connection(ABC):
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
             shared = given["budget"] or os.environ.get(BUDGET) or "machine"
-            return _engine.Client(key, **{**given, "budget": shared, "clock": clock or clock_of_environment()})
+            kept = None if given["archive"] is None else _engine.Archive(given["archive"])
+            settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
+            return _engine.Client(key, **{**given, **settings})
 
         def key_is_in_environment() -> bool:
             return os.environ.get(KEY) == key
@@ -127,11 +140,11 @@ class Connection(ABC):
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
 
-    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked]:
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
         """The engine's client, and what a query means at this moment of its clock."""
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now), query.session)
+        return live, Asked(now, query.window(now), query.session), now
 
     @property
     def base_url(self) -> str:
@@ -172,6 +185,10 @@ class Connection(ABC):
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
 
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        """What the analytics method of that name would send."""
+        raise NotImplementedError  # the clients have it from AnalyticsMethods
+
     def _stream(
         self,
         channels: Channels,
@@ -193,9 +210,9 @@ class Connection(ABC):
         )
         return stream, len(parts)
 
-    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        """What the analytics method of that name would send."""
-        raise NotImplementedError  # the clients have it from AnalyticsMethods
+    @abstractmethod
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the engine's work on an archive: at once, or when awaited."""
 
     def _close(self) -> None:
         if self._connected is None:

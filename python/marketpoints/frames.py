@@ -21,7 +21,7 @@ __all__ = [
     "to_polars",
 ]
 
-#: What the values of a column are: text, int, float, truth, texts, numbers, json, or records of these.
+#: What the values of a column are: text, int, float, truth, texts, numbers, json, any, or records of these.
 Kind: TypeAlias = "str | Mapping[str, Kind]"
 #: Kind and values of each column.
 Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
@@ -195,6 +195,8 @@ def _arrow_type(pyarrow: Any, kind: Kind) -> Any:
 def _arrow_values(kind: Kind, values: Sequence[Any]) -> Sequence[Any]:
     if kind == "json":
         return [json.dumps(value) for value in values]
+    if kind == "any":
+        return [None if value is None else str(value) for value in values]
     if isinstance(kind, str):
         return values
     inner = {name: "json" for name, one in kind.items() if one == "json"}

@@ -63,11 +63,13 @@ class Asked:
     """How a series came about.
 
     Attributes:
-        now: The moment that decides which buckets are closed, Unix seconds by the clock of who asked.
-        window: First and last bucket start asked for, half-open, Unix seconds; None for a body decoded alone.
+        now: The moment that decides which buckets are closed, Unix seconds by the clock of who asked; None where only
+            closed buckets are kept (an archive).
+        window: First bucket start asked for and the end, half-open, Unix seconds; None for a body decoded alone, or
+            for all that is kept.
         session: Wire name of the session asked for (TPO); None follows the interval.
     """
 
-    now: float
+    now: float | None
     window: tuple[int, int] | None = None
     session: str | None = None

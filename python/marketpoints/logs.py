@@ -1,9 +1,10 @@
 """What the client tells Python's ``logging``: the logger ``marketpoints``, one record for each attempt.
 
-DEBUG is an attempt that succeeded or was refused for good (the caller learns that anyway), WARNING one that is made again,
-and notices such as a budget that is not shared for now. Records of attempts carry the attributes ``url`` (never the key),
-``weight``, ``status`` (None without an answer), ``seconds``, ``attempt`` (from 1), ``error`` (None when there was none) and
-``again_in`` (seconds until the next attempt, or None). Nothing is printed unless the program sets up logging.
+DEBUG is an attempt that succeeded or was refused for good (the caller learns that anyway), WARNING one that is made
+again, and notices such as a budget that is not shared for now. Records of attempts carry the attributes ``url`` (never
+the key), ``weight``, ``status`` (None without an answer), ``seconds``, ``attempt`` (from 1), ``error`` (None when there
+was none) and ``again_in`` (seconds until the next attempt, or None). They are logged on the thread that called, or on
+that of the event loop. Nothing is printed unless the program sets up logging.
 """
 
 import logging

@@ -52,13 +52,17 @@ class Series:
         return self._columns.timestamps.view("datetime64[ns]")
 
     @property
-    def asked_at(self) -> "np.datetime64":
-        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``."""
-        return _moment(self._asked.now)
+    def asked_at(self) -> "np.datetime64 | None":
+        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``.
+
+        None of what an archive read: that holds closed buckets only.
+        """
+        return None if self._asked.now is None else _moment(self._asked.now)
 
     @property
     def requested(self) -> Window | None:
-        """The window of bucket starts that the client asked for; None for a body decoded alone.
+        """The window of bucket starts that the client asked for; None for a body decoded alone, and
+        for an archive's answer whose ends were left open.
 
         It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet unless
         these were wanted.
@@ -98,7 +102,10 @@ class Series:
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        closed: npt.NDArray[np.bool_] = self.closes_at <= self.asked_at
+        import numpy as np
+
+        now = self.asked_at
+        closed: npt.NDArray[np.bool_] = np.ones(len(self), dtype=bool) if now is None else self.closes_at <= now
         return closed
 
     def gaps(self) -> "npt.NDArray[np.datetime64]":

@@ -66,6 +66,8 @@ class LocalService:
         )
         self._faults = Faults(self._service.faults)
         self._data = folder
+        # The port is another one each time, the data are not: what an archive knows the service by.
+        self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
         self._stopped = False
 
     @property
@@ -120,11 +122,11 @@ class LocalService:
         Raises:
             InvalidRequest: There is no such key, or a setting cannot be right.
         """
-        return Client(**self._settings(tier), **settings)
+        return Client(**{**self._settings(tier), **settings})
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        return AsyncClient(**self._settings(tier), **settings)
+        return AsyncClient(**{**self._settings(tier), **settings})
 
     def _settings(self, tier: str) -> dict[str, Any]:
         keys, tiers = self.keys, self.tiers
@@ -133,7 +135,13 @@ class LocalService:
             raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(keys))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
         known = None if tiers[name] == "unlimited" else tiers[name]
-        return {"api_key": keys[name], "base_url": self.url, "tier": known, "clock": self.now}
+        return {
+            "api_key": keys[name],
+            "base_url": self.url,
+            "tier": known,
+            "clock": self.now,
+            "archive_source": self._source,
+        }
 
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""

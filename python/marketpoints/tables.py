@@ -19,6 +19,7 @@ Record = TypeVar("Record")
 #: How the annotations of a record's fields stand in a frame.
 KINDS: dict[Any, Kind] = {
     str: "text",
+    str | None: "text",
     int: "int",
     float: "float",
     float | None: "float",
@@ -200,7 +201,7 @@ def _kind(annotation: Any) -> Kind:
     if get_origin(annotation) is Records:
         (inner,) = get_args(annotation)
         return {one.name: _kind(one.type) for one in fields(inner)}
-    return KINDS.get(annotation, "json")
+    return KINDS.get(annotation, "json" if get_origin(annotation) is Mapping else "any")
 
 
 def _plain(value: Any) -> Any:

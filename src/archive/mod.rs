@@ -1,9 +1,10 @@
-//! Parquet on disk: files that appear whole or not at all. No HTTP.
+//! Parquet on disk: files that appear whole or not at all, and archives of points made of them. No HTTP.
 
 mod csv_file;
 mod error;
 mod parquet_read;
 mod parquet_write;
+pub mod points;
 mod table;
 mod whole;
 

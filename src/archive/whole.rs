@@ -64,7 +64,7 @@ pub(super) fn write_whole(
 }
 
 #[cfg(unix)]
-fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
+pub(super) fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mode = std::fs::metadata(folder).ok()?.permissions().mode();
@@ -72,6 +72,6 @@ fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
 }
 
 #[cfg(not(unix))]
-fn permissions(_folder: &Path) -> Option<std::fs::Permissions> {
+pub(super) fn permissions(_folder: &Path) -> Option<std::fs::Permissions> {
     None
 }

@@ -9,56 +9,20 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
+use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::errors;
+use super::plan::Plan;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use crate::client::{self, BudgetScope, ClientError, Config, Progress};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
     SortDirection, Tier,
 };
-
-/// One request of a plan.
-#[pyclass(frozen, get_all, module = "marketpoints._engine")]
-pub(super) struct PlannedRequest {
-    url: String,
-    weight: u64,
-    points: u64,
-}
-
-/// What a call would send.
-#[pyclass(frozen, module = "marketpoints._engine")]
-pub(super) struct Plan(client::Plan);
-
-#[pymethods]
-impl Plan {
-    #[getter]
-    fn requests(&self) -> Vec<PlannedRequest> {
-        let requests = self.0.requests.iter();
-        requests
-            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
-            .collect()
-    }
-
-    #[getter]
-    fn weight(&self) -> u64 {
-        self.0.weight()
-    }
-
-    #[getter]
-    fn points(&self) -> u64 {
-        self.0.points()
-    }
-
-    #[getter]
-    fn eta(&self) -> f64 {
-        self.0.eta
-    }
-}
 
 /// A duration given in seconds, of more than `least`.
 pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
@@ -81,7 +45,8 @@ impl Client {
     #[new]
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
-        max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None
+        max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None,
+        archive = None, archive_source = None
     ))]
     fn new(
         py: Python<'_>,
@@ -98,6 +63,8 @@ impl Client {
         proxy: Option<String>,
         ca_certs: Option<std::path::PathBuf>,
         clock: Option<Py<PyAny>>,
+        archive: Option<PyRef<'_, Archive>>,
+        archive_source: Option<String>,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -116,6 +83,8 @@ impl Client {
             budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
             proxy,
             ca_certs,
+            archive: archive.map(|archive| archive.0.clone()),
+            source: archive_source,
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;
@@ -174,6 +143,56 @@ impl Client {
             let series = answer.map_err(|error| errors::from_client(py, error))?;
             Columns::hand_over(py, series)?.into_py_any(py)
         })
+    }
+
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        synced(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        awaitable(py, &self.process, future, synced)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        checked(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        awaitable(py, &self.process, future, checked)
     }
 
     #[pyo3(signature = (
@@ -360,19 +379,35 @@ impl Client {
     ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
-        let progress = progress.map(|tell| -> Progress {
-            Arc::new(move |done, total| {
-                // The callback may take its time or use the client itself: the worker's other tasks move on.
-                tokio::task::block_in_place(|| {
-                    Python::try_attach(|py| {
-                        if let Err(error) = tell.call1(py, (done, total)) {
-                            error.write_unraisable(py, None);
-                        }
-                    });
-                });
-            })
-        });
+        let progress = progress.map(told);
         Ok(async move { client.points(&request, now, progress).await })
+    }
+
+    fn fetch_missing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Synced, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.sync(&archive, &request, now, progress).await })
+    }
+
+    fn fetch_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Checked, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.ask_again(&archive, &request, replace, now, progress).await })
     }
 
     fn fetch_markets(
@@ -421,6 +456,20 @@ fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, Stri
     let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
     let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
     query.map_err(|error| errors::from_client(py, error))
+}
+
+/// A caller's function as the engine calls it.
+fn told(tell: Py<PyAny>) -> Progress {
+    Arc::new(move |done, total| {
+        // The callback may take its time or use the client itself: the worker's other tasks move on.
+        tokio::task::block_in_place(|| {
+            Python::try_attach(|py| {
+                if let Err(error) = tell.call1(py, (done, total)) {
+                    error.write_unraisable(py, None);
+                }
+            });
+        });
+    })
 }
 
 /// The order of a listing by its names.

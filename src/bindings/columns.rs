@@ -176,7 +176,7 @@ fn restored(
 type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, &'static str, Py<PyAny>, Bound<'py, PyList>);
 
 /// Python's name of an identity field.
-fn python_name(wire: &str) -> &str {
+pub(super) fn python_name(wire: &str) -> &str {
     match wire {
         "rawSymbol" => "raw_symbol",
         "normalizedSymbol" => "normalized_symbol",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::error::ClientError;
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
 
 /// Who shares the budget of a key.
@@ -81,6 +82,10 @@ pub struct Config {
     pub proxy: Option<String>,
     /// PEM file with further trusted certificates.
     pub ca_certs: Option<PathBuf>,
+    /// Archive to read through: closed buckets come from it where it has them, and go into it where it has not.
+    pub archive: Option<Archive>,
+    /// Name under which an archive knows the service; the base address where there is none.
+    pub source: Option<String>,
 }
 
 impl Config {
@@ -101,6 +106,8 @@ impl Config {
             budget: BudgetScope::Process,
             proxy: None,
             ca_certs: None,
+            archive: None,
+            source: None,
         }
     }
 }

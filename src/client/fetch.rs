@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Inner;
-use super::error::{ClientError, ErrorKind};
+use super::error::{ClientError, ErrorKind, Place};
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
 use super::retry::{Failure, Verdict, longest_believed, verdict};
@@ -55,6 +55,15 @@ impl Inner {
     pub(super) async fn fetch<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
     where
         F: Fn(Bytes) -> R,
+        R: Future<Output = Result<T, Unreadable>>,
+    {
+        self.fetch_dated(url, weight, |body, _| read(body)).await
+    }
+
+    /// As [`Inner::fetch`]; `read` is told the service's clock too (Unix seconds), where the answer has it.
+    pub(super) async fn fetch_dated<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
+    where
+        F: Fn(Bytes, Option<i64>) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
         let patience = self.patience();
@@ -111,7 +120,7 @@ impl Inner {
 
     async fn attempt<T, F, R>(&self, url: &str, permit: Permit, patience: Patience, read: &F) -> Result<T, Failed>
     where
-        F: Fn(Bytes) -> R,
+        F: Fn(Bytes, Option<i64>) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
         let getting = self.transport.get(url);
@@ -136,12 +145,12 @@ impl Inner {
 
     async fn read<T, F, R>(&self, permit: Permit, answer: Answer, read: &F) -> Result<T, Failed>
     where
-        F: Fn(Bytes) -> R,
+        F: Fn(Bytes, Option<i64>) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
         if answer.status == 200 {
             permit.answered(answer.told).await;
-            return read(answer.body).await.map_err(|Unreadable { cut, mut error }| {
+            return read(answer.body, answer.date).await.map_err(|Unreadable { cut, mut error }| {
                 error.status = Some(answer.status);
                 Failed { cut, ..Failed::of(error) }
             });
@@ -165,7 +174,7 @@ impl Inner {
     fn without_the_key(&self, mut error: ClientError) -> ClientError {
         error.message = self.transport.redact(&error.message);
         error.code = error.code.map(|code| self.transport.redact(&code));
-        if let Some(place) = &mut error.place {
+        if let Some(Place::Body(place)) = error.place.as_deref_mut() {
             place.path = self.transport.redact(&place.path);
             place.problem = self.transport.redact(&place.problem);
         }

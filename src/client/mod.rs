@@ -2,10 +2,12 @@
 //! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
 
 mod analytics;
+mod archived;
 mod config;
 mod discovery;
 mod error;
 mod fetch;
+mod keeping;
 mod ledger;
 pub mod log;
 mod pace;
@@ -16,8 +18,9 @@ mod rules;
 mod stream;
 mod transport;
 
+pub use archived::{Checked, Synced, read_archive};
 pub use config::{BudgetScope, Config, Jitter};
-pub use error::{ClientError, ErrorKind, Partial};
+pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
@@ -29,6 +32,7 @@ use pace::Pacer;
 use retry::Policy;
 use transport::Transport;
 
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -45,6 +49,9 @@ struct Inner {
     max_wait: Option<std::time::Duration>,
     total_timeout: Option<std::time::Duration>,
     jitter: Jitter,
+    archive: Option<Archive>,
+    /// Name under which an archive knows the service.
+    source: String,
 }
 
 impl Client {
@@ -58,6 +65,7 @@ impl Client {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
+        let source = config.source.clone().unwrap_or_else(|| transport.base().to_owned());
         let inner = Inner {
             transport,
             pacer,
@@ -66,6 +74,8 @@ impl Client {
             max_wait: config.max_wait,
             total_timeout: config.total_timeout,
             jitter: Arc::clone(&config.jitter),
+            archive: config.archive.clone(),
+            source,
         };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -21,9 +21,9 @@ use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
-const PARALLEL: usize = 8;
+pub(super) const PARALLEL: usize = 8;
 /// A service that failed so many of a plan's requests beyond their retries is down: the rest is not sent.
-const MOST_FAILURES: usize = 3;
+pub(super) const MOST_FAILURES: usize = 3;
 
 /// Told after each request: (requests done, requests).
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
@@ -90,13 +90,13 @@ impl Client {
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let window = request.window(now);
+        if let Some(plan) = self.plan_archived(request, now)? {
+            return Ok(plan);
+        }
         if let Some(tier) = inner.tier {
             request.check_walls(tier, window, now)?;
         }
-        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        let most = most_points(spec, request.query.max_depth);
-        let slices = slices(spec, &request.demand(), window, most, inner.pacer.burst())
-            .map_err(|problem| ClientError::invalid(problem.to_string()))?;
+        let slices = inner.cut(request, window)?;
         let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, inner, request.max_weight)
     }
@@ -112,6 +112,9 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
+        if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
+            return Ok(series);
+        }
         if !self.inner.pacer.knows_limits() {
             self.inner.learn_limits().await;
         }
@@ -147,7 +150,15 @@ impl Client {
 }
 
 impl Inner {
-    fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
+    /// A window cut into requests of the least weight.
+    pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
+        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+        let most = most_points(spec, request.query.max_depth);
+        slices(spec, &request.demand(), window, most, self.pacer.burst())
+            .map_err(|problem| ClientError::invalid(problem.to_string()))
+    }
+
+    pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         PlannedRequest { url, weight: slice.weight, points: slice.points }
@@ -155,7 +166,7 @@ impl Inner {
 }
 
 /// Decoding a large body takes long enough to starve the connections if it ran beside them.
-async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
+pub(super) async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
     let decoded = tokio::task::spawn_blocking(move || {
         decode::points(&body)
             .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
@@ -170,7 +181,7 @@ async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
 }
 
 /// Whether every request of the plan would meet the same.
-fn fails_all(kind: ErrorKind) -> bool {
+pub(super) fn fails_all(kind: ErrorKind) -> bool {
     use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
     matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
 }
@@ -180,7 +191,7 @@ fn most_points(spec: &TypeSpec, max_depth: Option<u32>) -> u64 {
     (BODY_BOUND / spec.bucket_bytes(max_depth).max(1)).max(BLOCK).min(spec.max_points)
 }
 
-fn assemble(
+pub(super) fn assemble(
     request: &PointsRequest,
     window: Window,
     answers: Vec<Result<Vec<Series>, ClientError>>,

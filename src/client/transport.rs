@@ -29,13 +29,13 @@ pub(super) struct Transport {
     http: reqwest::Client,
     base: String,
     key: HeaderValue,
+    read_timeout: Duration,
+    max_body: u64,
     way: Way,
     /// Time that an attempt may take.
     timeout: Duration,
     /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
-    read_timeout: Duration,
-    max_body: u64,
 }
 
 /// How connections are made, the same for requests and for streams.
@@ -78,6 +78,8 @@ pub(super) struct Answer {
     /// What its headers said about the budget.
     pub told: Told,
     pub retry_after: Option<Duration>,
+    /// The service's clock when it answered, Unix seconds.
+    pub date: Option<i64>,
     pub body: Bytes,
 }
 
@@ -102,12 +104,12 @@ impl Transport {
         let key = key_header(config.api_key.expose_secret())?;
         let url = base_url(&config.base_url)?;
         let way = Way::new(config, &url)?;
-        let builder =
-            way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout)).pool_idle_timeout(IDLE);
-        let http = builder.redirect(redirect::Policy::custom(same_origin)).build().map_err(|error| unusable(&error))?;
+        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
+        let builder = builder.pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
-        let (read_timeout, max_body) = (config.read_timeout, config.max_body);
-        Ok(Self { http, base, key, way, timeout: config.timeout, sockets: OnceLock::new(), read_timeout, max_body })
+        let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
+        Ok(Self { http, base, key, read_timeout, max_body, way, timeout, sockets: OnceLock::new() })
     }
 
     /// Base address without a trailing slash.
@@ -157,6 +159,7 @@ impl Transport {
         let told = told(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
+        let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
         let announced = response.content_length().unwrap_or(0);
         if announced > self.max_body {
             return Err(self.too_large());
@@ -168,7 +171,7 @@ impl Transport {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, told, retry_after: wait, body: body.freeze() })
+        Ok(Answer { status, told, retry_after: wait, date, body: body.freeze() })
     }
 
     /// The next piece of a body, which must not be long in coming.
@@ -188,6 +191,12 @@ impl Transport {
             format!("the answer is larger than max_body={} bytes; ask a shorter window, or allow more", self.max_body);
         Broken { for_good: true, ..Broken::off(ErrorKind::Server, message) }
     }
+}
+
+/// An HTTP date in Unix seconds.
+fn unix_date(text: &str) -> Option<i64> {
+    let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {

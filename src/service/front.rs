@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, DATE, HOST, TRANSFER_ENCODING};
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Response, Version};
 use axum::middleware::Next;
@@ -78,10 +78,16 @@ async fn serve_bare(shared: &Shared, mut request: Request, next: Next) -> (Respo
     let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
     request.extensions_mut().insert(Caller(access.clone()));
     let injected = shared.faults.pick(request.uri().path());
-    let response = match injected {
+    let mut response = match injected {
         None => answer(access.as_deref(), request, next).await,
         Some(injected) => inject(injected, access.as_deref(), request, next).await,
     };
+    // The date is the service's own time: a client that goes by it knows which buckets are closed here.
+    let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+    if let Ok(date) = HeaderValue::try_from(date) {
+        response.headers_mut().entry(DATE).or_insert(date);
+    }
     (response, access)
 }
 

@@ -151,7 +151,7 @@ def test_d3_19_loopback_goes_past_the_proxy_of_the_environment(environment):
             except mp.TransportError as error:
                 print("no connection" in str(error))
     """
-    proxies = {name: "http://127.0.0.1:9" for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy")}
+    proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"), "http://127.0.0.1:9")
     assert run(code, environment | proxies) == "True\nTrue\n"
 
 

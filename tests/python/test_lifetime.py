@@ -1,4 +1,4 @@
-"""What programs do to a client: interrupts, threads, loops that close, forks, ten thousand calls, the interpreter's end."""
+"""What programs do to a client: interrupts, threads, loops, forks, ten thousand calls, the interpreter's end."""
 
 import asyncio
 import gc
@@ -192,7 +192,8 @@ def test_d3_42_a_subinterpreter_works_or_is_refused_and_never_crashes():
 
         one = interpreters.create()
         try:
-            said = interpreters.run_string(one, "import marketpoints as mp; assert mp.weight('TRADE_AGG', points=1) == 1")
+            weigh = "import marketpoints as mp; assert mp.weight('TRADE_AGG', points=1) == 1"
+            said = interpreters.run_string(one, weigh)
         except interpreters.RunFailedError as error:  # how Python 3.11 tells what was raised
             said = error
         assert said is None or "ImportError" in str(said), said

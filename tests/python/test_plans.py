@@ -138,20 +138,19 @@ def test_d3_07_a_call_heavier_than_the_bucket_is_cut_to_fit_it():
 
 def test_d3_07_what_can_never_run_is_told_with_what_would():
     limit = {"X-RateLimit-Limit": "5"}  # a bucket of 10 (section 8.1)
-    with scripted(lambda path: (200, limit, {})) as (url, asked):
-        with mp.Client("key", url, clock=lambda: NOW, max_wait=5) as client:
-            client.usage()
-            sent = len(asked)
-            deep = {"block_size": 10, "max_depth": 7_001, "period": 600}  # weighs 14 (section 8.4)
-            with pytest.raises(mp.InvalidRequest, match="max_depth of at most 3500, or use the tier free, whose bucket"):
-                client.orderbook_heatmap(*MARKET, "1m", **deep)
-            several = {"exchange": ["BINANCE", "BYBIT", "BITGET"], "coin": "BTC", "group_by": "sum", "period": 600}
-            with pytest.raises(mp.InvalidRequest, match="ask at most 1 exchanges at once, or use the tier free"):
-                client.orderbook_heatmap(interval="1m", block_size=10, **several)
-            for ask in (client.leaderboard, lambda: client.plan("leaderboard")):
-                with pytest.raises(mp.RateLimitError, match=r"60 never fits.* at most 10.* tier basic"):
-                    ask()
-            assert len(asked) == sent
+    with scripted(lambda path: (200, limit, {})) as (url, asked), mp.Client("key", url, clock=lambda: NOW) as client:
+        client.usage()
+        sent = len(asked)
+        deep = {"block_size": 10, "max_depth": 7_001, "period": 600}  # weighs 14 (section 8.4)
+        with pytest.raises(mp.InvalidRequest, match="max_depth of at most 3500, or use the tier free"):
+            client.orderbook_heatmap(*MARKET, "1m", **deep)
+        several = {"exchange": ["BINANCE", "BYBIT", "BITGET"], "coin": "BTC", "group_by": "sum", "period": 600}
+        with pytest.raises(mp.InvalidRequest, match="ask at most 1 exchanges at once, or use the tier free"):
+            client.orderbook_heatmap(interval="1m", block_size=10, **several)
+        for ask in (client.leaderboard, lambda: client.plan("leaderboard")):
+            with pytest.raises(mp.RateLimitError, match=r"60 never fits.* at most 10.* tier basic"):
+                ask()
+        assert len(asked) == sent
 
 
 def test_plans_survive_a_pickle(nobody):
