@@ -231,7 +231,7 @@ class Archive:
         """
         if client is None:
             found = self._engine.survey()
-            problems = Records([FileProblem(*problem) for problem in found["problems"]])
+            problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
             return Verification(found["files"], found["bytes"], problems)
         if type is None:
             raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
@@ -246,7 +246,7 @@ class Archive:
         Raises:
             DamagedFileError: A ledger is not what was written.
         """
-        return Records([window for entry in self._engine.contents() for window in windows(entry)])
+        return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
 
     def __repr__(self) -> str:
         return f"<Archive {self._path}>"

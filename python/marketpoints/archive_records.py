@@ -178,7 +178,7 @@ def refreshed(about: Mapping[str, Any]) -> Refreshed:
         )
         for one in about["revisions"]
     ]
-    return Refreshed(**_done(about), revisions=Records(revisions))
+    return Refreshed(**_done(about), revisions=Records(revisions, Revision))
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:

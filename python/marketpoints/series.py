@@ -61,11 +61,10 @@ class Series:
 
     @property
     def requested(self) -> Window | None:
-        """The window of bucket starts that the client asked for; None for a body decoded alone, and
-        for an archive's answer whose ends were left open.
+        """The window of bucket starts that was asked for.
 
-        It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet unless
-        these were wanted.
+        None for a body decoded alone, and for what an archive read where the ends were left open. It is what the call's
+        arguments mean: on bucket starts, and without the buckets that were not closed yet unless these were wanted.
         """
         window = self._asked.window
         return None if window is None else Window(*(_moment(edge) for edge in window))

@@ -268,3 +268,19 @@ def test_altcoin_dominance_is_of_bitcoin_alone():
         mp.altcoin_dominance(mp.decode_points(body(rows([START]))))
     with pytest.raises(mp.SelectionError, match="2 series"):
         mp.altcoin_dominance(mp.decode_points(body(rows([START], side="BUY"), rows([START], side="SELL"))))
+
+
+def test_what_an_archive_read_is_closed_and_has_the_window_asked(service, tmp_path):
+    archive = mp.Archive(tmp_path / "archive")
+    window = {"start": START, "end": START + 5 * HOUR}
+    with service.client("unlimited") as client:
+        archive.sync(client, "candles", *MARKET, "1h", **window)
+        answer = client.candles(*MARKET, "1h", **window)
+    read = archive.read("candles", *MARKET, "1h", **window)
+    assert read == answer
+    assert read.requested == answer.requested == tuple(ns(START, START + 5 * HOUR))
+    assert read.is_closed.tolist() == [True] * 5 and read.gaps().size == 0
+    assert read.only.asked_at is None
+    # Without ends it is all that is kept.
+    whole = archive.read("candles", *MARKET, "1h")
+    assert whole == answer and whole.only.requested is None and whole.gaps().size == 0
