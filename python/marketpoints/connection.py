@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _engine
 from .arguments import between, folder, number, text
@@ -12,10 +12,8 @@ from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
 from .identity import Asked
 from .progress import Progress
+from .protocols import InFolder
 from .records import Budget, Plan, numbers
-
-if TYPE_CHECKING:
-    from .archive import Archive
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
 
@@ -56,7 +54,7 @@ class Connection(ABC):
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
-        archive: "Archive | str | os.PathLike[str] | None" = None,
+        archive: InFolder | str | os.PathLike[str] | None = None,
         archive_source: str | None = None,
     ) -> None:
         """Settings come from the arguments, then from the environment.

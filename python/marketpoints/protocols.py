@@ -1,13 +1,21 @@
-"""What frames and pictures need of a series: less than a series is, so that they know nothing of the classes above."""
+"""What frames, pictures and clients need of the classes above them: less than those are; imports run one way."""
 
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .identity import SeriesId
 
-__all__ = ["Drawable", "DrawableLevels", "Framed", "Label"]
+__all__ = ["Drawable", "DrawableLevels", "Framed", "InFolder", "Label"]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]
+
+
+class InFolder(Protocol):
+    """What lies in a folder: an archive."""
+
+    @property
+    def path(self) -> str:
+        """The folder."""
 
 
 class Framed(Protocol):
