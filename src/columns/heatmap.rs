@@ -3,11 +3,9 @@
 
 use ndarray::ArrayView2;
 
-use super::{Column, LEVELS, List, SPLIT, Series};
-use crate::protocol::{SeriesId, Shape};
-
-/// `split` of a snapshot whose boundary between bids and asks the wire does not tell.
-const UNKNOWN_SPLIT: i64 = -1;
+use super::snapshots::{FlatSnapshots, UNKNOWN_SPLIT, heatmap, sort};
+use super::{List, Series};
+use crate::protocol::SeriesId;
 
 /// Levels that cannot be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -82,49 +80,20 @@ pub fn heatmap_from_split(
 
 /// Builds a heatmap from the flat form: `[num_levels, timestamp_micros, price, volume, …]` per snapshot.
 pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsError> {
-    // A microsecond time below this is in the first days of 1970: seconds or milliseconds taken for microseconds.
-    const EARLIEST_MICROS: f64 = 1e13;
-    const LATEST_MICROS: f64 = 9.2e15;
-    let (mut timestamps, mut levels) = (Vec::new(), List::default());
-    levels.values.reserve(flat.len());
-    let mut index = 0;
-    while index < flat.len() {
-        let count = flat[index];
-        let left = (flat.len() - index).saturating_sub(2);
-        if !(count >= 0.0 && count.fract() == 0.0 && count <= (left / 2) as f64) || index + 2 > flat.len() {
-            return Err(LevelsError::Count { index, value: count, left });
-        }
-        let micros = flat[index + 1];
-        if !(micros.fract() == 0.0 && (EARLIEST_MICROS..LATEST_MICROS).contains(&micros)) {
-            return Err(LevelsError::Time { index: index + 1, value: micros });
-        }
-        let end = index + 2 + 2 * count as usize;
-        timestamps.push(micros as i64 * 1_000);
-        levels.push(flat[index + 2..end].iter().copied());
-        index = end;
-    }
-    let split = vec![UNKNOWN_SPLIT; timestamps.len()];
-    Ok(finish(id, timestamps, levels, split))
+    let mut snapshots = FlatSnapshots::default();
+    snapshots.reserve(flat.len());
+    snapshots.push(flat);
+    snapshots.finish(id)
 }
 
 /// Sorts what does not ascend. A snapshot whose sides overlap has no boundary after that.
 fn finish(id: SeriesId, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
     for (span, bids) in levels.offsets.windows(2).zip(&mut split) {
-        let pairs = &mut levels.values[span[0] as usize..span[1] as usize];
-        if pairs.chunks_exact(2).zip(pairs.chunks_exact(2).skip(1)).all(|(low, high)| low[0] <= high[0]) {
-            continue;
+        if sort(&mut levels.values[span[0] as usize..span[1] as usize]) {
+            *bids = UNKNOWN_SPLIT;
         }
-        let mut sorted: Vec<[f64; 2]> = pairs.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        sorted.sort_by(|left, right| left[0].total_cmp(&right[0]));
-        pairs.copy_from_slice(sorted.as_flattened());
-        *bids = UNKNOWN_SPLIT;
     }
-    Series {
-        id,
-        shape: Shape::Heatmap,
-        timestamps,
-        columns: vec![(LEVELS.to_owned(), Column::List(levels)), (SPLIT.to_owned(), Column::Int(split))],
-    }
+    heatmap(id, timestamps, levels, split)
 }
 
 /// The pairs of a heatmap's snapshot as rows of (price, volume).

@@ -5,11 +5,13 @@ mod arrange;
 mod column;
 mod grid;
 mod heatmap;
+mod snapshots;
 
 pub use arrange::{Conflict, arrange, join};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{LevelsError, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_from_split};
+pub use snapshots::{FlatSnapshots, Snapshots};
 
 use crate::protocol::{DataType, SeriesId, Shape};
 

@@ -26,6 +26,12 @@ impl DecodeError {
         self.path = format!("{part}{dot}{}", self.path);
         self
     }
+
+    /// The same error, known to lie inside an element of the enclosing array.
+    #[must_use]
+    pub(super) fn at_index(self, index: usize) -> Self {
+        self.inside(&format!("[{index}]"))
+    }
 }
 
 impl fmt::Display for DecodeError {

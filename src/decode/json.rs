@@ -3,16 +3,11 @@
 use std::borrow::Cow;
 
 use super::DecodeError;
+use super::kernel::Kernel;
+use super::number::{self, Flaw};
 
 /// Deepest nesting that is read; an answer needs seven levels.
 const MAX_DEPTH: usize = 64;
-/// Largest mantissa and power of ten whose product or quotient is one exact rounding (Clinger's fast path).
-const EXACT_MANTISSA: u64 = 1 << 53;
-const EXACT_POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
-];
-
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
 /// A position in a body.
@@ -21,11 +16,38 @@ pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    kernel: Kernel,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0 }
+    pub(super) fn new(bytes: &'a [u8], kernel: Kernel) -> Self {
+        Self::inside(bytes, kernel, 0)
+    }
+
+    /// A reader of what follows after that many open brackets.
+    pub(super) fn inside(bytes: &'a [u8], kernel: Kernel, depth: usize) -> Self {
+        Self { bytes, at: 0, depth, kernel }
+    }
+
+    /// The whole body, read or not.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What reads many numbers at once.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Goes to a byte whose surroundings are known: no bracket opens or closes between here and there.
+    pub(super) fn jump(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// Goes to the byte behind the bracket that closes what the reader is in.
+    pub(super) fn leave(&mut self, at: usize) {
+        self.at = at;
+        self.depth -= 1;
     }
 
     /// Byte offset of the next unread byte.
@@ -39,6 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips white space and tells the next byte without reading it.
+    #[inline]
     pub(super) fn peek(&mut self) -> Result<u8> {
         while let Some(&byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -57,14 +80,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn expect(&mut self, wanted: u8) -> Result<()> {
-        if self.peek()? == wanted {
-            self.at += 1;
-            return Ok(());
-        }
-        Err(self.unexpected(&format!("{:?}", wanted as char)))
-    }
-
     /// "expected X, found Y" at the next byte.
     pub(super) fn unexpected(&self, wanted: &str) -> DecodeError {
         let rest = &self.bytes[self.at..];
@@ -75,47 +90,70 @@ impl<'a> Reader<'a> {
 
     /// Reads an object, calling `each` with every key when the reader stands at its value.
     pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<()>) -> Result<()> {
-        self.descend(b'{')?;
-        if self.peek()? == b'}' {
-            self.ascend();
-            return Ok(());
-        }
-        loop {
-            if self.peek()? != b'"' {
-                return Err(self.unexpected("a key"));
-            }
-            let key = self.string()?;
-            self.expect(b':')?;
+        let mut more = self.open(b'{')?;
+        while more {
+            let key = self.key()?;
             each(self, &key).map_err(|error| error.inside(&key))?;
-            match self.peek()? {
-                b',' => self.at += 1,
-                b'}' => break,
-                _ => return Err(self.unexpected("',' or '}'")),
-            }
+            more = self.another(b'}')?;
         }
-        self.ascend();
         Ok(())
     }
 
     /// Reads an array, calling `each` with every index when the reader stands at the element.
     pub(super) fn array(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
-        self.descend(b'[')?;
-        if self.peek()? == b']' {
-            self.ascend();
-            return Ok(());
+        let mut more = self.open(b'[')?;
+        let mut index = 0;
+        while more {
+            each(self, index).map_err(|error| error.at_index(index))?;
+            more = self.another(b']')?;
+            index += 1;
         }
-        for index in 0.. {
-            each(self, index).map_err(|error| error.inside(&format!("[{index}]")))?;
-            match self.peek()? {
-                b',' => self.at += 1,
-                b']' => break,
-                _ => return Err(self.unexpected("',' or ']'")),
-            }
-        }
-        self.ascend();
         Ok(())
     }
 
+    /// Enters an object or array; `false` when it is empty, and then it is left again.
+    #[inline]
+    pub(super) fn open(&mut self, bracket: u8) -> Result<bool> {
+        self.descend(bracket)?;
+        // `{` and `[` stand two before their counterparts.
+        if self.peek()? == bracket + 2 {
+            self.ascend();
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Reads what stands between two elements; `false` when it is the end, and then the object or array is left.
+    #[inline]
+    pub(super) fn another(&mut self, closing: u8) -> Result<bool> {
+        match self.peek()? {
+            b',' => {
+                self.at += 1;
+                Ok(true)
+            }
+            byte if byte == closing => {
+                self.ascend();
+                Ok(false)
+            }
+            _ => Err(self.unexpected(if closing == b'}' { "',' or '}'" } else { "',' or ']'" })),
+        }
+    }
+
+    /// Reads a key and its colon.
+    #[inline]
+    pub(super) fn key(&mut self) -> Result<Cow<'a, str>> {
+        if self.peek()? != b'"' {
+            return Err(self.unexpected("a key"));
+        }
+        let key = self.string()?;
+        if self.peek()? != b':' {
+            return Err(self.unexpected("':'"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    #[inline]
     fn descend(&mut self, bracket: u8) -> Result<()> {
         if self.peek()? != bracket {
             return Err(self.unexpected(if bracket == b'{' { "an object" } else { "an array" }));
@@ -187,80 +225,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a number; every spelling of the JSON grammar, correctly rounded.
+    #[inline]
     pub(super) fn number(&mut self) -> Result<f64> {
-        let start = match self.peek()? {
-            b'-' | b'0'..=b'9' => self.at,
-            _ => return Err(self.unexpected("a number")),
-        };
-        let rest = &self.bytes[start..];
-        let digit = |index: usize| rest.get(index).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10);
-        let malformed = |index: usize| DecodeError::new(start + index, "a malformed number");
-
-        let negative = rest[0] == b'-';
-        let mut index = usize::from(negative);
-        let whole_start = index;
-        let (mut mantissa, mut digits, mut exponent) = (0u64, 0usize, 0i64);
-        while let Some(value) = digit(index) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(value));
-            digits += usize::from(mantissa != 0);
-            index += 1;
+        if !matches!(self.peek()?, b'-' | b'0'..=b'9') {
+            return Err(self.unexpected("a number"));
         }
-        if index == whole_start || (rest[whole_start] == b'0' && index > whole_start + 1) {
-            return Err(malformed(index));
+        match number::prefix(&self.bytes[self.at..]) {
+            Ok((value, length)) => {
+                self.at += length;
+                Ok(value)
+            }
+            Err(Flaw::Malformed(index)) => Err(DecodeError::new(self.at + index, "a malformed number")),
+            Err(Flaw::Range) => Err(self.error("a number out of the range of a double")),
         }
-        if rest.get(index) == Some(&b'.') {
-            index += 1;
-            let fraction_start = index;
-            while let Some(value) = digit(index) {
-                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(value));
-                digits += usize::from(mantissa != 0);
-                index += 1;
-            }
-            if index == fraction_start {
-                return Err(malformed(index));
-            }
-            exponent -= (index - fraction_start) as i64;
-        }
-        if matches!(rest.get(index), Some(b'e' | b'E')) {
-            index += 1;
-            let falling = rest.get(index) == Some(&b'-');
-            index += usize::from(matches!(rest.get(index), Some(b'+' | b'-')));
-            let exponent_start = index;
-            let mut written = 0i64;
-            while let Some(value) = digit(index) {
-                written = (written * 10 + i64::from(value)).min(1_000_000);
-                index += 1;
-            }
-            if index == exponent_start {
-                return Err(malformed(index));
-            }
-            exponent += if falling { -written } else { written };
-        }
-        self.at = start + index;
-
-        let power = EXACT_POWERS.get(exponent.unsigned_abs() as usize);
-        let value = match power {
-            Some(power) if digits <= 19 && mantissa <= EXACT_MANTISSA => {
-                let magnitude = if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
-                if negative { -magnitude } else { magnitude }
-            }
-            _ => fast_float2::parse(&rest[..index]).map_err(|_| malformed(0))?,
-        };
-        if value.is_finite() {
-            return Ok(value);
-        }
-        Err(DecodeError::new(start, "a number out of the range of a double"))
     }
 
     /// Reads a number with a whole value, in any spelling.
     pub(super) fn integer(&mut self) -> Result<i64> {
-        let start = self.peek().map(|_| self.at)?;
+        self.peek()?;
+        let start = self.at;
         let value = self.number()?;
-        // Up to 2^53 every whole double is itself; no time or count is above.
-        if value.fract() == 0.0 && value.abs() <= EXACT_MANTISSA as f64 {
-            return Ok(value as i64);
-        }
-        Err(DecodeError::new(start, "expected a whole number"))
+        number::integer(value).ok_or_else(|| DecodeError::new(start, "expected a whole number"))
     }
 
     /// Skips a value, checking its grammar, and returns its text.
@@ -285,7 +270,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn number(text: &str) -> Result<f64> {
-        let mut reader = Reader::new(text.as_bytes());
+        let mut reader = Reader::new(text.as_bytes(), Kernel::Scalar);
         let value = reader.number()?;
         reader.finish()?;
         Ok(value)
@@ -323,7 +308,7 @@ mod tests {
 
     #[test]
     fn strings_are_checked_and_unescaped() {
-        let string = |text: &[u8]| Reader::new(text).string().map(Cow::into_owned);
+        let string = |text: &[u8]| Reader::new(text, Kernel::Scalar).string().map(Cow::into_owned);
         assert_eq!(string(br#""a\"\u00e9\\""#).unwrap(), "a\"é\\");
         for bad in [&b"\"\xff\""[..], b"\"a", b"\"\\\"", b"\"\\ud800\"", b"\"\\x\"", b"\"\n\"", b"\"\\"] {
             assert!(string(bad).is_err(), "{bad:?}");
@@ -333,7 +318,7 @@ mod tests {
     #[test]
     fn depth_is_bounded() {
         let deep = "[".repeat(100_000);
-        assert!(Reader::new(deep.as_bytes()).skip().unwrap_err().problem.contains("nested deeper"));
+        assert!(Reader::new(deep.as_bytes(), Kernel::Scalar).skip().unwrap_err().problem.contains("nested deeper"));
     }
 
     proptest! {
@@ -351,7 +336,7 @@ mod tests {
         /// The grammar is serde_json's: what one accepts, the other accepts.
         #[test]
         fn agrees_with_serde_json_on_what_is_json(text in "[-+0-9.eE\"a\\\\{}\\[\\],: ]{0,12}") {
-            let mut reader = Reader::new(text.as_bytes());
+            let mut reader = Reader::new(text.as_bytes(), Kernel::Scalar);
             let ours = reader.skip().and_then(|_| reader.finish()).is_ok();
             let theirs = serde_json::from_str::<serde_json::Value>(&text).is_ok();
             prop_assert_eq!(ours, theirs, "{}", text);

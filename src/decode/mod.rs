@@ -2,11 +2,24 @@
 //! that says where the body is wrong. No HTTP, no Python.
 
 mod error;
+mod heatmap;
 mod json;
+mod kernel;
+mod list;
+mod number;
+mod rows;
 mod series;
+mod shape;
+mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
+mod values;
+mod window;
 
 pub use error::DecodeError;
+pub use kernel::{KERNEL_VARIABLE, Kernel};
+pub use stream::PointsDecoder;
 
 use crate::columns::Series;
 use crate::protocol::SeriesId;
@@ -21,7 +34,12 @@ use crate::protocol::SeriesId;
 /// invalid UTF-8, a number out of range, a point without a timestamp, levels that do not pair up, two different points
 /// for one time.
 pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
-    series::body(body)
+    PointsDecoder::new()?.rest(body)
+}
+
+/// The same with a certain kernel; one that the processor lacks is replaced by the portable one.
+pub fn points_with(kernel: Kernel, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
+    PointsDecoder::with(kernel).rest(body)
 }
 
 /// A series of that identity without points, with the columns of its type.

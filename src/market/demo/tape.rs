@@ -14,7 +14,8 @@ use super::odds::{TICK, quote};
 use crate::clock::SECOND;
 use crate::market::analytics::PositionTable;
 use crate::market::cache::Cache;
-use crate::market::derivatives::{Gauge, GaugeBar};
+use crate::market::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
+use crate::market::feed::Feed;
 use crate::market::source::{Bar, Book, Level, Trade};
 
 const DAY: i64 = 86_400;
@@ -153,9 +154,8 @@ impl Tape {
 
     /// Visits the bars of the minutes with a start in `[from, to)`, of their trades up to `now` (Unix nanoseconds).
     pub(super) fn bars(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar)) {
-        let whole = |second: i64| second.saturating_add(59).div_euclid(60).saturating_mul(60);
         let mut bar: Option<Bar> = None;
-        self.trades(whole(from), whole(to), now, &mut |trade| {
+        self.trades(whole_minute(from), whole_minute(to), now, &mut |trade| {
             let start = trade.time.div_euclid(60 * SECOND) * 60;
             match &mut bar {
                 Some(bar) if bar.start == start => bar.add(trade),
@@ -226,35 +226,49 @@ impl Tape {
         Some(Book { bids: (1..middle).rev().map(level).collect(), asks: (middle + 1..1_000).map(level).collect() })
     }
 
-    /// The bar of a gauge in a Unix minute, as of `now`: one reading at its start and one at each change.
-    fn gauge_bar(&self, gauge: Gauge, minute: i64, now: i64) -> GaugeBar {
-        let start = minute * 60;
-        let value = |at: i64, held: [f64; 2]| {
-            let first = quote(&self.event, self.seed, at);
-            match gauge {
-                Gauge::OpenInterest => held[0] + held[1],
-                _ => held[0] * first + held[1] * (1.0 - first),
-            }
+    /// Visits the readings of open interest with a time in `[from, to)`, none after `now`: one at the start of each minute
+    /// and one at each change. The price is what values the tokens of both outcomes together.
+    pub(super) fn readings(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
+        let mut reading = |at: i64, held: [f64; 2]| {
+            let (first, tokens) = (quote(&self.event, self.seed, at), held[0] + held[1]);
+            let worth = held[0] * first + held[1] * (1.0 - first);
+            visit(&Ticker {
+                time: at * SECOND,
+                funding_rate: f64::NAN,
+                predicted_rate: f64::NAN,
+                open_interest: tokens,
+                price: if tokens > 0.0 { worth / tokens } else { first },
+            });
         };
-        let known = self.held.partition_point(|(at, _)| *at <= start);
-        let held = known.checked_sub(1).map_or([0.0; 2], |last| self.held[last].1);
-        let mut bar = GaugeBar::of(start, start * SECOND, value(start, held));
-        for &(at, held) in self.held[known..].iter().take_while(|(at, _)| *at < start + 60 && *at * SECOND <= now) {
-            bar.merge(&GaugeBar::of(start, at * SECOND, value(at, held)));
+        let mut next = self.held.partition_point(|(at, _)| *at < from);
+        let mut held = next.checked_sub(1).map_or([0.0; 2], |last| self.held[last].1);
+        let mut minute = whole_minute(from);
+        loop {
+            let at = self.held.get(next).map_or(minute, |(change, _)| minute.min(*change));
+            if at >= to {
+                return;
+            }
+            while let Some(change) = self.held.get(next).filter(|(time, _)| *time == at) {
+                held = change.1;
+                next += 1;
+            }
+            reading(at, held);
+            if at == minute {
+                minute += 60;
+            }
         }
-        bar
     }
 
     /// Visits the bars of a gauge with a start in `[from, to)`. Only open interest is told: in tokens of both outcomes, or
     /// what they are worth.
     pub(super) fn gauge_bars(&self, gauge: Gauge, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&GaugeBar)) {
-        if !matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue) {
+        if gauge.feed() != Feed::OpenInterest {
             return;
         }
-        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
-        for minute in (from + 59).div_euclid(60)..(to + 59).div_euclid(60) {
-            visit(&self.gauge_bar(gauge, minute, now));
-        }
+        let mut told = Vec::new();
+        self.readings(whole_minute(from), whole_minute(to), now, &mut |reading| told.push(*reading));
+        minute_bars(&told, gauge).iter().for_each(visit);
     }
 
     /// The last bar of a gauge that starts before `before`.
@@ -264,4 +278,9 @@ impl Tape {
         self.gauge_bars(gauge, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
         last
     }
+}
+
+/// The first whole minute that begins at a Unix second or later, in seconds.
+fn whole_minute(second: i64) -> i64 {
+    second.saturating_add(59).div_euclid(60).saturating_mul(60)
 }

@@ -1,0 +1,226 @@
+//! A heatmap that grows snapshot by snapshot, while its values arrive.
+
+use super::heatmap::LevelsError;
+use super::{Column, LEVELS, List, SPLIT, Series};
+use crate::protocol::{SeriesId, Shape};
+
+/// `split` of a snapshot whose boundary between bids and asks the wire does not tell.
+pub(super) const UNKNOWN_SPLIT: i64 = -1;
+
+/// Snapshots of price levels under construction. Values are added to the open one, which [`Self::close`] ends.
+#[derive(Debug, Default)]
+pub struct Snapshots {
+    levels: List,
+    split: Vec<i64>,
+}
+
+impl Snapshots {
+    /// Number of closed snapshots.
+    pub fn len(&self) -> usize {
+        self.split.len()
+    }
+
+    /// Whether no snapshot is closed.
+    pub fn is_empty(&self) -> bool {
+        self.split.is_empty()
+    }
+
+    /// All values so far, back to back: those of closed snapshots, then those of the open one.
+    pub fn values(&mut self) -> &mut Vec<f64> {
+        &mut self.levels.values
+    }
+
+    /// Where the open snapshot starts in [`Self::values`].
+    pub fn start(&self) -> usize {
+        self.levels.offsets.last().map_or(0, |offset| *offset as usize)
+    }
+
+    /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend are sorted, and then the
+    /// boundary between the sides is lost.
+    pub fn close(&mut self, bids: Option<usize>) {
+        let start = self.start();
+        let sorted = sort(&mut self.levels.values[start..]);
+        self.levels.offsets.push(self.levels.values.len() as i64);
+        self.split.push(bids.filter(|_| !sorted).map_or(UNKNOWN_SPLIT, |bids| bids as i64));
+    }
+
+    /// Forgets the values of the open snapshot.
+    pub fn reopen(&mut self) {
+        let start = self.start();
+        self.levels.values.truncate(start);
+    }
+
+    /// The heatmap of the closed snapshots, one for each timestamp.
+    pub fn finish(mut self, id: SeriesId, timestamps: Vec<i64>) -> Series {
+        self.levels.values.shrink_to_fit();
+        heatmap(id, timestamps, self.levels, self.split)
+    }
+}
+
+/// Sorts pairs by price; whether there was anything to sort.
+pub(super) fn sort(pairs: &mut [f64]) -> bool {
+    let (low, high) = (pairs.chunks_exact(2), pairs.chunks_exact(2).skip(1));
+    // All of them, without a branch for each: what is out of order is rare.
+    if low.zip(high).fold(true, |ascending, (low, high)| ascending & (low[0] <= high[0])) {
+        return false;
+    }
+    let mut sorted: Vec<[f64; 2]> = pairs.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    sorted.sort_by(|left, right| left[0].total_cmp(&right[0]));
+    pairs.copy_from_slice(sorted.as_flattened());
+    true
+}
+
+pub(super) fn heatmap(id: SeriesId, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
+    Series {
+        id,
+        shape: Shape::Heatmap,
+        timestamps,
+        columns: vec![(LEVELS.to_owned(), Column::List(levels)), (SPLIT.to_owned(), Column::Int(split))],
+    }
+}
+
+/// A reader of `flat_points`: `[num_levels, timestamp_micros, price, volume, …]` for each snapshot, in any portions.
+#[derive(Debug, Default)]
+pub struct FlatSnapshots {
+    snapshots: Snapshots,
+    timestamps: Vec<i64>,
+    /// Values so far.
+    seen: usize,
+    /// Where the open snapshot's header stands, and what it says so far.
+    header: usize,
+    count: f64,
+    micros: f64,
+    /// Values of the open snapshot still to come; the header's two are counted apart.
+    awaited: usize,
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before `num_levels`, which is also a good end.
+    #[default]
+    Count,
+    /// Before `timestamp_micros`.
+    Time,
+    /// Among the levels.
+    Levels,
+    /// After a header that is wrong: the message needs the number of values, so they are counted to the end.
+    Broken,
+}
+
+impl FlatSnapshots {
+    /// Number of values so far.
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Makes room for about that many values more.
+    pub fn reserve(&mut self, values: usize) {
+        self.snapshots.values().reserve_exact(values);
+    }
+
+    /// Takes the next values.
+    pub fn push(&mut self, mut values: &[f64]) {
+        while let Some((first, rest)) = values.split_first() {
+            match self.state {
+                State::Count => {
+                    (self.header, self.count) = (self.seen, *first);
+                    let whole = *first >= 0.0 && first.fract() == 0.0;
+                    self.state = if whole { State::Time } else { State::Broken };
+                }
+                State::Time => {
+                    self.micros = *first;
+                    self.state = if is_micros(*first) { State::Levels } else { State::Broken };
+                    self.awaited = (self.count as usize).saturating_mul(2);
+                    self.close_when_whole();
+                }
+                State::Levels => {
+                    let (levels, rest) = values.split_at(self.awaited.min(values.len()));
+                    self.snapshots.values().extend_from_slice(levels);
+                    self.seen += levels.len();
+                    self.awaited -= levels.len();
+                    self.close_when_whole();
+                    values = rest;
+                    continue;
+                }
+                State::Broken => {
+                    self.seen += values.len();
+                    return;
+                }
+            }
+            self.seen += 1;
+            values = rest;
+        }
+    }
+
+    fn close_when_whole(&mut self) {
+        if self.state == State::Levels && self.awaited == 0 {
+            self.snapshots.close(None);
+            self.timestamps.push(self.micros as i64 * 1_000);
+            self.state = State::Count;
+        }
+    }
+
+    /// The heatmap, when every snapshot is whole.
+    pub fn finish(self, id: SeriesId) -> Result<Series, LevelsError> {
+        if self.state == State::Count {
+            return Ok(self.snapshots.finish(id, self.timestamps));
+        }
+        let left = (self.seen - self.header).saturating_sub(2);
+        let whole = self.count >= 0.0 && self.count.fract() == 0.0 && self.count <= (left / 2) as f64;
+        if self.state == State::Broken && whole && self.seen >= self.header + 2 {
+            return Err(LevelsError::Time { index: self.header + 1, value: self.micros });
+        }
+        Err(LevelsError::Count { index: self.header, value: self.count, left })
+    }
+}
+
+fn is_micros(value: f64) -> bool {
+    // A microsecond time below this is in the first days of 1970: seconds or milliseconds taken for microseconds.
+    const EARLIEST_MICROS: f64 = 1e13;
+    const LATEST_MICROS: f64 = 9.2e15;
+    value.fract() == 0.0 && (EARLIEST_MICROS..LATEST_MICROS).contains(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICROS: f64 = 1_776_880_800e6;
+
+    fn flat(portions: &[&[f64]]) -> Result<Series, LevelsError> {
+        let mut flat = FlatSnapshots::default();
+        for portion in portions {
+            flat.push(portion);
+        }
+        flat.finish(SeriesId::default())
+    }
+
+    #[test]
+    fn the_portions_do_not_matter() {
+        let values = [2.0, MICROS, 1.0, 10.0, 2.0, 20.0, 0.0, MICROS + 1e6, 1.0, MICROS + 2e6, 3.0, 30.0];
+        let whole = flat(&[&values]).unwrap();
+        assert_eq!(whole.levels().unwrap().0.offsets, [0, 4, 4, 6]);
+        for size in 1..values.len() {
+            assert_eq!(flat(&values.chunks(size).collect::<Vec<_>>()).unwrap(), whole, "{size}");
+        }
+        for end in [1, 2, 3, 5, 7, 9, 11] {
+            let cut = flat(&[&values[..end]]);
+            assert!(matches!(cut, Err(LevelsError::Count { .. })), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_closed_snapshot_is_sorted_and_an_open_one_can_be_dropped() {
+        let mut snapshots = Snapshots::default();
+        snapshots.values().extend([2.0, 20.0, 1.0, 10.0]);
+        snapshots.close(Some(1));
+        snapshots.values().extend([3.0, 30.0]);
+        snapshots.reopen();
+        snapshots.values().extend([4.0, 40.0]);
+        snapshots.close(Some(1));
+        let series = snapshots.finish(SeriesId::default(), vec![1, 2]);
+        let (levels, split) = series.levels().unwrap();
+        assert_eq!((&levels.values[..], split), (&[1.0, 10.0, 2.0, 20.0, 4.0, 40.0][..], &[-1, 1][..]));
+    }
+}

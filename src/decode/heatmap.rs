@@ -1,0 +1,172 @@
+//! Points of a heatmap type, read straight into its levels (service.md 2.3): nested ones and the flat array.
+
+use super::DecodeError;
+use super::json::{Reader, Result};
+use super::list::Stretch;
+use super::table::{Mark, Table, point};
+use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
+use crate::protocol::{Field, FieldKind, SeriesId};
+
+/// Nested snapshots under construction.
+pub(super) struct Heatmap {
+    snapshots: Snapshots,
+    /// The timestamp, and fields that this version does not know.
+    rest: Table,
+    /// Whether a point without any list is one without bids, or one that does not tell the sides apart.
+    sided: bool,
+}
+
+/// Lists of a point, in any order and each at most once.
+#[derive(Default)]
+struct Lists {
+    /// Values from the closest to the furthest below the middle: prices descend.
+    bids: Option<usize>,
+    /// The same above the middle: prices ascend.
+    asks: Option<usize>,
+    /// All of them, when the wire does not tell the sides apart; then these count and not the sides.
+    levels: Option<usize>,
+}
+
+const BIDS: &str = "bids";
+const TIMESTAMP: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
+
+impl Heatmap {
+    /// A heatmap of a type with these fields.
+    pub(super) fn new(fields: &[Field]) -> Self {
+        let sided = fields.iter().any(|field| field.wire == BIDS);
+        Self { snapshots: Snapshots::default(), rest: Table::new(TIMESTAMP, true), sided }
+    }
+
+    /// Reads one element of `points`.
+    pub(super) fn point(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        let Self { snapshots, rest, sided } = self;
+        let (row, start, before) = (snapshots.len(), snapshots.start(), reader.offset());
+        let mut lists = Lists::default();
+        point(reader, |reader| {
+            rest.row(reader, |reader, key| lists.read(reader, key, row, start, snapshots.values()))
+        })?;
+        let sides = lists.levels.is_none() && (*sided || lists.bids.is_some() || lists.asks.is_some());
+        snapshots.close(sides.then_some(lists.bids.unwrap_or(0) / 2));
+        if row == 0 {
+            let values = snapshots.values();
+            values.reserve_exact(likely(values.len(), reader.offset() - before, reader));
+        }
+        Ok(())
+    }
+
+    /// The state to go back to when the next point turns out not to be whole yet.
+    pub(super) fn mark(&self) -> Mark {
+        self.rest.mark()
+    }
+
+    /// Goes back to an earlier state.
+    pub(super) fn rewind(&mut self, mark: &Mark) {
+        self.snapshots.reopen();
+        self.rest.rewind(mark);
+    }
+
+    /// The finished series.
+    pub(super) fn finish(self, id: &SeriesId) -> Series {
+        let mut columns = self.rest.finish();
+        let timestamps = match columns.remove(0).1 {
+            Column::Time(timestamps) => timestamps,
+            _ => Vec::new(),
+        };
+        let mut series = self.snapshots.finish(id.clone(), timestamps);
+        // What this version does not know, beside the heatmap's own columns.
+        for (mut name, column) in columns {
+            while series.column(&name).is_some() {
+                name.push('_');
+            }
+            series.columns.push((name, column));
+        }
+        series
+    }
+}
+
+impl Lists {
+    /// Reads the list of that key to the end of the values, those of this point from `start` on; whether it is one.
+    fn read(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &str,
+        row: usize,
+        start: usize,
+        values: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let list = match key {
+            BIDS => &mut self.bids,
+            "asks" => &mut self.asks,
+            "levels" => &mut self.levels,
+            _ => return Ok(false),
+        };
+        if list.is_some() {
+            return Err(reader.error("a duplicate key"));
+        }
+        let (from, place) = (values.len(), reader.offset());
+        if !reader.null()? {
+            reader.numbers(values)?;
+        }
+        let count = values.len() - from;
+        if !count.is_multiple_of(2) {
+            let problem = format!("snapshot {row}: {count} values are no pairs of price and volume");
+            return Err(DecodeError::new(place, problem));
+        }
+        *list = Some(count);
+        match key {
+            "levels" => drop(values.drain(start..from)),
+            _ if self.levels.is_some() => values.truncate(from),
+            BIDS => {
+                values[from..].as_chunks_mut::<2>().0.reverse();
+                values[start..].rotate_right(count); // before asks that came first
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// How many values the rest of the body holds, and some more, if it goes on like the `bytes` with `count` of them.
+fn likely(count: usize, bytes: usize, reader: &Reader<'_>) -> usize {
+    let left = reader.bytes().len() - reader.offset();
+    left / bytes.max(1) * count / 16 * 17 + 2 * count
+}
+
+/// A flat array under construction.
+#[derive(Default)]
+pub(super) struct Flat {
+    snapshots: FlatSnapshots,
+    /// Numbers of one stretch, while they are told apart.
+    portion: Vec<f64>,
+}
+
+impl Flat {
+    /// Number of values so far.
+    pub(super) fn seen(&self) -> usize {
+        self.snapshots.seen()
+    }
+
+    /// Reads numbers from the start of an element; whether that was the end of the array, and then it is left. Else the
+    /// reader stands at an element again.
+    pub(super) fn numbers(&mut self, reader: &mut Reader<'_>) -> Result<bool> {
+        self.portion.clear();
+        let (before, seen) = (reader.offset(), self.snapshots.seen());
+        let stretch = reader.stretch(&mut self.portion);
+        if seen == 0 && !self.portion.is_empty() {
+            self.snapshots.reserve(likely(self.portion.len(), reader.offset() - before, reader));
+        }
+        if stretch == Stretch::Odd {
+            self.portion.push(reader.number()?);
+            let more = reader.another(b']')?;
+            self.snapshots.push(&self.portion);
+            return Ok(!more);
+        }
+        self.snapshots.push(&self.portion);
+        Ok(stretch == Stretch::Closed)
+    }
+
+    /// The finished series; `start` is where the array stands.
+    pub(super) fn finish(self, id: &SeriesId, start: usize) -> Result<Series> {
+        self.snapshots.finish(id.clone()).map_err(|bad| DecodeError::new(start, bad.to_string()))
+    }
+}

@@ -1,0 +1,305 @@
+//! 512-bit kernels: Ice Lake and later, Zen 4 and later.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use super::literal::{Literal, PIECE};
+use super::slow;
+
+/// Compiles functions for the instructions that this folder needs; [`supported`] asks for the same.
+macro_rules! avx512 {
+    ($($function:item)*) => {
+        $(
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2")]
+            #[target_feature(enable = "avx512bitalg,avx512vpopcntdq,bmi1,bmi2,lzcnt,popcnt")]
+            $function
+        )*
+    };
+}
+
+mod long;
+mod short;
+
+/// Whether this processor has every instruction of these kernels.
+pub(super) fn supported() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bitalg")
+        && is_x86_feature_detected!("avx512vpopcntdq")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// Numbers that go through the short path before the rest is looked at; their offsets stay in the nearest cache.
+const BATCH: usize = 512;
+
+/// Numbers that the short path left, and a group's worth of room behind them.
+struct Queue {
+    befores: [MaybeUninit<u32>; BATCH + 8],
+    ends: [MaybeUninit<u32>; BATCH + 8],
+    places: [MaybeUninit<u32>; BATCH + 8],
+    length: usize,
+}
+
+/// Offsets 0 … 63.
+const COUNTING: [u8; 64] = {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        table[index] = index as u8;
+        index += 1;
+    }
+    table
+};
+
+avx512! {
+    /// See [`super::Kernel::index`]. `out` holds 64 more than there are bytes.
+    pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        find::<false>(bytes, from, out)
+    }
+
+    /// See [`super::Kernel::index_list`].
+    pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        find::<true>(bytes, from, out)
+    }
+
+    #[inline]
+    fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
+        let (comma, bracket, brace) =
+            (_mm512_set1_epi8(b',' as i8), _mm512_set1_epi8(b']' as i8), _mm512_set1_epi8(b'}' as i8));
+        // SAFETY: the table is 64 bytes long.
+        let counting = unsafe { _mm512_loadu_si512(COUNTING.as_ptr().cast()) };
+        let mut found = 0;
+        let mut at = from;
+        while at < bytes.len() {
+            let left = bytes.len() - at;
+            let inside = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+            // SAFETY: only bytes inside the slice are loaded.
+            let block = unsafe { _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().add(at).cast()) };
+            let closing = _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace);
+            let mut mask = closing | _mm512_cmpeq_epi8_mask(block, comma);
+            if LIST && closing != 0 {
+                mask &= closing ^ (closing - 1); // up to the first that closes
+            }
+            let count = mask.count_ones() as usize;
+            let offsets = _mm512_maskz_compress_epi8(mask, counting);
+            let base = _mm512_set1_epi32(at as i32);
+            // SAFETY: no more is found than there were bytes, and the slice has room for one block behind them.
+            unsafe {
+                let place = out.as_mut_ptr().add(found);
+                let wide = |part: __m128i| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), base);
+                _mm512_storeu_si512(place.cast(), wide(_mm512_castsi512_si128(offsets)));
+                if count > 16 {
+                    _mm512_storeu_si512(place.add(16).cast(), wide(_mm512_extracti32x4_epi32::<1>(offsets)));
+                    if count > 32 {
+                        _mm512_storeu_si512(place.add(32).cast(), wide(_mm512_extracti32x4_epi32::<2>(offsets)));
+                        _mm512_storeu_si512(place.add(48).cast(), wide(_mm512_extracti32x4_epi32::<3>(offsets)));
+                    }
+                }
+            }
+            found += count;
+            at += 64;
+            if LIST && closing != 0 {
+                break;
+            }
+        }
+        found
+    }
+
+    /// See [`super::Kernel::same`].
+    pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+        let mut rows = befores.len();
+        let mut skip = skip as usize;
+        for piece in literal.pieces() {
+            // SAFETY: a piece is 32 bytes long.
+            let wanted = unsafe { _mm256_loadu_si256(piece.bytes.as_ptr().cast()) };
+            let inside = ((1u64 << piece.length) - 1) as u32;
+            for (row, before) in befores[..rows].iter().enumerate() {
+                let at = *before as usize + skip;
+                let differs = if at + PIECE <= bytes.len() {
+                    // SAFETY: 32 bytes from here lie within the slice.
+                    let there = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(at).cast()) };
+                    _mm256_mask_cmpneq_epi8_mask(inside, there, wanted) != 0
+                } else {
+                    !piece.stands_at(bytes, at)
+                };
+                if differs {
+                    rows = row;
+                    break;
+                }
+            }
+            skip += piece.length;
+        }
+        rows
+    }
+
+    /// See [`super::Kernel::floats`].
+    ///
+    /// # Safety
+    /// Every end is at least 36 and at most `bytes.len()`; the three slices are of one length.
+    pub(super) unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+        let mut queue = Queue {
+            befores: [MaybeUninit::uninit(); BATCH + 8],
+            ends: [MaybeUninit::uninit(); BATCH + 8],
+            places: [MaybeUninit::uninit(); BATCH + 8],
+            length: 0,
+        };
+        let batches = befores.chunks(BATCH).zip(ends.chunks(BATCH)).zip(out.chunks_mut(BATCH));
+        for ((befores, ends), out) in batches {
+            queue.length = 0;
+            let whole = ends.len() / 8 * 8;
+            for first in (0..whole).step_by(8) {
+                // SAFETY: eight of each follow, and the caller answers for the ends.
+                unsafe {
+                    let place = out.as_mut_ptr().add(first);
+                    group(bytes, befores.as_ptr().add(first), skip, ends.as_ptr().add(first), place, first, 0xFF, &mut queue);
+                }
+            }
+            let rest = ends.len() - whole;
+            if rest > 0 {
+                let (mut last_befores, mut last_ends, mut values) = ([befores[whole]; 8], [ends[whole]; 8], [0.0; 8]);
+                last_befores[..rest].copy_from_slice(&befores[whole..]);
+                last_ends[..rest].copy_from_slice(&ends[whole..]);
+                let (befores, ends, inside) = (last_befores.as_ptr(), last_ends.as_ptr(), (1u8 << rest) - 1);
+                // SAFETY: the copies hold eight ends that are each one of the caller's.
+                unsafe { group(bytes, befores, skip, ends, values.as_mut_ptr(), whole, inside, &mut queue) };
+                out[whole..].copy_from_slice(&values[..rest]);
+            }
+            // SAFETY: the queue holds offsets of this batch.
+            if queue.length > 0 && !unsafe { drain(bytes, &mut queue, out) } {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads eight numbers, the first at `place` of the batch, and queues those that are not short.
+    ///
+    /// # Safety
+    /// Eight of each, every end as for [`floats`]; the queue has room.
+    #[inline]
+    #[allow(clippy::too_many_arguments)] // one call for each eight numbers: a struct would only be unpacked again
+    unsafe fn group(
+        bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: *mut f64, place: usize, inside: u8,
+        queue: &mut Queue,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let before = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32 - 1));
+            let end = _mm256_loadu_si256(ends.cast());
+            let length = _mm256_sub_epi32(_mm256_sub_epi32(end, before), _mm256_set1_epi32(1));
+            let short = short::eight(bytes.as_ptr(), ends, length);
+            _mm512_storeu_pd(out, short::doubles(&short));
+            let failed = short.failed & inside;
+            if failed != 0 {
+                let counting = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+                let places = _mm256_add_epi32(counting, _mm256_set1_epi32(place as i32));
+                let to = |array: &mut [MaybeUninit<u32>], from: usize, values: __m256i| {
+                    _mm256_storeu_si256(array.as_mut_ptr().add(from).cast(), _mm256_maskz_compress_epi32(failed, values));
+                };
+                to(&mut queue.befores, queue.length, before);
+                to(&mut queue.ends, queue.length, end);
+                to(&mut queue.places, queue.length, places);
+                queue.length += failed.count_ones() as usize;
+            }
+        }
+    }
+
+    /// Reads what is queued; `false` when something of it is no number.
+    ///
+    /// # Safety
+    /// The queue was filled by [`group`].
+    unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [f64]) -> bool {
+        // SAFETY: `group` wrote the first `length` of each; the rest of the last group repeats the first of all.
+        unsafe {
+            for extra in queue.length..queue.length.next_multiple_of(8) {
+                queue.befores[extra] = queue.befores[0];
+                queue.ends[extra] = queue.ends[0];
+                queue.places[extra] = queue.places[0];
+            }
+            for first in (0..queue.length).step_by(8) {
+                let (befores, ends) = (queue.befores.as_ptr().add(first), queue.ends.as_ptr().add(first));
+                let long = long::eight(bytes.as_ptr(), befores.cast(), ends.cast());
+                let mut values = [0.0; 8];
+                _mm512_storeu_pd(values.as_mut_ptr(), long.values);
+                let mut failed = long.failed;
+                while failed != 0 {
+                    let lane = failed.trailing_zeros() as usize;
+                    let token = (*befores.add(lane)).assume_init() as usize + 1..(*ends.add(lane)).assume_init() as usize;
+                    let Some(value) = slow::float(bytes, token) else { return false };
+                    values[lane] = value;
+                    failed &= failed - 1;
+                }
+                for (lane, value) in values.into_iter().enumerate() {
+                    out[queue.places[first + lane].assume_init() as usize] = value;
+                }
+            }
+        }
+        true
+    }
+
+    /// See [`super::Kernel::times`].
+    ///
+    /// # Safety
+    /// Every end is at least 36 and at most `bytes.len()`; all slices are of one length.
+    pub(super) unsafe fn times(
+        bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
+    ) -> bool {
+        let mut first = 0;
+        while first < ends.len() {
+            let count = (ends.len() - first).min(8);
+            let eight = |from: &[u32]| {
+                let mut copy = [from[first]; 8];
+                copy[..count].copy_from_slice(&from[first..first + count]);
+                copy
+            };
+            let (starts, whole_ends) = (eight(befores), eight(ends));
+            // SAFETY: the caller answers for the ends.
+            let (mut value, mut failed) = unsafe { integers(bytes, &starts, skip, &whole_ends) };
+            failed |= _mm512_cmpgt_epu64_mask(value, _mm512_set1_epi64(slow::MOST_SECONDS));
+            value = _mm512_mullo_epi64(value, _mm512_set1_epi64(slow::NANOSECONDS));
+            let fraction = fraction.map(|(skip, ends)| (skip, eight(ends)));
+            if let Some((skip, fraction_ends)) = &fraction {
+                // SAFETY: the caller answers for these ends too.
+                let (parts, malformed) = unsafe { integers(bytes, &whole_ends, *skip, fraction_ends) };
+                failed |= malformed | _mm512_cmpge_epu64_mask(parts, _mm512_set1_epi64(slow::NANOSECONDS));
+                value = _mm512_add_epi64(value, parts);
+            }
+            let mut values = [0i64; 8];
+            // SAFETY: eight words fit.
+            unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), value) };
+            for row in (0..count).filter(|row| failed >> row & 1 == 1) {
+                let whole = (starts[row] + skip) as usize..whole_ends[row] as usize;
+                let part = fraction.map(|(skip, ends)| (whole_ends[row] + skip) as usize..ends[row] as usize);
+                let Some(time) = slow::time(bytes, whole, part) else { return false };
+                values[row] = time;
+            }
+            out[first..first + count].copy_from_slice(&values[..count]);
+            first += 8;
+        }
+        true
+    }
+
+    /// Eight whole numbers below 10^16 and which of them are something else.
+    ///
+    /// # Safety
+    /// As for [`floats`].
+    #[inline]
+    unsafe fn integers(bytes: &[u8], befores: &[u32; 8], skip: u32, ends: &[u32; 8]) -> (__m512i, u8) {
+        // SAFETY: the arrays hold eight each, the caller answers for the ends.
+        unsafe {
+            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.as_ptr().cast()), _mm256_set1_epi32(skip as i32));
+            let length = _mm256_sub_epi32(_mm256_loadu_si256(ends.as_ptr().cast()), start);
+            let short = short::eight(bytes.as_ptr(), ends.as_ptr(), length);
+            (short.mantissa, short.failed | short.dotted)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The kernels: the only code of the crate with `unsafe`, behind a door that is safe for any argument.
+//!
+//! A kernel does four things: it finds delimiters, compares literals, and turns the bytes between them into doubles and
+//! times, many at a time. All kernels give the same bits; which one runs is decided at run time.
+//!
+//! Numbers come as *tokens*: one starts `skip` bytes after a place in `befores` and ends before the place in `ends`.
+//! Both are offsets in `bytes`, which is shorter than 4 GiB.
+#![allow(unsafe_code)] // vector instructions and their loads; every block says why it holds
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod eisel_lemire;
+mod literal;
+mod powers;
+mod scalar;
+mod slow;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::sync::OnceLock;
+
+pub(super) use eisel_lemire::eisel_lemire;
+pub(super) use literal::Literal;
+pub(super) use powers::EXACT as EXACT_POWERS;
+
+/// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`).
+pub const KERNEL_VARIABLE: &str = "MARKETPOINTS_KERNEL";
+
+/// A way to decode that the processor may have. All give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Portable code, on every processor.
+    Scalar,
+    /// 128-bit vectors with SSE4.2 (x86-64-v2).
+    Sse4,
+    /// The same with AVX2 and BMI2 (x86-64-v3).
+    Avx2,
+    /// 512-bit vectors with VBMI2 and BITALG (Ice Lake, Zen 4 and later).
+    Avx512,
+}
+
+/// Bytes that the vector kernels read before the end of a number: shorter bodies go through portable code.
+const REACH: u32 = 36;
+/// Most bytes of one piece: offsets are 32 bits, and some code adds small numbers to them.
+pub(super) const LARGEST_PIECE: usize = 1 << 30;
+
+impl Kernel {
+    /// All kernels, the fastest last.
+    pub const ALL: [Self; 4] = [Self::Scalar, Self::Sse4, Self::Avx2, Self::Avx512];
+
+    /// Name, as [`KERNEL_VARIABLE`] takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Sse4 => "sse4",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this processor has the instructions.
+    pub fn supported(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => x86::sse4::supported(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => x86::avx2::supported(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::supported(),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// The kernel in use: the fastest that the processor has, or the one that [`KERNEL_VARIABLE`] names.
+    ///
+    /// The choice is made once for the process.
+    ///
+    /// # Errors
+    /// The variable names no kernel, or one whose instructions the processor lacks; the message lists those it has.
+    pub fn active() -> Result<Self, &'static str> {
+        static ACTIVE: OnceLock<Result<Kernel, String>> = OnceLock::new();
+        let chosen = ACTIVE.get_or_init(|| match std::env::var_os(KERNEL_VARIABLE) {
+            None => Ok(Self::best()),
+            Some(name) => Self::named(&name.to_string_lossy()),
+        });
+        chosen.as_ref().copied().map_err(String::as_str)
+    }
+
+    fn best() -> Self {
+        Self::ALL.into_iter().rfind(|kernel| kernel.supported()).unwrap_or(Self::Scalar)
+    }
+
+    fn named(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|kernel| kernel.name() == name);
+        match known {
+            Some(kernel) if kernel.supported() => Ok(kernel),
+            _ => {
+                let there: Vec<&str> = Self::ALL.iter().filter(|one| one.supported()).map(|one| one.name()).collect();
+                let why = if known.is_some() { "needs instructions that this processor lacks" } else { "is no kernel" };
+                Err(format!("{KERNEL_VARIABLE}={name} {why}; unset it or choose one of: {}", there.join(", ")))
+            }
+        }
+    }
+
+    /// Writes the offsets of `,`, `]` and `}` from `from` on to the start of `out` and returns their number.
+    ///
+    /// `out` must hold 64 places more than there are bytes after `from`.
+    pub(super) fn index(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
+        match self {
+            Self::Scalar => scalar::index(bytes, from, out),
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::index(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::index(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::index(bytes, from, out) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::index(bytes, from, out),
+        }
+    }
+
+    /// The same up to and with the first `]` or `}`, which ends a list of numbers.
+    pub(super) fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+        assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
+        match self {
+            Self::Scalar => scalar::index_list(bytes, from, out),
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::index_list(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::index_list(bytes, from, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::index_list(bytes, from, out) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::index_list(bytes, from, out),
+        }
+    }
+
+    /// How many of the first places have the literal `skip` bytes after them.
+    pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+        match self {
+            Self::Scalar => scalar::same(bytes, befores, skip, literal),
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::same(bytes, befores, skip, literal) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::same(bytes, befores, skip, literal) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::same(bytes, befores, skip, literal) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::same(bytes, befores, skip, literal),
+        }
+    }
+
+    /// Reads tokens as doubles; `false` when one is no number, and then `out` holds nothing of use.
+    pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+        assert!(befores.len() == ends.len() && ends.len() == out.len(), "one token for each value");
+        if self == Self::Scalar || !within_reach(bytes, ends) {
+            return scalar::floats(bytes, befores, skip, ends, out);
+        }
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
+            _ => scalar::floats(bytes, befores, skip, ends, out),
+        }
+    }
+
+    /// Reads tokens of seconds, and of nanoseconds where there are some, as Unix nanoseconds.
+    ///
+    /// A fraction's token starts its own `skip` bytes after the end of the seconds. `false` as for [`Self::floats`].
+    pub(super) fn times(
+        self,
+        bytes: &[u8],
+        befores: &[u32],
+        skip: u32,
+        ends: &[u32],
+        fraction: Option<(u32, &[u32])>,
+        out: &mut [i64],
+    ) -> bool {
+        assert!(befores.len() == ends.len() && ends.len() == out.len(), "one token for each value");
+        let parts = fraction.map_or(ends, |(_, parts)| parts);
+        assert!(parts.len() == ends.len(), "one fraction for each value");
+        if self == Self::Scalar || !within_reach(bytes, ends) || !within_reach(bytes, parts) {
+            return scalar::times(bytes, befores, skip, ends, fraction, out);
+        }
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen; all ends are within reach.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::times(bytes, befores, skip, ends, fraction, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::times(bytes, befores, skip, ends, fraction, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::times(bytes, befores, skip, ends, fraction, out) },
+            _ => scalar::times(bytes, befores, skip, ends, fraction, out),
+        }
+    }
+}
+
+/// Whether the vector kernels may load what stands before every end.
+fn within_reach(bytes: &[u8], ends: &[u32]) -> bool {
+    let last = bytes.len() as u32;
+    // Without a branch for each: the compiler makes vectors of it.
+    ends.iter().fold(true, |all, end| all & (*end >= REACH) & (*end <= last))
+}

@@ -1,0 +1,97 @@
+//! The portable kernel: no instruction beyond what the compiler takes for granted.
+
+use super::literal::Literal;
+use super::slow;
+use crate::decode::number;
+
+/// See [`super::Kernel::index`].
+pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    find::<false>(bytes, from, out)
+}
+
+/// See [`super::Kernel::index_list`].
+pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    find::<true>(bytes, from, out)
+}
+
+fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    let mut found = 0;
+    let (words, rest) = bytes.get(from..).unwrap_or_default().as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let closing = equal(word, b']') | equal(word, b'}');
+        let mut mask = closing | equal(word, b',');
+        if LIST && closing != 0 {
+            mask &= closing ^ (closing - 1); // up to the first that closes
+        }
+        while mask != 0 {
+            out[found] = (from + number * 8) as u32 + mask.trailing_zeros() / 8;
+            found += 1;
+            mask &= mask - 1;
+        }
+        if LIST && closing != 0 {
+            return found;
+        }
+    }
+    for (place, byte) in rest.iter().enumerate() {
+        if matches!(byte, b',' | b']' | b'}') {
+            out[found] = (from + words.len() * 8 + place) as u32;
+            found += 1;
+            if LIST && *byte != b',' {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The top bit of every byte that is `sign`, and of no other.
+fn equal(word: u64, sign: u8) -> u64 {
+    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    let zero = word ^ (u64::from(sign) * 0x0101_0101_0101_0101);
+    !(((zero & LOW) + LOW) | zero | LOW)
+}
+
+/// See [`super::Kernel::same`].
+pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+    let stands = |before: u32| {
+        let mut at = before as usize + skip as usize;
+        literal.pieces().iter().all(|piece| {
+            let right = piece.stands_at(bytes, at);
+            at += piece.length;
+            right
+        })
+    };
+    befores.iter().position(|before| !stands(*before)).unwrap_or(befores.len())
+}
+
+/// See [`super::Kernel::floats`].
+pub(super) fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+    befores.iter().zip(ends).zip(out).all(|((before, end), out)| {
+        let token = bytes.get(before.wrapping_add(skip) as usize..*end as usize);
+        match token.and_then(number::token) {
+            Some(value) => *out = value,
+            None => return false,
+        }
+        true
+    })
+}
+
+/// See [`super::Kernel::times`].
+pub(super) fn times(
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    fraction: Option<(u32, &[u32])>,
+    out: &mut [i64],
+) -> bool {
+    for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
+        let part = fraction.map(|(skip, ends)| end.wrapping_add(skip) as usize..ends[row] as usize);
+        match slow::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
+            Some(time) => out[row] = time,
+            None => return false,
+        }
+    }
+    true
+}

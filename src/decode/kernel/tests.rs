@@ -1,0 +1,356 @@
+//! Every kernel against the standard library's parser.
+
+use super::*;
+
+/// Values and tokens of a list of spellings, through one kernel.
+fn read(kernel: Kernel, spellings: &[String]) -> Option<Vec<f64>> {
+    let text = format!("{}[{}]", " ".repeat(40), spellings.join(","));
+    let bytes = text.as_bytes();
+    let mut places = vec![0; bytes.len() + 65];
+    places[0] = 40;
+    let found = kernel.index(bytes, 41, &mut places[1..]);
+    assert_eq!(found, spellings.len(), "{}", kernel.name());
+    let mut values = vec![0.0; found];
+    kernel.floats(bytes, &places[..found], 1, &places[1..=found], &mut values).then_some(values)
+}
+
+fn kernels() -> impl Iterator<Item = Kernel> {
+    Kernel::ALL.into_iter().filter(|kernel| kernel.supported())
+}
+
+fn agree(spellings: &[String]) {
+    for kernel in kernels() {
+        let values = read(kernel, spellings).unwrap_or_else(|| panic!("{}: {spellings:?}", kernel.name()));
+        for (spelling, value) in spellings.iter().zip(values) {
+            let expected: f64 = spelling.parse().unwrap();
+            assert_eq!(value.to_bits(), expected.to_bits(), "{}: {spelling}: {value:e}", kernel.name());
+        }
+    }
+}
+
+/// Spellings as the service and its hostile cousins write them.
+fn spelling(random: &mut fastrand::Rng) -> String {
+    let value = match random.u32(..6) {
+        0 => f64::from_bits(random.u64(..)),
+        1 => random.f64() * 10f64.powi(random.i32(-8..12)),
+        2 => random.u64(..100_000_000) as f64 / 10f64.powi(random.i32(0..9)),
+        3 => (random.u64(..1 << 53) as f64) * 10f64.powi(random.i32(-30..30)),
+        4 => f64::from(random.u32(..1_000)),
+        _ => random.f64(),
+    };
+    let value = if value.is_finite() { value } else { 1.5 };
+    let value = if random.u32(..8) == 0 { -value } else { value };
+    let digits = random.usize(..22);
+    match random.u32(..9) {
+        0 => format!("{value}"),
+        1 => format!("{value:e}"),
+        2 => format!("{value:.digits$e}"),
+        3 if value.abs() < 1e25 => format!("{value:.digits$}"),
+        4 | 5 => service(value),
+        6 => halfway(value.abs()),
+        7 => format!("{}{}.{}", random.u32(1..10), random.u64(..), random.u64(..)),
+        _ => format!("{}e{}", random.u64(..), random.i32(-99..99)),
+    }
+}
+
+/// As the service spells: an exponent of two figures at 1e6 and above and below 1e-4 (supplement 2).
+fn service(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e6).contains(&value.abs()) {
+        return format!("{value}");
+    }
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap();
+    let power: i32 = exponent.parse().unwrap();
+    format!("{mantissa}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+}
+
+/// Exactly or nearly in the middle between a double and the next.
+fn halfway(value: f64) -> String {
+    let whole = (value % 1e15).trunc().max(1.0);
+    let bits = whole.to_bits();
+    let next = f64::from_bits(bits + 1);
+    let middle = u128::from(whole as u64) + u128::from((next - whole) as u64 / 2);
+    if next - whole >= 2.0 {
+        return format!("{middle}");
+    }
+    format!("{:.30}", (whole + next) / 2.0)
+}
+
+fn many(count: usize, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..count / 1_000 {
+        agree(&std::iter::repeat_with(|| spelling(&mut random)).take(1_000).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn generated_spellings_give_the_same_bits_as_the_standard_library() {
+    many(200_000, 1);
+}
+
+/// The whole of issue 5: ten million for every kernel. `make prove` runs it, optimised.
+#[test]
+#[ignore = "minutes in a debug build"]
+fn ten_million_spellings_give_the_same_bits_as_the_standard_library() {
+    many(10_000_000, 2);
+}
+
+#[test]
+fn corners_of_the_grammar_and_of_rounding() {
+    let texts = [
+        "0",
+        "-0",
+        "0.0",
+        "-0.0",
+        "0e+00",
+        "0.000e-99",
+        "1",
+        "9",
+        "10",
+        "99999999",
+        "100000000",
+        "9999999999999999",
+        "9007199254740993",
+        "9007199254740992",
+        "90071992547409930",
+        "18446744073709551615",
+        "18446744073709551616",
+        "99999999999999999999",
+        "1.7976931348623157e308",
+        "2.2250738585072014e-308",
+        "5e-324",
+        "2.4703282292062328e-324",
+        "1.9340026e+07",
+        "-8.81e-06",
+        "1.7748e+15",
+        "3353.919000000029",
+        "0.013999999999999999",
+        "0.00012345678901234567",
+        "123456.78901234567",
+        "0.000000000000000000000000000001",
+        "1e-99",
+        "1e+99",
+        "1E5",
+        "1e5",
+        "1E+05",
+        "1.0e-05",
+        "123456789012345678901234567890",
+        "0.1",
+        "0.12345678901234",
+        "1234567890123.45",
+        "8.5e-05",
+        "4503599627370496.5",
+        "4503599627370497.5",
+        "9.5e+22",
+        "1e22",
+        "1e23",
+        "89255e-22",
+        "104110013277974872254e-225",
+        "1.1754943508222875e-38",
+        "7.2057594037927933e+16",
+        "-1.5",
+        "-123456789012345678",
+    ];
+    agree(&texts.map(str::to_owned));
+    // In every lane and beside every other.
+    for text in texts {
+        let mut line = vec!["1.5".to_owned(); 17];
+        for place in 0..line.len() {
+            line[place] = text.to_owned();
+            agree(&line);
+            line[place] = "1.5".to_owned();
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_is_refused_in_every_lane() {
+    let texts = [
+        "",
+        "-",
+        ".",
+        "+1",
+        "01",
+        "00",
+        "-01",
+        "00.5",
+        "1.",
+        ".5",
+        "-.5",
+        "1..5",
+        "1.5.",
+        "5.5.5",
+        ".5.",
+        "1e",
+        "1e+",
+        "e+07",
+        "1e+0",
+        "1.e+07",
+        "-e+07",
+        "1e+0x",
+        "1e*07",
+        "1e+1.",
+        "1-2",
+        "--1",
+        "1-",
+        "12a",
+        "a12",
+        "NaN",
+        "Infinity",
+        "null",
+        "true",
+        "\"1\"",
+        "1 2",
+        "[1",
+        "{",
+        "1\u{0C}",
+        "0x10",
+        "1_000",
+        "1e400",
+        "-1e400",
+        "1e+999",
+        "0123456789012345678",
+        "012345678901234567890123456789",
+        "0123.4567890123456789",
+        "1/2",
+        "1:2",
+        "12345678:",
+        "é",
+        "1.2345678901234567e+1a",
+        "12345678901234567.",
+        ".12345678901234567",
+        "1234567890.12345.67890123",
+    ];
+    // "1e+0" is a number; it stands among these to show that the test can fail.
+    for text in texts.into_iter().filter(|text| *text != "1e+0") {
+        for place in 0..17 {
+            let mut line = vec!["1.5".to_owned(); 17];
+            line[place] = text.to_owned();
+            for kernel in kernels() {
+                let values = read(kernel, &line);
+                assert_eq!(values, None, "{}: {text:?} at {place}", kernel.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn white_space_around_a_number_is_allowed() {
+    for kernel in kernels() {
+        let line = [" 1", "2 ", "\n3\t", "4", "\r5e+00 "].map(str::to_owned);
+        assert_eq!(read(kernel, &line).unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0], "{}", kernel.name());
+    }
+}
+
+#[test]
+fn delimiters_are_found_at_every_place() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for length in 0..300 {
+        let bytes: Vec<u8> = (0..length).map(|_| b",]}ab|=m\x0C\xAC\xDD\xFD"[random.usize(..12)]).collect();
+        let from = random.usize(..=length);
+        let expected: Vec<u32> =
+            (from..length).filter(|place| b",]}".contains(&bytes[*place])).map(|place| place as u32).collect();
+        for kernel in kernels() {
+            let mut out = vec![0; length - from + 64];
+            let found = kernel.index(&bytes, from, &mut out);
+            assert_eq!(out[..found], expected, "{}", kernel.name());
+            let closing = expected.iter().position(|place| bytes[*place as usize] != b',');
+            let found = kernel.index_list(&bytes, from, &mut out);
+            assert_eq!(
+                out[..found],
+                expected[..closing.map_or(expected.len(), |place| place + 1)],
+                "{}",
+                kernel.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn literals_are_compared_whole_and_never_past_the_end() {
+    let bytes: Vec<u8> = (0..200u8).collect();
+    for length in [1, 5, 31, 32, 33, 64, 70] {
+        let literal = Literal::new(&bytes[10..10 + length]);
+        for kernel in kernels() {
+            assert_eq!(kernel.same(&bytes, &[8, 8, 8], 2, &literal), 3);
+            assert_eq!(kernel.same(&bytes, &[8, 9, 8], 2, &literal), 1);
+            assert_eq!(kernel.same(&bytes[..10 + length], &[8, 8], 2, &literal), 2);
+            assert_eq!(kernel.same(&bytes[..9 + length], &[8, 8], 2, &literal), 0);
+            for wrong in 0..length {
+                let mut changed = bytes.clone();
+                changed[10 + wrong] ^= 1;
+                assert_eq!(kernel.same(&changed, &[8], 2, &literal), 0, "{} {length} {wrong}", kernel.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn times_are_whole_seconds_and_nanoseconds_within_a_second() {
+    let cases: [(&str, &str, Option<i64>); 12] = [
+        ("1776880800", "126000000", Some(1_776_880_800_126_000_000)),
+        ("0", "0", Some(0)),
+        ("-1", "999999999", Some(-1)),
+        ("1.7768808e+09", "1e+00", Some(1_776_880_800_000_000_001)),
+        ("9223372035", "999999999", Some(9_223_372_035_999_999_999)),
+        ("9223372036", "854775807", Some(i64::MAX)),
+        ("9223372036", "854775808", None),
+        ("1", "1000000000", None),
+        ("1", "-1", None),
+        ("1.5", "0", None),
+        ("01", "0", None),
+        ("1", "", None),
+    ];
+    for kernel in kernels() {
+        for (seconds, part, expected) in cases {
+            for place in 0..9 {
+                let row = |index: usize| if index == place { (seconds, part) } else { ("7", "8") };
+                let text: String = (0..9).map(|index| format!("s{},n{}}}", row(index).0, row(index).1)).collect();
+                let text = format!("{}{text}", " ".repeat(40));
+                let mut places = vec![0; text.len() + 64];
+                let found = kernel.index(text.as_bytes(), 0, &mut places);
+                let ends: Vec<u32> = places[..found].iter().copied().step_by(2).collect();
+                let parts: Vec<u32> = places[1..found].iter().copied().step_by(2).collect();
+                let befores: Vec<u32> = std::iter::once(39).chain(parts.iter().copied()).take(9).collect();
+                let mut out = [0; 9];
+                let right = kernel.times(text.as_bytes(), &befores, 2, &ends, Some((2, &parts)), &mut out);
+                assert_eq!(right.then_some(out[place]), expected, "{} {seconds} {part}", kernel.name());
+                if right {
+                    assert_eq!(out[(place + 1) % 9], 7_000_000_008);
+                }
+                let whole = kernel.times(text.as_bytes(), &befores, 2, &ends, None, &mut out);
+                assert_eq!(whole, !["1.5", "01"].contains(&seconds), "{} {seconds}", kernel.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_variable_names_a_kernel() {
+    assert_eq!(Kernel::named("scalar"), Ok(Kernel::Scalar));
+    let error = Kernel::named("mmx").unwrap_err();
+    assert!(error.starts_with("MARKETPOINTS_KERNEL=mmx is no kernel; unset it or choose one of: scalar"), "{error}");
+    for kernel in Kernel::ALL {
+        match Kernel::named(kernel.name()) {
+            Ok(found) => assert_eq!((found, kernel.supported()), (kernel, true)),
+            Err(error) => assert!(!kernel.supported() && error.contains("this processor lacks"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn powers_of_five_are_those_of_an_independent_division() {
+    use super::powers::{LARGEST, LOWER, SMALLEST, UPPER};
+    // The published table of Lemire's paper, at its corners.
+    let word = |power: i64| ((power - SMALLEST) as usize, power);
+    for ((index, power), upper, lower) in [
+        (word(0), 0x8000_0000_0000_0000, 0),
+        (word(-1), 0xCCCC_CCCC_CCCC_CCCC, 0xCCCC_CCCC_CCCC_CCCD),
+        (word(1), 0xA000_0000_0000_0000, 0),
+        (word(27), 0xCECB_8F27_F420_0F3A, 0),
+        (word(28), 0x813F_3978_F894_0984, 0x4000_0000_0000_0000),
+    ] {
+        assert_eq!((UPPER[index], LOWER[index]), (upper, lower), "{power}");
+    }
+    assert_eq!(UPPER.len() as i64, LARGEST - SMALLEST + 1);
+}

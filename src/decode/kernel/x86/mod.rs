@@ -1,0 +1,241 @@
+//! 128-bit kernels for every x86-64 processor since 2008, and the same compiled for AVX2.
+
+use std::arch::x86_64::*;
+
+use super::literal::{Literal, PIECE};
+use super::slow;
+
+mod number;
+
+/// Compiles one kernel from the generic functions, for the given instructions.
+macro_rules! kernel {
+    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident) => {
+        $(#[$about])*
+        pub(super) mod $name {
+            use super::*;
+
+            /// Whether this processor has the instructions of this kernel.
+            pub(in super::super) fn supported() -> bool {
+                $supported
+            }
+
+            /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+                super::index::<false>(bytes, from, out, |block| super::$mask(block))
+            }
+
+            /// See [`super::super::Kernel::index_list`].
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+                super::index::<true>(bytes, from, out, |block| super::$mask(block))
+            }
+
+            /// See [`super::super::Kernel::same`].
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+                super::same(bytes, befores, skip, literal)
+            }
+
+            /// See [`super::super::Kernel::floats`].
+            ///
+            /// # Safety
+            /// Every end is at least 36 and at most `bytes.len()`.
+            #[target_feature(enable = $features)]
+            pub(in super::super) unsafe fn floats(
+                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64],
+            ) -> bool {
+                // SAFETY: the caller's.
+                unsafe { super::floats(bytes, befores, skip, ends, out) }
+            }
+
+            /// See [`super::super::Kernel::times`].
+            ///
+            /// # Safety
+            /// Every end is at least 36 and at most `bytes.len()`.
+            #[target_feature(enable = $features)]
+            pub(in super::super) unsafe fn times(
+                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
+            ) -> bool {
+                // SAFETY: the caller's.
+                unsafe { super::times(bytes, befores, skip, ends, fraction, out) }
+            }
+        }
+    };
+}
+
+kernel!(
+    /// x86-64-v2.
+    sse4, "sse4.2,ssse3,popcnt",
+    is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt"),
+    sse_mask
+);
+kernel!(
+    /// x86-64-v3.
+    avx2, "avx2,bmi1,bmi2,lzcnt,popcnt",
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt"),
+    avx2_mask
+);
+
+// The generic functions below are inlined into one `target_feature` function each, and only there do the intrinsics get
+// the instructions that they need: every one of them is called after `supported` said yes.
+
+/// Bits of the bytes of a block that close a list, and of those that separate.
+type Masks = (u64, u64);
+
+#[inline(always)]
+fn sse_mask(block: &[u8; 64]) -> Masks {
+    let (mut closing, mut commas) = (0, 0);
+    for part in 0..4 {
+        // SAFETY: 16 bytes of the block; SSE2 is part of x86-64.
+        unsafe {
+            let bytes = _mm_loadu_si128(block.as_ptr().add(part * 16).cast());
+            let is = |sign: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(sign as i8));
+            let close = _mm_movemask_epi8(_mm_or_si128(is(b']'), is(b'}')));
+            closing |= (close as u64) << (part * 16);
+            commas |= (_mm_movemask_epi8(is(b',')) as u64) << (part * 16);
+        }
+    }
+    (closing, commas)
+}
+
+#[inline(always)]
+fn avx2_mask(block: &[u8; 64]) -> Masks {
+    let (mut closing, mut commas) = (0, 0);
+    for part in 0..2 {
+        // SAFETY: 32 bytes of the block; the processor has AVX2.
+        unsafe {
+            let bytes = _mm256_loadu_si256(block.as_ptr().add(part * 32).cast());
+            let comma = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b',' as i8));
+            let bracket = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b']' as i8));
+            let brace = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'}' as i8));
+            let close = _mm256_movemask_epi8(_mm256_or_si256(bracket, brace));
+            closing |= u64::from(close as u32) << (part * 32);
+            commas |= u64::from(_mm256_movemask_epi8(comma) as u32) << (part * 32);
+        }
+    }
+    (closing, commas)
+}
+
+#[inline(always)]
+fn index<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32], masks: impl Fn(&[u8; 64]) -> Masks) -> usize {
+    assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
+    let mut found = 0;
+    let mut at = from;
+    while at < bytes.len() {
+        let (closing, commas) = match bytes[at..].first_chunk() {
+            Some(block) => masks(block),
+            None => {
+                let mut block = [0; 64];
+                block[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                masks(&block)
+            }
+        };
+        let mut bits = closing | commas;
+        if LIST && closing != 0 {
+            bits &= closing ^ (closing - 1); // up to the first that closes
+        }
+        let next = found + bits.count_ones() as usize;
+        // Eight at a time without asking whether there are as many: what is too much is written over.
+        while found < next {
+            for place in &mut out[found..found + 8] {
+                *place = at as u32 + bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+            }
+            found += 8;
+        }
+        found = next;
+        at += 64;
+        if LIST && closing != 0 {
+            break;
+        }
+    }
+    found
+}
+
+#[inline(always)]
+fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+    let mut rows = befores.len();
+    let mut skip = skip as usize;
+    for piece in literal.pieces() {
+        let inside = ((1u64 << piece.length) - 1) as u32;
+        for (row, before) in befores[..rows].iter().enumerate() {
+            let at = *before as usize + skip;
+            let equal = if at + PIECE <= bytes.len() {
+                let half = |place: usize| {
+                    // SAFETY: 16 of the 32 bytes from here, which lie within the slice and the piece.
+                    unsafe {
+                        let there = _mm_loadu_si128(bytes.as_ptr().add(at + place).cast());
+                        let wanted = _mm_loadu_si128(piece.bytes.as_ptr().add(place).cast());
+                        _mm_movemask_epi8(_mm_cmpeq_epi8(there, wanted)) as u32
+                    }
+                };
+                (half(0) | half(16) << 16) & inside == inside
+            } else {
+                piece.stands_at(bytes, at)
+            };
+            if !equal {
+                rows = row;
+                break;
+            }
+        }
+        skip += piece.length;
+    }
+    rows
+}
+
+#[inline(always)]
+unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+    for ((before, end), out) in befores.iter().zip(ends).zip(out) {
+        let start = before.wrapping_add(skip);
+        // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
+        let value = unsafe { number::float(bytes.as_ptr().add(*end as usize), end.wrapping_sub(start)) };
+        *out = match value {
+            Some(value) => value,
+            None => match slow::float(bytes, start as usize..*end as usize) {
+                Some(value) => value,
+                None => return false,
+            },
+        };
+    }
+    true
+}
+
+#[inline(always)]
+unsafe fn times(
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    fraction: Option<(u32, &[u32])>,
+    out: &mut [i64],
+) -> bool {
+    for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
+        let start = before.wrapping_add(skip);
+        // SAFETY: at least 36 bytes stand before each end, and it lies within the slice.
+        let read = |start: u32, end: u32| unsafe {
+            number::integer(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)).map(|value| value as i64)
+        };
+        let part = fraction.map(|(skip, ends)| (end.wrapping_add(skip), ends[row]));
+        let seconds = read(start, *end).filter(|seconds| *seconds <= slow::MOST_SECONDS);
+        let rest = match part {
+            None => Some(0),
+            Some((start, end)) => read(start, end).filter(|part| *part < slow::NANOSECONDS),
+        };
+        out[row] = match (seconds, rest) {
+            (Some(seconds), Some(rest)) => seconds * slow::NANOSECONDS + rest,
+            _ => {
+                let part = part.map(|(start, end)| start as usize..end as usize);
+                match slow::time(bytes, start as usize..*end as usize, part) {
+                    Some(time) => time,
+                    None => return false,
+                }
+            }
+        };
+    }
+    true
+}

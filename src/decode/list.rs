@@ -1,0 +1,92 @@
+//! Arrays of numbers, thousands at a time.
+
+use std::cell::Cell;
+
+use super::json::{Reader, Result};
+
+/// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
+pub(super) const STRETCH: usize = 16 << 10;
+/// Bytes kept before the first number, which the vector kernels load with it.
+pub(super) const BEHIND: usize = 64;
+
+thread_local! {
+    /// A buffer between two uses: for a small list, clearing a new one would cost more than the decoding.
+    static PLACES: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
+}
+
+/// What became of a stretch of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stretch {
+    /// Its numbers are read, up to and with a comma.
+    Read,
+    /// The list is read to its end.
+    Closed,
+    /// Something in it is no number, or no number in it is whole yet; nothing is read.
+    Odd,
+}
+
+impl Reader<'_> {
+    /// Reads an array of numbers to the end of `out`.
+    pub(super) fn numbers(&mut self, out: &mut Vec<f64>) -> Result<()> {
+        let start = out.len();
+        let mut ahead = self.clone();
+        if ahead.open(b'[')? {
+            loop {
+                match ahead.stretch(out) {
+                    Stretch::Read => {}
+                    Stretch::Closed => {
+                        *self = ahead;
+                        return Ok(());
+                    }
+                    Stretch::Odd => break,
+                }
+            }
+        }
+        // Whatever is wrong, or not whole yet, is found here and named with its place.
+        out.truncate(start);
+        self.array(|reader, _| {
+            out.push(reader.number()?);
+            Ok(())
+        })
+    }
+
+    /// Reads the next numbers of an array, from the start of an element, and leaves it at its end.
+    pub(super) fn stretch(&mut self, out: &mut Vec<f64>) -> Stretch {
+        let mut places = PLACES.take();
+        let stretch = self.stretch_with(&mut places, out);
+        PLACES.set(places);
+        stretch
+    }
+
+    fn stretch_with(&mut self, places: &mut Vec<u32>, out: &mut Vec<f64>) -> Stretch {
+        let at = self.offset();
+        let base = at.saturating_sub(BEHIND);
+        let bytes = self.bytes();
+        let bytes = &bytes[base..bytes.len().min(at + STRETCH)];
+        let from = at - base;
+        let room = bytes.len() - from + 65;
+        if places.len() < room {
+            places.resize(room.next_power_of_two(), 0);
+        }
+        // Before the first number: the bracket, or the comma of the stretch before.
+        places[0] = from.wrapping_sub(1) as u32;
+        let tokens = self.kernel().index_list(bytes, from, &mut places[1..]);
+        let last = places[tokens] as usize;
+        let closing = bytes[last.min(bytes.len() - 1)];
+        if tokens == 0 || closing == b'}' {
+            return Stretch::Odd;
+        }
+        let start = out.len();
+        out.resize(start + tokens, 0.0);
+        if !self.kernel().floats(bytes, &places[..tokens], 1, &places[1..=tokens], &mut out[start..]) {
+            out.truncate(start);
+            return Stretch::Odd;
+        }
+        if closing == b']' {
+            self.leave(base + last + 1);
+            return Stretch::Closed;
+        }
+        self.jump(base + last + 1);
+        Stretch::Read
+    }
+}

@@ -1,0 +1,164 @@
+//! What a row looks like: the literal bytes between its values, learnt from a row that was read the general way.
+//!
+//! The live service writes every point of a series with the same keys in the same order. So the next point is the same
+//! bytes with other numbers between them, and reading it is comparing the bytes and converting the numbers.
+
+use super::json::{Reader, Result};
+use super::kernel::Literal;
+use super::table::Table;
+use super::values::Values;
+use crate::protocol::TPO_WRAPPER;
+
+/// Most values of a learnt row: the widest known type has 20 fields, and a timestamp is two values.
+const MOST_SLOTS: usize = 64;
+
+/// One row's literals and the values between them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) slots: Vec<Slot>,
+    /// From the last value to the end of the row.
+    pub(super) tail: Literal,
+    /// Delimiters in the tail that do not end the last value.
+    pub(super) tail_gap: usize,
+    /// Delimiters from one row to the next, when every row has as many.
+    pub(super) stride: Option<usize>,
+}
+
+/// A value that changes from row to row.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) kind: Kind,
+    /// The column.
+    pub(super) field: usize,
+    /// What stands between the end of the value before, or the start of the row, and this value.
+    pub(super) literal: Literal,
+    /// Delimiters in the literal that do not end the value before.
+    pub(super) gap: usize,
+    /// Which of the row's delimiters ends the value, when every row has as many.
+    pub(super) place: usize,
+}
+
+/// How the value of a slot reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A double.
+    Number,
+    /// Whole seconds of a time.
+    Seconds,
+    /// Nanoseconds of the time whose seconds are the slot before.
+    Nanoseconds,
+    /// Doubles up to a bracket.
+    List,
+    /// A string up to its quote.
+    Text,
+}
+
+impl Shape {
+    /// The shape of the row that stands in these bytes and that `table` has read; `None` when it holds what only the
+    /// general way can read.
+    pub(super) fn learn(row: &[u8], table: &Table) -> Option<Self> {
+        let mut lesson = Lesson { row, table, slots: Vec::new(), from: 0, delimited: false };
+        let mut reader = Reader::new(row, crate::decode::Kernel::Scalar);
+        let learnt = if table.is_wrapped() {
+            reader.object(|reader, key| if key == "Point" { lesson.object(reader) } else { unlearnable(reader) })
+        } else {
+            lesson.object(&mut reader)
+        };
+        if learnt.is_err() || lesson.slots.is_empty() || lesson.slots.len() > MOST_SLOTS {
+            return None;
+        }
+        let tail = &row[lesson.from..];
+        let tail_gap = count(tail) - usize::from(lesson.delimited);
+        let mut slots = lesson.slots;
+        let steady = slots.iter().all(|slot| !matches!(slot.kind, Kind::List | Kind::Text));
+        let mut passed = 0;
+        for slot in &mut slots {
+            slot.place = passed + slot.gap;
+            passed = slot.place + 1;
+        }
+        // The last one is the comma between the rows.
+        let stride = steady.then_some(passed + tail_gap + 1);
+        Some(Self { slots, tail: Literal::new(tail), tail_gap, stride })
+    }
+}
+
+/// Number of delimiters.
+fn count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| matches!(byte, b',' | b']' | b'}')).count()
+}
+
+/// Ends the lesson.
+fn unlearnable<T>(reader: &Reader<'_>) -> Result<T> {
+    Err(reader.error(String::new()))
+}
+
+struct Lesson<'a> {
+    row: &'a [u8],
+    table: &'a Table,
+    slots: Vec<Slot>,
+    /// Where the next literal starts, and whether with the delimiter that ends the value before.
+    from: usize,
+    delimited: bool,
+}
+
+impl Lesson<'_> {
+    fn object(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        reader.object(|reader, key| {
+            let first = reader.peek()?;
+            if key == TPO_WRAPPER && first == b'{' {
+                return self.object(reader);
+            }
+            let Some(field) = self.table.position(key) else { return unlearnable(reader) };
+            if reader.null()? {
+                return Ok(()); // a part of the literal: the rows of this shape lack the field
+            }
+            match self.table.values(field) {
+                Values::Float(_) if !matches!(first, b't' | b'f') => self.number(reader, Kind::Number, field),
+                Values::Time(_) => self.time(reader, field),
+                Values::List(_) => {
+                    let start = reader.offset() + 1;
+                    reader.skip()?;
+                    self.slot(Kind::List, field, start, reader.offset() - 1, true)
+                }
+                Values::Text(_) if first == b'"' => {
+                    let start = reader.offset() + 1;
+                    reader.skip()?;
+                    self.slot(Kind::Text, field, start, reader.offset() - 1, false)
+                }
+                _ => unlearnable(reader),
+            }
+        })
+    }
+
+    fn time(&mut self, reader: &mut Reader<'_>, field: usize) -> Result<()> {
+        let mut next = Kind::Seconds;
+        reader.object(|reader, key| {
+            let kind = match (&**key, next) {
+                ("s", Kind::Seconds) => Kind::Seconds,
+                ("ns", Kind::Nanoseconds) => Kind::Nanoseconds,
+                _ => return unlearnable(reader),
+            };
+            next = Kind::Nanoseconds;
+            self.number(reader, kind, field)
+        })
+    }
+
+    fn number(&mut self, reader: &mut Reader<'_>, kind: Kind, field: usize) -> Result<()> {
+        reader.peek()?;
+        let start = reader.offset();
+        reader.number()?;
+        // With white space behind it the next delimiter would not be its end.
+        match self.row.get(reader.offset()) {
+            Some(b',' | b'}') => self.slot(kind, field, start, reader.offset(), true),
+            _ => unlearnable(reader),
+        }
+    }
+
+    fn slot(&mut self, kind: Kind, field: usize, start: usize, end: usize, delimited: bool) -> Result<()> {
+        let literal = &self.row[self.from..start];
+        let gap = count(literal) - usize::from(self.delimited);
+        self.slots.push(Slot { kind, field, literal: Literal::new(literal), gap, place: 0 });
+        (self.from, self.delimited) = (end, delimited);
+        Ok(())
+    }
+}

@@ -1,0 +1,404 @@
+//! The envelope of a body (service.md 2.2), read in portions as they come.
+//!
+//! A body is read in steps: a key, an identity, some points. A step that runs into the end of what is there changes
+//! nothing and is done again when there is more; so the result is the same for any portions.
+
+use super::error::DecodeError;
+use super::json::{Reader, Result};
+use super::kernel::Kernel;
+use super::series::{self, Points};
+use crate::columns::Series;
+use crate::protocol::SeriesId;
+
+/// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
+/// one piece is longer.
+const NEAR_THE_END: usize = 32;
+/// Bytes that must at least be new before a step is tried again.
+const WORTH_A_TRY: usize = 256;
+
+/// The body of a `GET /v1/points` answer, decoded while it arrives (service.md 2.2 and 2.3, supplement 2 and 3).
+///
+/// Feed it the body in portions of any size, then [`finish`](Self::finish). The result, also an error, is that of
+/// [`points`](super::points) on the whole. What is decoded is not kept: memory holds the columns and the last portion.
+pub struct PointsDecoder {
+    kernel: Kernel,
+    stage: Stage,
+    /// Bytes that are not decoded yet, and the offset in the body at which they start.
+    pending: Vec<u8>,
+    base: usize,
+    /// Length of `pending` at which it is worth a try.
+    enough: usize,
+    list: Option<Vec<Series>>,
+    /// What stood where series should stand: offset, text, and whether its key was `error`.
+    refusal: Option<(usize, String, bool)>,
+    current: Current,
+    /// After this nothing is read.
+    failure: Option<DecodeError>,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The body.
+    Start,
+    /// A key of the body.
+    Key,
+    /// A comma or the end of the body's object.
+    AfterValue,
+    /// An element of `series`.
+    Series,
+    /// A comma or the end of `series`.
+    AfterSeries,
+    /// A key of a series.
+    SeriesKey,
+    /// A comma or the end of a series.
+    AfterSeriesValue,
+    /// An element of `points` or `flat_points`.
+    Points,
+    /// Nothing but white space.
+    End,
+}
+
+impl Stage {
+    /// Brackets that are open.
+    const fn depth(self) -> usize {
+        match self {
+            Self::Start | Self::End => 0,
+            Self::Key | Self::AfterValue => 1,
+            Self::Series | Self::AfterSeries => 2,
+            Self::SeriesKey | Self::AfterSeriesValue => 3,
+            Self::Points => 4,
+        }
+    }
+}
+
+/// The series that is being read.
+#[derive(Default)]
+struct Current {
+    /// Where it starts in the body.
+    start: usize,
+    id: Option<SeriesId>,
+    nested: Array,
+    flat: Array,
+    /// The array that is open.
+    in_flat: bool,
+    points: Option<Points>,
+    points_start: usize,
+    seen: usize,
+}
+
+/// What is known of `points` or `flat_points`.
+#[derive(Default)]
+enum Array {
+    #[default]
+    Absent,
+    /// Passed unread, because the identity, which says how to read it, comes after: its offset and text.
+    Waiting(usize, Vec<u8>),
+    Read(Box<Series>),
+}
+
+/// Why a step could not be done.
+enum Stop {
+    /// At a place in the bytes at hand; more of them may mend it.
+    Here(DecodeError),
+    /// At a place in the body, for good.
+    Settled(DecodeError),
+}
+
+impl From<DecodeError> for Stop {
+    fn from(error: DecodeError) -> Self {
+        Self::Here(error)
+    }
+}
+
+impl PointsDecoder {
+    /// A decoder of one body.
+    ///
+    /// # Errors
+    /// [`KERNEL_VARIABLE`](super::KERNEL_VARIABLE) names a kernel that this processor cannot run.
+    pub fn new() -> Result<Self> {
+        Ok(Self::with(Kernel::active().map_err(|problem| DecodeError::new(0, problem))?))
+    }
+
+    /// A decoder that uses a certain kernel; one that the processor lacks is replaced by the portable one.
+    pub fn with(kernel: Kernel) -> Self {
+        Self {
+            kernel: if kernel.supported() { kernel } else { Kernel::Scalar },
+            stage: Stage::Start,
+            pending: Vec::new(),
+            base: 0,
+            enough: 0,
+            list: None,
+            refusal: None,
+            current: Current::default(),
+            failure: None,
+        }
+    }
+
+    /// Takes the next portion of the body.
+    ///
+    /// # Errors
+    /// As soon as what arrived cannot be the start of a valid body; then again at every call.
+    pub fn feed(&mut self, portion: &[u8]) -> Result<()> {
+        if self.pending.is_empty() {
+            let read = self.advance(portion, false)?;
+            self.pending.extend_from_slice(&portion[read..]);
+        } else {
+            self.pending.extend_from_slice(portion);
+            if self.pending.len() < self.enough {
+                return self.failure.clone().map_or(Ok(()), Err);
+            }
+            let pending = std::mem::take(&mut self.pending);
+            let read = self.advance(&pending, false)?;
+            self.pending = pending;
+            self.pending.drain(..read);
+        }
+        // Half as much again, so that a step that needs much is not tried with every byte.
+        self.enough = self.pending.len() + (self.pending.len() / 2).max(WORTH_A_TRY);
+        Ok(())
+    }
+
+    /// The series of the whole body.
+    ///
+    /// # Errors
+    /// As [`points`](super::points).
+    pub fn finish(mut self) -> Result<Vec<Series>> {
+        let pending = std::mem::take(&mut self.pending);
+        self.rest(&pending)
+    }
+
+    /// The series of a body whose last portion this is.
+    pub(super) fn rest(mut self, bytes: &[u8]) -> Result<Vec<Series>> {
+        self.advance(bytes, true)?;
+        match (self.list, self.refusal) {
+            (Some(list), Some((_, _, true))) if !list.is_empty() => series::whole(list),
+            (None, Some((offset, text, _))) | (Some(_), Some((offset, text, true))) => {
+                Err(DecodeError::new(offset, format!("an error object, not series ({text})")))
+            }
+            (Some(list), _) => series::whole(list),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Does as many steps as the bytes allow, and tells how many bytes are done with.
+    fn advance(&mut self, bytes: &[u8], last: bool) -> Result<usize> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let mut reader = Reader::inside(bytes, self.kernel, self.stage.depth());
+        if let Some(points) = &mut self.current.points {
+            points.new_bytes();
+        }
+        loop {
+            let done = reader.offset();
+            let error = match self.step(&mut reader) {
+                Ok(true) => continue,
+                Ok(false) if last => return Ok(bytes.len()),
+                Ok(false) => {
+                    self.base += bytes.len();
+                    return Ok(bytes.len());
+                }
+                Err(Stop::Here(error)) if !last && error.offset + NEAR_THE_END > bytes.len() => {
+                    self.base += done;
+                    return Ok(done);
+                }
+                Err(Stop::Here(error)) => DecodeError { offset: error.offset + self.base, ..self.placed(error) },
+                Err(Stop::Settled(error)) => self.placed(error),
+            };
+            self.failure = Some(error.clone());
+            return Err(error);
+        }
+    }
+
+    /// The same error with the place in the document at which this stage reads.
+    fn placed(&self, error: DecodeError) -> DecodeError {
+        let series = self.list.as_ref().map_or(0, Vec::len);
+        match self.stage {
+            Stage::Points => {
+                let key = if self.current.in_flat { "flat_points" } else { "points" };
+                error.inside(key).at_index(series).inside("series")
+            }
+            Stage::Series | Stage::SeriesKey | Stage::AfterSeriesValue => error.at_index(series).inside("series"),
+            Stage::AfterSeries => error.inside("series"),
+            _ => error,
+        }
+    }
+
+    /// Does the next step; whether there is another one. After an error it can be done again.
+    fn step(&mut self, reader: &mut Reader<'_>) -> std::result::Result<bool, Stop> {
+        self.stage = match self.stage {
+            Stage::Start => {
+                if reader.open(b'{')? {
+                    Stage::Key
+                } else {
+                    Stage::End
+                }
+            }
+            Stage::Key => self.key(reader)?,
+            Stage::AfterValue => {
+                if reader.another(b'}')? {
+                    Stage::Key
+                } else {
+                    Stage::End
+                }
+            }
+            Stage::Series => {
+                let start = reader.offset();
+                let more = reader.open(b'{')?;
+                self.current = Current { start: start + self.base, ..Current::default() };
+                if more {
+                    Stage::SeriesKey
+                } else {
+                    self.settle()?;
+                    Stage::AfterSeries
+                }
+            }
+            Stage::AfterSeries => {
+                if reader.another(b']')? {
+                    Stage::Series
+                } else {
+                    Stage::AfterValue
+                }
+            }
+            Stage::SeriesKey => self.series_key(reader)?,
+            Stage::AfterSeriesValue => {
+                if reader.another(b'}')? {
+                    Stage::SeriesKey
+                } else {
+                    self.settle()?;
+                    Stage::AfterSeries
+                }
+            }
+            Stage::Points => {
+                let Some(points) = &mut self.current.points else { return Ok(false) };
+                if points.some(reader, &mut self.current.seen)? {
+                    self.close_points()?;
+                    Stage::AfterSeriesValue
+                } else {
+                    Stage::Points
+                }
+            }
+            Stage::End => {
+                reader.finish()?;
+                return Ok(false);
+            }
+        };
+        Ok(true)
+    }
+
+    /// Reads a key of the body and what belongs to it.
+    fn key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
+        let key = reader.key()?;
+        let value = |error: DecodeError| error.inside(&key);
+        if key == "series" {
+            if self.list.is_some() {
+                return Err(value(reader.error("a duplicate key")).into());
+            }
+            let more = !reader.null().map_err(value)? && reader.open(b'[').map_err(value)?;
+            self.list = Some(Vec::new());
+            return Ok(if more { Stage::Series } else { Stage::AfterValue });
+        }
+        // Whatever stands where series should stand: an error object in the clothes of a good answer.
+        reader.peek().map_err(value)?;
+        let offset = reader.offset() + self.base;
+        let text = String::from_utf8_lossy(reader.skip().map_err(value)?).into_owned();
+        // The number that ends with the bytes at hand may go on in the next ones.
+        reader.peek()?;
+        if key == "error" || self.refusal.is_none() {
+            self.refusal = Some((offset, format!("{key}: {text}"), key == "error"));
+        }
+        Ok(Stage::AfterValue)
+    }
+
+    /// Reads a key of a series and what belongs to it.
+    fn series_key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
+        let key = reader.key()?;
+        let value = |error: DecodeError| error.inside(&key);
+        let flat = match &*key {
+            "id" if self.current.id.is_some() => return Err(value(reader.error("a duplicate key")).into()),
+            "id" => {
+                let null = reader.null().map_err(value)?;
+                self.current.id =
+                    Some(if null { SeriesId::default() } else { series::identity(reader).map_err(value)? });
+                return Ok(Stage::AfterSeriesValue);
+            }
+            "points" => false,
+            "flat_points" => true,
+            _ => {
+                reader.skip().map_err(value)?;
+                reader.peek()?;
+                return Ok(Stage::AfterSeriesValue);
+            }
+        };
+        let array = if flat { &mut self.current.flat } else { &mut self.current.nested };
+        if !matches!(array, Array::Absent) {
+            return Err(value(reader.error("a duplicate key")).into());
+        }
+        if reader.null().map_err(value)? {
+            return Ok(Stage::AfterSeriesValue);
+        }
+        reader.peek().map_err(value)?;
+        let start = reader.offset() + self.base;
+        let Some(id) = &self.current.id else {
+            let text = reader.skip().map_err(value)?.to_vec();
+            *array = Array::Waiting(start, text);
+            return Ok(Stage::AfterSeriesValue);
+        };
+        let more = reader.open(b'[').map_err(value)?;
+        self.current.points = Some(Points::of(id, flat));
+        (self.current.in_flat, self.current.points_start, self.current.seen) = (flat, start, 0);
+        if more {
+            return Ok(Stage::Points);
+        }
+        self.close_points()?;
+        Ok(Stage::AfterSeriesValue)
+    }
+
+    /// Finishes the array that is open.
+    fn close_points(&mut self) -> std::result::Result<(), Stop> {
+        let current = &mut self.current;
+        let (Some(points), Some(id)) = (current.points.take(), &current.id) else { return Ok(()) };
+        let name = if current.in_flat { "flat_points" } else { "points" };
+        let series = points.finish(id, current.points_start);
+        // The array itself is placed by the stage, if that is still the one of its elements.
+        let in_points = self.stage == Stage::Points;
+        let series = series.map_err(|error| Stop::Settled(if in_points { error } else { error.inside(name) }))?;
+        *(if current.in_flat { &mut current.flat } else { &mut current.nested }) = Array::Read(Box::new(series));
+        Ok(())
+    }
+
+    /// Finishes the series that is open.
+    fn settle(&mut self) -> std::result::Result<(), Stop> {
+        let current = std::mem::take(&mut self.current);
+        let id = current.id.unwrap_or_default();
+        let read = |array: Array, name: &str, flat: bool| match array {
+            Array::Absent => Ok(None),
+            Array::Read(series) => Ok(Some(*series)),
+            Array::Waiting(start, text) => {
+                waited(&text, start, &id, flat, self.kernel).map(Some).map_err(|error| error.inside(name))
+            }
+        };
+        let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
+        let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
+        let series = series::settle(&id, nested, flat, current.start).map_err(Stop::Settled)?;
+        self.list.get_or_insert_default().push(series);
+        Ok(())
+    }
+}
+
+/// Reads an array that was passed before the identity was known.
+fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, kernel: Kernel) -> Result<Series> {
+    let mut points = Points::of(id, flat);
+    let mut reader = Reader::inside(text, kernel, Stage::SeriesKey.depth());
+    let read = |points: &mut Points, reader: &mut Reader<'_>| {
+        let mut seen = 0;
+        let mut open = reader.open(b'[')?;
+        while open {
+            open = !points.some(reader, &mut seen)?;
+        }
+        Ok(())
+    };
+    read(&mut points, &mut reader)
+        .map_err(|error: DecodeError| DecodeError { offset: error.offset + start, ..error })?;
+    points.finish(id, start)
+}
