@@ -126,7 +126,7 @@ class Archive:
             symbol: Exchange-native symbol.
             interval: Short name or wire name.
             progress: True shows a bar; a function is called with (requests done, requests).
-            arguments: As of :meth:`Client.points`.
+            arguments: As of :meth:`Client.points`, ``max_weight`` included: what is left to pay may not weigh more.
 
         Raises:
             ArchiveError: The folder cannot be written, or holds another service's data.

@@ -153,8 +153,7 @@ impl Client {
         let errand = if replace {
             self.inner.errand(request, &[], window, now)?
         } else {
-            let known = within(&asked, window);
-            known.iter().map(|window| self.inner.cut(request, *window)).collect::<Result<Vec<_>, _>>()?.concat()
+            self.inner.allowed(request, &within(&asked, window))?
         };
         let hold = Arc::new(Mutex::new(hold));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
@@ -291,11 +290,15 @@ impl Inner {
             }
             wanted.push((gap, alone));
         }
-        wanted
-            .iter()
-            .map(|(window, _)| self.cut(request, *window))
-            .collect::<Result<Vec<_>, _>>()
-            .map(|all| all.concat())
+        let windows: Vec<Window> = wanted.into_iter().map(|(window, _)| window).collect();
+        self.allowed(request, &windows)
+    }
+
+    /// The requests for some windows, unless all of them weigh more than the request allows.
+    fn allowed(&self, request: &PointsRequest, windows: &[Window]) -> Result<Errand, ClientError> {
+        let errand = windows.iter().map(|window| self.cut(request, *window)).collect::<Result<Vec<_>, _>>()?.concat();
+        let requests = errand.iter().map(|slice| self.planned(&request.query, slice)).collect();
+        Plan::new(requests, Window { from: 0, to: 0 }, self, request.max_weight).map(|_| errand)
     }
 }
 

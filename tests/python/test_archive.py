@@ -116,6 +116,24 @@ def test_only_gaps_are_asked(service, tmp_path):
         assert (kept.start, kept.end, kept.buckets) == (END - 12 * HOUR, END, 12)
 
 
+def test_max_weight_bounds_what_is_left_to_pay(service, tmp_path):
+    archive = mp.Archive(tmp_path)
+    book = {"block_size": 100.0, "max_depth": 5, "start": END - 10 * HOUR, "end": END}  # weighs 10 (section 8.3)
+    with service.client("unlimited") as client, service.client("unlimited", archive=archive) as through:
+
+        def refused():
+            with pytest.raises(mp.InvalidRequest, match="max_weight=9"):
+                archive.sync(client, "orderbook_heatmap", *MARKET, **book, max_weight=9)
+            with pytest.raises(mp.InvalidRequest, match="max_weight=9"):
+                through.orderbook_heatmap(*MARKET, **book, max_weight=9)
+
+        assert spent(service, client, refused) == (0, None)
+        assert archive.sync(client, "orderbook_heatmap", *MARKET, **book, max_weight=10).weight == 10
+        assert len(through.orderbook_heatmap(*MARKET, **book, max_weight=1).timestamps) == 10
+        with pytest.raises(mp.InvalidRequest, match="max_weight=9"):
+            archive.verify(client, "orderbook_heatmap", *MARKET, **book, max_weight=9)
+
+
 def test_asked_and_empty_is_not_never_asked(service, tmp_path):
     archive = mp.Archive(tmp_path)
     query = ("candles", "BINANCE_FUTURES", "NOSUCHUSDT", "1h")

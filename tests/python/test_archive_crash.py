@@ -15,7 +15,7 @@ from archives import END, content, spent
 
 #: Three requests of a thousand books each, in three files.
 BOOKS = ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1m")
-BOOK = {"block_size": 200.0, "max_depth": 5}
+BOOK = {"block_size": 200.0}  # at full depth, so that a body of more than a thousand books would be too large
 WINDOW = {"start": END - 3_000 * 60, "end": END}
 
 CHILD = """
@@ -67,6 +67,7 @@ def ask(client):
 @pytest.mark.parametrize("kill_after", [1, 2])
 def test_d3_48_a_killed_sync_resumes_without_paying_twice(service, twin, tmp_path, kill_after):
     with clients(service) as client:
+        assert len(client.plan(*BOOKS, **WINDOW, **BOOK).requests) == 3
         child = twin(tmp_path, kill_after)
         cost_of_child, _ = spent(service, client, child.communicate)
         assert child.returncode == -signal.SIGKILL
