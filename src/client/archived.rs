@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only};
-use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, decode_body, fails_all};
+use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, check_weight, decode_body, fails_all};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
@@ -291,11 +291,10 @@ impl Inner {
             }
             wanted.push((gap, alone));
         }
-        wanted
-            .iter()
-            .map(|(window, _)| self.cut(request, *window))
-            .collect::<Result<Vec<_>, _>>()
-            .map(|all| all.concat())
+        let cut: Vec<_> = wanted.iter().map(|(window, _)| self.cut(request, *window)).collect::<Result<_, _>>()?;
+        let slices = cut.concat();
+        check_weight(slices.iter().map(|slice| slice.weight).sum(), slices.len(), request.max_weight)?;
+        Ok(slices)
     }
 }
 
