@@ -22,6 +22,7 @@ from .archive import Archive
 from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .channels import Channel
 from .client import AsyncClient, Client
+from .dominance import altcoin_dominance
 from .errors import (
     ArchiveError,
     AuthenticationError,
@@ -42,12 +43,13 @@ from .errors import (
     TransportError,
 )
 from .faults import FaultRule, Faults
+from .identity import SeriesId, Window
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
 from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Plan, PlannedRequest, Records, Usage
-from .series import Series, SeriesId
+from .records import Budget, Plan, PlannedRequest, Usage
+from .series import Series
 from .service import LocalService
 from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
@@ -62,6 +64,7 @@ from .stream_events import (
     TradeEvent,
     VolumeProfileEvent,
 )
+from .tables import Records, Table
 
 __all__ = [
     "TIERS",
@@ -116,6 +119,7 @@ __all__ = [
     "Stream",
     "StreamEvent",
     "Synced",
+    "Table",
     "Tag",
     "Tier",
     "TierError",
@@ -130,7 +134,9 @@ __all__ = [
     "UserPosition",
     "Verification",
     "VolumeProfileEvent",
+    "Window",
     "__version__",
+    "altcoin_dominance",
     "decode_points",
     "ingest",
     "weight",

@@ -40,8 +40,20 @@ __version__: str
 
 @final
 class Columns:
-    """One decoded series: its identity and its columns, as arrays over the engine's memory."""
+    """One decoded series: its identity and its columns, as arrays over the engine's memory. It can be pickled."""
 
+    def __new__(
+        cls,
+        id: dict[str, str | None],
+        extra_id: dict[str, str],
+        shape: str,
+        timestamps: npt.NDArray[np.int64],
+        fields: Sequence[tuple[str, str, Any]],
+    ) -> Columns:
+        """Columns from their parts, as :meth:`__reduce__` tells them; ValueError where they do not fit together.
+
+        A field is a name, a kind and its values: an array, a list of texts, or the offsets and values of ragged rows.
+        """
     @property
     def id(self) -> dict[str, str | None]:
         """Identity fields by their snake_case names (section 2.2); None where the answer has none."""
@@ -99,6 +111,14 @@ class Query:
         max_weight: int | None = None,
         open_window: bool = False,
     ) -> Query: ...
+    def window(self, now: float) -> tuple[int, int]:
+        """The half-open window of bucket starts that the query means at ``now``, Unix seconds."""
+    @property
+    def bounded(self) -> tuple[int, int] | None:
+        """The half-open window of bucket starts where the query names both its ends, Unix seconds."""
+    @property
+    def session(self) -> str | None:
+        """The session asked for (TPO) by its wire name; None follows the interval."""
 
 @final
 class Archive:
@@ -183,10 +203,17 @@ class Client:
         max_weight: int | None = None,
     ) -> Plan:
         """What :meth:`analytics` would send at most; sends nothing."""
-    def points(self, query: Query, progress: Callable[[int, int], object] | None = None) -> list[Columns]:
-        """Fetches a query's points; ``progress`` is called with (requests done, requests)."""
+    def now(self) -> float:
+        """Unix seconds by the client's clock."""
+    def points(
+        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
+    ) -> list[Columns]:
+        """Fetches a query's points; ``progress`` is called with (requests done, requests).
+
+        ``now`` is the moment that the window goes by, Unix seconds; None asks the client's clock.
+        """
     def points_async(
-        self, query: Query, progress: Callable[[int, int], object] | None = None
+        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
     ) -> Awaitable[list[Columns]]:
         """:meth:`points`, awaited."""
     def sync(

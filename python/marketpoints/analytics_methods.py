@@ -9,7 +9,8 @@ from .arguments import Extra, count, number, pairs, text, weight_bound, whole
 from .connection import Connection
 from .errors import InvalidRequest
 from .progress import Progress
-from .records import Plan, Records, told_plan
+from .records import Plan, told_plan
+from .tables import Records
 
 __all__ = ["AnalyticsMethods"]
 
@@ -234,7 +235,7 @@ def _offset(offset: int) -> int | None:
 
 
 def _rows(key: str, kind: type[Record]) -> Callable[[Any], Records[Record]]:
-    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])])
+    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])], kind)
 
 
 def _one(key: str, kind: type[Record]) -> Callable[[Any], Record | None]:

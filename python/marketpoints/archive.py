@@ -8,8 +8,9 @@ from .archive_records import Archived, FileProblem, Refreshed, Synced, Verificat
 from .arguments import build_query, folder
 from .client import AsyncClient, Client, Later
 from .errors import InvalidRequest, NotArchivedError
-from .records import Records
+from .identity import Asked
 from .sets import SeriesSet, wrap
+from .tables import Records
 
 if TYPE_CHECKING:
     from .arguments import Names
@@ -72,10 +73,11 @@ class Archive:
                 :class:`NewerFormatError`.
         """
         query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
+        asked = Asked(None, query.bounded, query.session)
         try:
-            return wrap(self._engine.read(query))
+            return wrap(self._engine.read(query), asked)
         except NotArchivedError as error:
-            error.results = wrap(error.results or [])
+            error.results = wrap(error.results or [], asked)
             raise
 
     @overload
@@ -229,7 +231,7 @@ class Archive:
         """
         if client is None:
             found = self._engine.survey()
-            problems = Records([FileProblem(*problem) for problem in found["problems"]])
+            problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
             return Verification(found["files"], found["bytes"], problems)
         if type is None:
             raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
@@ -244,7 +246,7 @@ class Archive:
         Raises:
             DamagedFileError: A ledger is not what was written.
         """
-        return Records([window for entry in self._engine.contents() for window in windows(entry)])
+        return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
 
     def __repr__(self) -> str:
         return f"<Archive {self._path}>"

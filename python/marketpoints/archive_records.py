@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .display import card, lines
-from .records import Records
-from .series import SeriesId
+from .identity import SeriesId
+from .tables import Records
 
 __all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
 
@@ -178,7 +178,7 @@ def refreshed(about: Mapping[str, Any]) -> Refreshed:
         )
         for one in about["revisions"]
     ]
-    return Refreshed(**_done(about), revisions=Records(revisions))
+    return Refreshed(**_done(about), revisions=Records(revisions, Revision))
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:

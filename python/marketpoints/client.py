@@ -10,12 +10,14 @@ from .analytics_records import MarketSummary, TraderProfile, UserCategories, Use
 from .channels import Channels
 from .discovery_methods import DiscoveryMethods
 from .errors import ArchiveError, PartialError
+from .identity import Asked
 from .market_records import Market
 from .progress import Progress, reporting
-from .records import Records, Usage
+from .records import Usage
 from .series_methods import SeriesMethods
 from .sets import SeriesSet, wrap
 from .stream import AsyncStream, Stream
+from .tables import Records
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -40,8 +42,9 @@ class Client(
     """
 
     def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        with _wrapping_partial_results(), reporting(progress) as report:
-            return wrap(self._live.points(query, report))
+        live, asked, now = self._asking(query)
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return wrap(live.points(query, report, now), asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(getattr(self._live, call)(**arguments))
@@ -110,8 +113,9 @@ class AsyncClient(
     """
 
     async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        with _wrapping_partial_results(), reporting(progress) as report:
-            return wrap(await self._live.points_async(query, report))
+        live, asked, now = self._asking(query)
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return wrap(await live.points_async(query, report, now), asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(await getattr(self._live, f"{call}_async")(**arguments))
@@ -147,10 +151,10 @@ class AsyncClient(
 
 
 @contextmanager
-def _wrapping_partial_results() -> Iterator[None]:
+def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
     """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
     except (PartialError, ArchiveError) as error:
-        error.results = wrap(error.results or [])
+        error.results = wrap(error.results or [], asked)
         raise

@@ -10,6 +10,7 @@ from .arguments import between, folder, number, text
 from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
+from .identity import Asked
 from .progress import Progress
 from .records import Budget, Plan, numbers
 
@@ -138,6 +139,12 @@ class Connection(ABC):
             _inherited.append(self._connected)
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
+
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
+        """The engine's client, and what a query means at this moment of its clock."""
+        live = self._live
+        now = live.now()
+        return live, Asked(now, query.window(now), query.session), now
 
     @property
     def base_url(self) -> str:

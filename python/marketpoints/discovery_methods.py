@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeVar
 from .arguments import Extra, Names, count, flag, names, pairs, text
 from .connection import Connection
 from .market_records import Market
-from .records import Records, Usage, numbers
+from .records import Usage, numbers
+from .tables import Records
 
 __all__ = ["DiscoveryMethods"]
 
@@ -267,4 +268,4 @@ def _sizes(sizes: Sequence[float]) -> list[float]:
 
 
 def _markets(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
-    return Records([Market.from_wire(entry) for entry in entries])
+    return Records([Market.from_wire(entry) for entry in entries], Market)

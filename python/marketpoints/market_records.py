@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from .records import Records
+from .tables import Records, TypedRecord
 
 __all__ = ["Market", "PredictionMarket", "Tag"]
 
@@ -14,8 +14,8 @@ Record = TypeVar("Record")
 WORD = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-@dataclass(frozen=True)
-class Tag:
+@dataclass(frozen=True, repr=False)
+class Tag(TypedRecord):
     """A tag of a prediction market.
 
     Attributes:
@@ -25,14 +25,16 @@ class Tag:
         extra: Fields that this version does not know, as sent, by wire name.
     """
 
+    SHOWN = ("label", "slug")
+
     id: str = ""
     label: str = ""
     slug: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True)
-class PredictionMarket:
+@dataclass(frozen=True, repr=False)
+class PredictionMarket(TypedRecord):
     """One question of a prediction market (section 2.4). A field that the answer left out is empty or 0.
 
     Prices are probabilities, 0 to 1; volumes and open interest are outcome tokens.
@@ -62,6 +64,8 @@ class PredictionMarket:
         extra: Fields that this version does not know, as sent, by wire name.
     """
 
+    SHOWN = ("question", "outcomes", "last_price", "total_volume", "closed", "condition_id")
+
     slug: str = ""
     question: str = ""
     group_item_title: str = ""
@@ -86,8 +90,8 @@ class PredictionMarket:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True)
-class Market:
+@dataclass(frozen=True, repr=False)
+class Market(TypedRecord):
     """One market of ``/v1/markets`` (section 2.4). A field that the answer left out is empty or 0.
 
     Attributes:
@@ -117,6 +121,8 @@ class Market:
         prediction_markets: The questions of a prediction market; empty on other exchanges.
         extra: Fields that this version does not know, as sent, by wire name.
     """
+
+    SHOWN = ("exchange", "raw_symbol", "category", "title", "last_price", "volume_24h")
 
     exchange: str = ""
     raw_symbol: str = ""
@@ -173,6 +179,8 @@ READ: dict[str, Callable[[Any], Any]] = {
     "available_to": _seconds,
     "outcomes": tuple,
     "prices": tuple,
-    "tags": lambda tags: Records([_record(Tag, tag) for tag in tags]),
-    "prediction_markets": lambda markets: Records([_record(PredictionMarket, market) for market in markets]),
+    "tags": lambda tags: Records([_record(Tag, tag) for tag in tags], Tag),
+    "prediction_markets": lambda markets: Records(
+        [_record(PredictionMarket, market) for market in markets], PredictionMarket
+    ),
 }

@@ -1,15 +1,16 @@
-"""Sequences of typed records, and the records of budgets and plans (specification, section 2.4)."""
+"""The records of budgets and plans (specification, section 2.4)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
-from . import _engine, frames
+from . import _engine
 from .display import card, lines
 from .errors import InvalidRequest
+from .tables import Records
 from .times import iso
 
-__all__ = ["Budget", "Plan", "PlannedRequest", "Records", "Usage"]
+__all__ = ["Budget", "Plan", "PlannedRequest", "Usage"]
 
 Record = TypeVar("Record")
 
@@ -48,73 +49,6 @@ class Budget:
     remaining: int
     used: int
     reset: int
-
-
-class Records(Sequence[Record], Generic[Record]):
-    """A read-only sequence of typed records, with frames."""
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = tuple(records)
-
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Records[Record]": ...
-    def __getitem__(self, index: int | slice) -> "Record | Records[Record]":
-        """One record, or the records of a slice."""
-        return Records(self._records[index]) if isinstance(index, slice) else self._records[index]
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Records) and self._records == other._records
-
-    def __hash__(self) -> int:
-        return hash(self._records)
-
-    def __repr__(self) -> str:
-        kind = type(self._records[0]).__name__ if self._records else "record"
-        return f"<{len(self)} × {kind}>"
-
-    def to_pandas(self) -> Any:
-        """A pandas ``DataFrame``: one row a record, columns by attribute name.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-        """
-        return frames.records_to_pandas(self._rows())
-
-    def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
-
-        Raises:
-            MissingDependencyError: polars or pyarrow is not installed.
-        """
-        return frames.records_to_polars(self._rows())
-
-    def to_arrow(self) -> Any:
-        """As :meth:`to_polars`, for pyarrow.
-
-        Raises:
-            MissingDependencyError: pyarrow is not installed.
-        """
-        return frames.records_to_arrow(self._rows())
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._records]  # type: ignore[arg-type]
-
-
-def _plain(value: Any) -> Any:
-    """A field as frames hold it: records within a record are lists of dictionaries."""
-    return value._rows() if isinstance(value, Records) else value
 
 
 @dataclass(frozen=True)
@@ -169,7 +103,7 @@ class Plan:
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        return frames.records_to_pandas([asdict(request) for request in self.requests])
+        return Records(self.requests, PlannedRequest).to_pandas()
 
 
 def told_plan(plan: _engine.Plan) -> Plan:

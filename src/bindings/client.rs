@@ -111,21 +111,34 @@ impl Client {
         plan.map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
-    #[pyo3(signature = (query, progress = None))]
-    fn points(&self, py: Python<'_>, query: &Query, progress: Option<Py<PyAny>>) -> PyResult<Vec<Py<Columns>>> {
-        let future = self.fetch_points(py, query, progress)?;
+    /// What the client's clock says.
+    #[pyo3(name = "now")]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.now(py)
+    }
+
+    #[pyo3(signature = (query, progress = None, now = None))]
+    fn points(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+        now: Option<f64>,
+    ) -> PyResult<Vec<Py<Columns>>> {
+        let future = self.fetch_points(py, query, progress, now)?;
         let series = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
         Columns::hand_over(py, series)
     }
 
-    #[pyo3(signature = (query, progress = None))]
+    #[pyo3(signature = (query, progress = None, now = None))]
     fn points_async<'py>(
         &self,
         py: Python<'py>,
         query: &Query,
         progress: Option<Py<PyAny>>,
+        now: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let future = self.fetch_points(py, query, progress)?;
+        let future = self.fetch_points(py, query, progress, now)?;
         awaitable(py, &self.process, future, |py, answer| {
             let series = answer.map_err(|error| errors::from_client(py, error))?;
             Columns::hand_over(py, series)?.into_py_any(py)
@@ -362,8 +375,9 @@ impl Client {
         py: Python<'_>,
         query: &Query,
         progress: Option<Py<PyAny>>,
+        now: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
-        let now = self.now(py)?;
+        let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
         let progress = progress.map(told);
         Ok(async move { client.points(&request, now, progress).await })

@@ -70,4 +70,19 @@ impl Query {
         };
         PointsRequest::new(arguments).map(Self).map_err(|error| errors::from_client(py, error))
     }
+
+    fn window(&self, now: f64) -> (i64, i64) {
+        let window = self.0.window(now);
+        (window.from, window.to)
+    }
+
+    #[getter]
+    fn bounded(&self) -> Option<(i64, i64)> {
+        self.0.bounded().map(|window| (window.from, window.to))
+    }
+
+    #[getter]
+    fn session(&self) -> Option<&str> {
+        self.0.session()
+    }
 }

@@ -126,7 +126,8 @@ impl PointsRequest {
 
     /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its
     /// start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones are wanted.
-    pub(super) fn window(&self, now: f64) -> Window {
+    #[must_use]
+    pub fn window(&self, now: f64) -> Window {
         let grid = self.interval;
         let forming = grid.floor(now.floor() as i64);
         let newest = if self.include_forming { forming.saturating_add(grid.seconds) } else { forming };
@@ -142,6 +143,12 @@ impl PointsRequest {
         };
         let from = grid.ceil(start.ceil() as i64);
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// The session asked for (TPO), by its wire name; `None` follows the interval.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.query.session.as_deref()
     }
 
     /// The window of bucket starts that the request means where the newest known end is not a clock's but `hull`'s, and
@@ -164,7 +171,8 @@ impl PointsRequest {
     }
 
     /// The window where the request names both its ends.
-    pub(super) fn bounded(&self) -> Option<Window> {
+    #[must_use]
+    pub fn bounded(&self) -> Option<Window> {
         let ends = [self.start.is_some(), self.end.is_some(), self.period.is_some()];
         let nothing = Window { from: 0, to: 0 };
         (ends.into_iter().filter(|end| *end).count() == 2).then(|| self.window_within(nothing))

@@ -21,7 +21,7 @@ pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
-pub use identity::SeriesId;
+pub use identity::{ID_FIELDS, SeriesId};
 pub use interval::Interval;
 pub use query::{
     AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketSort, MarketsQuery, ParamError, PointsQuery, SortDirection,
