@@ -58,12 +58,7 @@ impl Plan {
         max_weight: Option<u64>,
     ) -> Result<Self, ClientError> {
         let weight = requests.iter().map(|request| request.weight).sum();
-        if let Some(most) = max_weight.filter(|most| weight > *most) {
-            return Err(ClientError::invalid(format!(
-                "the call weighs {weight} in {} requests, more than max_weight={most}; ask for less, or allow more",
-                requests.len()
-            )));
-        }
+        check_weight(weight, requests.len(), max_weight)?;
         Ok(Self { requests, eta: inner.pacer.eta(weight), window })
     }
 
@@ -75,6 +70,16 @@ impl Plan {
     /// Summed buckets.
     pub fn points(&self) -> u64 {
         self.requests.iter().map(|request| request.points).sum()
+    }
+}
+
+/// Refuses a call that weighs more than its caller allows.
+pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>) -> Result<(), ClientError> {
+    match max_weight.filter(|most| weight > *most) {
+        None => Ok(()),
+        Some(most) => Err(ClientError::invalid(format!(
+            "the call weighs {weight} in {requests} requests, more than max_weight={most}; ask for less, or allow more"
+        ))),
     }
 }
 

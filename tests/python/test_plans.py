@@ -63,6 +63,19 @@ def test_a_call_above_its_weight_is_not_sent_when_awaited():
     asyncio.run(main())
 
 
+def test_an_archive_asks_no_more_than_it_may(service, tmp_path):
+    end = int(service.now()) // 86_400 * 86_400
+    window = {"start": end - 2 * 86_400, "end": end}
+    with service.client("advanced", archive=tmp_path) as client:
+        with pytest.raises(mp.InvalidRequest, match="weighs 3 in 1 requests, more than max_weight=2"):
+            client.candles(*MARKET, "1m", max_weight=2, **window)
+        assert client.usage().used == 0
+        expected = client.candles(*MARKET, "1m", max_weight=3, **window)["close"].tolist()
+        # What is there weighs nothing.
+        assert client.candles(*MARKET, "1m", max_weight=0, **window)["close"].tolist() == expected
+        assert client.usage().used == 3
+
+
 @pytest.mark.parametrize("wrong", [-1, 1.5, "10", True])
 def test_what_is_no_bound_is_refused(nobody, wrong):
     with pytest.raises(mp.InvalidRequest, match="max_weight"):
