@@ -7,7 +7,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-di
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python lint check format wheel bench clean
+.PHONY: help demo test test-rust test-python test-api lint check format wheel bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -24,6 +24,9 @@ test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet
 	$(BIN)/pytest --quiet --nbmake --nbmake-timeout=120 notebooks
 	$(BIN)/stubtest marketpoints._engine
+
+test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of, for some minutes
+	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
 
 lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check

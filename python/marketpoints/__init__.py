@@ -18,13 +18,22 @@ from .analytics_records import (
     UserCategories,
     UserPosition,
 )
+from .archive import Archive
+from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
+from .channels import Channel
 from .client import AsyncClient, Client
+from .dominance import altcoin_dominance
 from .errors import (
+    ArchiveError,
     AuthenticationError,
+    DamagedFileError,
     DecodeError,
     Error,
+    ForeignFileError,
     InvalidRequest,
     MissingDependencyError,
+    NewerFormatError,
+    NotArchivedError,
     PartialError,
     RateLimitError,
     SelectionError,
@@ -33,56 +42,101 @@ from .errors import (
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
 )
+from .faults import FaultRule, Faults
+from .identity import SeriesId, Window
 from .levels import Heatmap, Profile, Tpo
 from .limits import TIERS, Tier, weight
+from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
-from .records import Budget, Market, Plan, PlannedRequest, Records, Usage
-from .series import Series, SeriesId
+from .records import Budget, Plan, PlannedRequest, Usage
+from .series import Series
 from .service import LocalService
 from .sets import SeriesSet, decode_points
 from .store import IngestReport, Problem, ingest
+from .stream import AsyncStream, Stream
+from .stream_events import (
+    BookSnapshotEvent,
+    FundingRateEvent,
+    LiquidationEvent,
+    OpenInterestEvent,
+    StreamEvent,
+    TradeAggEvent,
+    TradeEvent,
+    VolumeProfileEvent,
+)
+from .tables import Records, Table
 
 __all__ = [
     "TIERS",
+    "Archive",
+    "ArchiveError",
+    "Archived",
     "AsyncClient",
+    "AsyncStream",
     "AuthenticationError",
+    "BookSnapshotEvent",
     "Budget",
     "CategoryRow",
+    "Channel",
     "Client",
+    "DamagedFileError",
     "DecodeError",
     "Error",
+    "FaultRule",
+    "Faults",
+    "FileProblem",
+    "ForeignFileError",
+    "FundingRateEvent",
     "Heatmap",
     "IngestReport",
     "InvalidRequest",
+    "LiquidationEvent",
     "LocalService",
     "Market",
     "MarketSummary",
     "MissingDependencyError",
     "Nested",
+    "NewerFormatError",
+    "NotArchivedError",
+    "OpenInterestEvent",
     "OutcomePricing",
     "PartialError",
     "Plan",
     "PlannedRequest",
+    "PredictionMarket",
     "Problem",
     "Profile",
     "Ragged",
     "RateLimitError",
     "Records",
+    "Refreshed",
+    "Revision",
     "SelectionError",
     "Series",
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Stream",
+    "StreamEvent",
+    "Synced",
+    "Table",
+    "Tag",
     "Tier",
     "TierError",
     "TimeoutError",
     "Tpo",
+    "TradeAggEvent",
+    "TradeEvent",
     "TraderProfile",
     "TransportError",
     "Usage",
     "UserCategories",
     "UserPosition",
+    "Verification",
+    "VolumeProfileEvent",
+    "Window",
     "__version__",
+    "altcoin_dominance",
     "decode_points",
     "ingest",
     "weight",

@@ -5,14 +5,19 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Archive",
     "Client",
     "Columns",
+    "EventStream",
+    "FaultRule",
+    "Faults",
     "IngestReport",
     "LocalService",
     "Plan",
@@ -23,6 +28,7 @@ __all__ = [
     "decode_points",
     "ingest",
     "intervals",
+    "openapi",
     "shutdown",
     "tiers",
     "to_grid",
@@ -34,8 +40,20 @@ __version__: str
 
 @final
 class Columns:
-    """One decoded series: its identity and its columns, as arrays over the engine's memory."""
+    """One decoded series: its identity and its columns, as arrays over the engine's memory. It can be pickled."""
 
+    def __new__(
+        cls,
+        id: dict[str, str | None],
+        extra_id: dict[str, str],
+        shape: str,
+        timestamps: npt.NDArray[np.int64],
+        fields: Sequence[tuple[str, str, Any]],
+    ) -> Columns:
+        """Columns from their parts, as :meth:`__reduce__` tells them; ValueError where they do not fit together.
+
+        A field is a name, a kind and its values: an array, a list of texts, or the offsets and values of ragged rows.
+        """
     @property
     def id(self) -> dict[str, str | None]:
         """Identity fields by their snake_case names (section 2.2); None where the answer has none."""
@@ -90,7 +108,36 @@ class Query:
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
+        max_weight: int | None = None,
+        open_window: bool = False,
     ) -> Query: ...
+    def window(self, now: float) -> tuple[int, int]:
+        """The half-open window of bucket starts that the query means at ``now``, Unix seconds."""
+    @property
+    def bounded(self) -> tuple[int, int] | None:
+        """The half-open window of bucket starts where the query names both its ends, Unix seconds."""
+    @property
+    def session(self) -> str | None:
+        """The session asked for (TPO) by its wire name; None follows the interval."""
+
+@final
+class Archive:
+    """An archive of points: reading without a client. A client writes it."""
+
+    def __new__(cls, path: str) -> Archive:
+        """The archive in a folder, which need not exist yet; touches nothing."""
+    @property
+    def path(self) -> Path:
+        """The folder."""
+    @property
+    def source(self) -> str | None:
+        """Which service the data are from; None while there are none."""
+    def read(self, query: Query) -> list[Columns]:
+        """The series of a query, whose window may be open."""
+    def contents(self) -> list[dict[str, Any]]:
+        """What is kept, by key: key, query (pairs), interval_seconds, windows (Unix seconds), rows, bytes, files."""
+    def survey(self) -> dict[str, Any]:
+        """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 
 @final
 class PlannedRequest:
@@ -134,20 +181,57 @@ class Client:
         *,
         tier: str | None = None,
         timeout: float = 30.0,
+        read_timeout: float = 15.0,
+        total_timeout: float | None = None,
         retries: int = 5,
         max_wait: float | None = None,
+        max_body: int = ...,
+        budget: str = "process",
         proxy: str | None = None,
         ca_certs: str | None = None,
         clock: Callable[[], float] | None = None,
+        archive: Archive | None = None,
+        archive_source: str | None = None,
     ) -> Client: ...
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
-    def points(self, query: Query, progress: Callable[[int, int], object] | None = None) -> list[Columns]:
-        """Fetches a query's points; ``progress`` is called with (requests done, requests)."""
+    def plan_analytics(
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
+    ) -> Plan:
+        """What :meth:`analytics` would send at most; sends nothing."""
+    def now(self) -> float:
+        """Unix seconds by the client's clock."""
+    def points(
+        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
+    ) -> list[Columns]:
+        """Fetches a query's points; ``progress`` is called with (requests done, requests).
+
+        ``now`` is the moment that the window goes by, Unix seconds; None asks the client's clock.
+        """
     def points_async(
-        self, query: Query, progress: Callable[[int, int], object] | None = None
+        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
     ) -> Awaitable[list[Columns]]:
         """:meth:`points`, awaited."""
+    def sync(
+        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
+        """Downloads what an archive lacks: requests, weight, windows (Unix seconds), rows, mended."""
+    def sync_async(
+        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
+    ) -> Awaitable[dict[str, Any]]:
+        """:meth:`sync`, awaited."""
+    def ask_again(
+        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`sync` for what is there already; ``revisions`` tells what differs, ``replace`` keeps it."""
+    def ask_again_async(
+        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
+    ) -> Awaitable[dict[str, Any]]:
+        """:meth:`ask_again`, awaited."""
     def markets(
         self,
         exchanges: Sequence[str] = ...,
@@ -155,10 +239,20 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> list[dict[str, Any]]:
-        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4)."""
+        """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
+
+        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in
+        any case; ``distinct`` asks for one market per normalized symbol.
+
+        Raises:
+            InvalidRequest: The order is none of those; nothing was sent.
+        """
     def markets_async(
         self,
         exchanges: Sequence[str] = ...,
@@ -166,6 +260,9 @@ class Client:
         categories: Sequence[str] = ...,
         types: Sequence[str] = ...,
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
     ) -> Awaitable[list[dict[str, Any]]]:
@@ -188,6 +285,17 @@ class Client:
         self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
     ) -> Awaitable[dict[str, Any]]:
         """:meth:`analytics`, awaited."""
+    def stream(
+        self,
+        channels: Sequence[tuple[str, str, str, str | None, Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = ...,
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> EventStream:
+        """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
         """The usage record (section 2.4): limit, remaining, used, reset, window_seconds."""
     def usage_async(self) -> Awaitable[dict[str, int]]:
@@ -197,6 +305,33 @@ class Client:
         """limit, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""
     def close(self) -> None:
         """Ends idle connections; later calls raise."""
+
+@final
+class EventStream:
+    """The live stream (supplement 7). Waiting and taking are two steps: a wait that is given up loses nothing."""
+
+    def open(self) -> None:
+        """Connects and subscribes; a second call does nothing."""
+    def open_async(self) -> Awaitable[None]:
+        """:meth:`open`, awaited."""
+    def ready(self, timeout: float | None = None) -> bool:
+        """Waits until something can be taken or the stream has ended; False when ``timeout`` seconds passed first."""
+    def ready_async(self, timeout: float | None = None) -> Awaitable[bool]:
+        """:meth:`ready`, awaited."""
+    def take(self, most: int) -> tuple[list[Any], bool]:
+        """At most so many of what waits, and whether that was the end.
+
+        Each is an exception to raise in its turn, or an event: ``time`` (Unix nanoseconds or None), ``name``,
+        ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times Unix nanoseconds.
+        """
+    def close(self) -> None:
+        """Ends the connections; what waits can still be taken."""
+    @property
+    def dropped(self) -> int:
+        """Events dropped because too many waited."""
+    @property
+    def reconnects(self) -> int:
+        """How often a connection was made again."""
 
 @final
 class LocalService:
@@ -210,20 +345,72 @@ class LocalService:
         host: str = "127.0.0.1",
         port: int = 0,
         seed: int = 0,
+        keys: str | Sequence[tuple[str, str, str]] | None = None,
+        access_log: str | None = None,
+        grace: float = 2.0,
     ) -> LocalService:
-        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market."""
+        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market.
+
+        ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
+        standard error; ``grace`` the seconds that requests under way get to finish.
+        """
     @property
     def url(self) -> str:
         """Base address, such as ``http://127.0.0.1:43211``."""
     @property
     def keys(self) -> dict[str, str]:
-        """One key per tier by its name, and ``unlimited``."""
+        """The keys by their names, without those of which only the hash is known."""
+    @property
+    def tiers(self) -> dict[str, str]:
+        """The tier of each key by its name."""
+    @property
+    def faults(self) -> Faults:
+        """The switch of its faults."""
     def now(self) -> float:
         """The service's clock in Unix seconds."""
     def advance(self, seconds: float) -> None:
         """Moves the service's clock forward; budgets refill accordingly."""
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""
+
+@final
+class Faults:
+    """The faults of one service, off at first."""
+
+    def add(
+        self,
+        path: str = "",
+        *,
+        probability: float = 1.0,
+        count: int | None = None,
+        latency: float = 0.0,
+        status: int | None = None,
+        retry_after: int = 1,
+        cut_body: int | None = None,
+        drop: bool = False,
+        headers: Sequence[tuple[str, str | None]] | None = None,
+    ) -> FaultRule:
+        """Adds a rule; InvalidRequest where it cannot be right."""
+    def seed(self, seed: int) -> None:
+        """Starts the random sequence anew."""
+    def clear(self) -> None:
+        """Removes every rule."""
+    @property
+    def seen(self) -> int:
+        """Requests that were hit."""
+
+@final
+class FaultRule:
+    """A rule of a service's faults."""
+
+    @property
+    def seen(self) -> int:
+        """Requests that it has hit."""
+    @property
+    def active(self) -> bool:
+        """Whether it can still hit."""
+    def remove(self) -> None:
+        """Takes it back."""
 
 @final
 class IngestReport:
@@ -239,11 +426,14 @@ class IngestReport:
     def rows(self) -> int:
         """Good rows read."""
     @property
-    def problems(self) -> list[tuple[str, int, str]]:
-        """Bad rows: file, line (1 is the header; 0 is the file as a whole), what is wrong."""
+    def problems(self) -> list[tuple[str, int, str, str]]:
+        """Bad rows: file, line (1 is the header; 0 is the whole file), what is wrong, column ("" is the whole row)."""
+
+def openapi() -> str:
+    """The description of every local service: OpenAPI 3.1, as JSON."""
 
 def ingest(dumps: str, store: str) -> IngestReport:
-    """Turns raw dumps (``KIND/EXCHANGE/SYMBOL/DAY.csv[.gz]``) into a store; stops on Ctrl-C between files."""
+    """Turns raw dumps (the layouts of docs/dumps.md) into a store; stops on Ctrl-C, also within a file."""
 
 def weight(
     data_type: str,

@@ -1,13 +1,16 @@
 """The methods of the prediction-market analytics (specification, section 4.3): fixed weights, Advanced tier."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from . import _engine
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition, record
-from .arguments import Extra, count, number, pairs, text, whole
+from .arguments import Extra, count, number, pairs, text, weight_bound, whole
 from .connection import Connection
 from .errors import InvalidRequest
-from .records import Records
+from .progress import Progress
+from .records import Plan, told_plan
+from .tables import Records
 
 __all__ = ["AnalyticsMethods"]
 
@@ -190,6 +193,12 @@ class AnalyticsMethods(
         )
         return answer
 
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        bound = weight_bound(named.get("max_weight"))
+        given = {name: value for name, value in named.items() if name != "max_weight"}
+        answer: Plan = getattr(_Planned(self, bound), method)(*arguments, **given)
+        return answer
+
     def _analytics(
         self,
         endpoint: str,
@@ -202,6 +211,22 @@ class AnalyticsMethods(
         return self._ask("analytics", {"endpoint": endpoint, "parameters": parameters, "limit": limit}, read)
 
 
+class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
+    """The same methods, answering what they would send instead of sending it."""
+
+    def __init__(self, client: Connection, max_weight: int | None) -> None:
+        self._client, self._max_weight = client, max_weight
+
+    def _points(self, query: _engine.Query, progress: Progress) -> Any:
+        raise NotImplementedError  # analytics ask for no points
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        raise NotImplementedError  # nor are they archived
+
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
+        return told_plan(self._client._live.plan_analytics(**arguments, max_weight=self._max_weight))
+
+
 def _offset(offset: int) -> int | None:
     rows = whole(offset, "offset")
     if rows is not None and rows < 0:
@@ -210,7 +235,7 @@ def _offset(offset: int) -> int | None:
 
 
 def _rows(key: str, kind: type[Record]) -> Callable[[Any], Records[Record]]:
-    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])])
+    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])], kind)
 
 
 def _one(key: str, kind: type[Record]) -> Callable[[Any], Record | None]:

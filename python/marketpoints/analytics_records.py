@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .display import card, lines
-from .records import Records
+from .tables import Records, Table, TypedRecord
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +23,8 @@ __all__ = [
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True)
-class TraderProfile:
+@dataclass(frozen=True, repr=False)
+class TraderProfile(TypedRecord):
     """A wallet over all its positions. What the answer left out is 0.
 
     Attributes:
@@ -47,6 +46,8 @@ class TraderProfile:
         extra: Fields that this version does not know, as sent.
     """
 
+    SHOWN = ("wallet_address", "total_position_count", "total_realized_pnl", "total_roi", "win_rate_by_positions")
+
     wallet_address: str = ""
     total_position_count: int = 0
     open_position_count: int = 0
@@ -65,8 +66,8 @@ class TraderProfile:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True)
-class UserPosition:
+@dataclass(frozen=True, repr=False)
+class UserPosition(TypedRecord):
     """A wallet's position in one outcome token. What the answer left out is 0 or empty.
 
     Attributes:
@@ -96,6 +97,8 @@ class UserPosition:
         extra: Fields that this version does not know, as sent.
     """
 
+    SHOWN = ("wallet_address", "market_name", "outcome_name", "unrealized_size", "realized_size", "realized_pnl")
+
     wallet_address: str = ""
     asset_id: str = ""
     unrealized_size: float = 0.0
@@ -122,8 +125,8 @@ class UserPosition:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, eq=False)
-class OutcomePricing:
+@dataclass(frozen=True, eq=False, repr=False)
+class OutcomePricing(TypedRecord):
     """One outcome's prices over all accounts.
 
     Attributes:
@@ -138,6 +141,8 @@ class OutcomePricing:
         extra: Fields that this version does not know, as sent.
     """
 
+    SHOWN = ("outcome_name", "weighted_avg_entry_price", "weighted_avg_exit_price", "token_id")
+
     condition_id: str = ""
     token_id: str = ""
     outcome_name: str = ""
@@ -149,7 +154,7 @@ class OutcomePricing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarketSummary:
+class MarketSummary(TypedRecord):
     """A market, or one outcome of it, over all accounts. What the answer left out is 0 or empty.
 
     Attributes:
@@ -213,11 +218,24 @@ class MarketSummary:
     outcome_pricing: Records[OutcomePricing] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def __repr__(self) -> str:
-        return f"<MarketSummary {lines(self._facts())}>"
+    @property
+    def distributions(self) -> Table:
+        """Every distribution as one tidy :class:`~marketpoints.Table`, a row a value.
 
-    def _repr_html_(self) -> str:
-        return card("MarketSummary", self._facts())
+        Columns: ``distribution``, the attribute's name; ``token_id`` and ``outcome_name``, empty for the whole market;
+        ``bin``, int64: the percentile, or the first cent of the price; ``value``, float64: USD, or accounts.
+        """
+        import numpy as np
+
+        parts = [("realized_pnl_distribution", "", "", self.realized_pnl_distribution)]
+        for name in ("open_pos_avg_price_distribution", "closed_pos_avg_exit_price_distribution"):
+            parts += [(name, row.token_id, row.outcome_name, getattr(row, name)) for row in self.outcome_pricing]
+        names, tokens, outcomes, values = zip(*parts, strict=True)
+        lengths = [len(one) for one in values]
+        texts = {"distribution": names, "token_id": tokens, "outcome_name": outcomes}
+        repeated = {name: np.repeat(np.array(every, dtype=object), lengths) for name, every in texts.items()}
+        bins = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
+        return Table(repeated | {"bin": bins, "value": np.concatenate(values)})
 
     def _facts(self) -> dict[str, str]:
         return {
@@ -229,8 +247,8 @@ class MarketSummary:
         }
 
 
-@dataclass(frozen=True)
-class CategoryRow:
+@dataclass(frozen=True, repr=False)
+class CategoryRow(TypedRecord):
     """One category of a wallet.
 
     Attributes:
@@ -243,6 +261,8 @@ class CategoryRow:
         extra: Fields that this version does not know, as sent.
     """
 
+    SHOWN = ("market_category", "market_sub_category", "count", "realized_pnl")
+
     market_category: str = ""
     market_sub_category: str = ""
     count: int = 0
@@ -253,7 +273,7 @@ class CategoryRow:
 
 
 @dataclass(frozen=True, repr=False)
-class UserCategories:
+class UserCategories(TypedRecord):
     """A wallet's positions by category.
 
     Attributes:
@@ -265,12 +285,6 @@ class UserCategories:
     wallet_address: str = ""
     category_breakdown: Records[CategoryRow] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __repr__(self) -> str:
-        return f"<UserCategories {lines(self._facts())}>"
-
-    def _repr_html_(self) -> str:
-        return card("UserCategories", self._facts())
 
     def _facts(self) -> dict[str, str]:
         facts = {"wallet": self.wallet_address}
@@ -303,6 +317,6 @@ READ: dict[str, Callable[[Any], Any]] = {
     "realized_pnl_distribution": numbers_of,
     "open_pos_avg_price_distribution": numbers_of,
     "closed_pos_avg_exit_price_distribution": numbers_of,
-    "outcome_pricing": lambda rows: Records([record(OutcomePricing, row) for row in rows]),
-    "category_breakdown": lambda rows: Records([record(CategoryRow, row) for row in rows]),
+    "outcome_pricing": lambda rows: Records([record(OutcomePricing, row) for row in rows], OutcomePricing),
+    "category_breakdown": lambda rows: Records([record(CategoryRow, row) for row in rows], CategoryRow),
 }

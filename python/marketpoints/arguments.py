@@ -1,6 +1,9 @@
 """From what users type to what the engine takes. One place, so that every client and the command line agree."""
 
 import operator
+import os
+import urllib.parse
+import urllib.request
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -8,7 +11,7 @@ from . import _engine
 from .errors import InvalidRequest
 from .times import Duration, Time, to_duration, to_unix
 
-__all__ = ["METHODS", "Extra", "Names", "build_query", "names", "pairs"]
+__all__ = ["ANALYTICS", "METHODS", "Extra", "Names", "build_query", "names", "pairs"]
 
 #: One name or several.
 Names: TypeAlias = str | Iterable[str] | None
@@ -30,6 +33,9 @@ METHODS = {
     "implied_volatility": "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
     "token_supply": "TOKEN_SUPPLY_AGG",
 }
+
+#: The analytics methods.
+ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})
 
 
 def build_query(
@@ -54,8 +60,10 @@ def build_query(
     session: str | None = None,
     block_minutes: int | None = None,
     extra: Extra = None,
+    max_weight: int | None = None,
+    open_window: bool = False,
 ) -> _engine.Query:
-    """A checked query.
+    """A checked query. With ``open_window`` it may leave its window open: an archive knows its own.
 
     Raises:
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
@@ -81,6 +89,8 @@ def build_query(
         session=text(session, "session"),
         block_minutes=count(block_minutes, "block_minutes"),
         extra=pairs(extra),
+        max_weight=weight_bound(max_weight),
+        open_window=open_window,
     )
 
 
@@ -127,6 +137,32 @@ def text(value: object, name: str) -> str | None:
     raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a text")
 
 
+def folder(value: Any) -> str:
+    """The folder of an archive: a path, a ``file://`` address, or what has an attribute ``path``.
+
+    Raises:
+        InvalidRequest: The value names no local folder.
+    """
+    value = getattr(value, "path", value)
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        path = None
+    if not isinstance(path, str) or not path:
+        raise InvalidRequest(f"archive: {value!r} is not a folder")
+    if path.startswith("file://"):
+        address = urllib.parse.urlsplit(path)
+        if address.netloc not in ("", "localhost"):
+            raise InvalidRequest(f"archive: {path!r} is a folder of another machine")
+        return urllib.request.url2pathname(address.path)
+    if "://" in path:
+        scheme = path.partition("://")[0]
+        raise InvalidRequest(
+            f"archive: {scheme}:// is not a folder; an archive lies in a local folder or file:// address"
+        )
+    return path
+
+
 def flag(value: object, name: str) -> bool:
     """A truth value.
 
@@ -145,6 +181,15 @@ def count(value: Any, name: str) -> int | None:
         InvalidRequest: The value is something else.
     """
     return None if value is None else between(value, name, 1, 2**32 - 1)
+
+
+def weight_bound(value: Any) -> int | None:
+    """A ``max_weight``: a whole number, 0 included, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else between(value, "max_weight", 0, 2**63 - 1)
 
 
 def between(value: Any, name: str, least: int, most: int) -> int:

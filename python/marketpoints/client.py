@@ -1,18 +1,23 @@
 """The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from . import _engine
 from .analytics_methods import AnalyticsMethods
 from .analytics_records import MarketSummary, TraderProfile, UserCategories, UserPosition
+from .channels import Channels
 from .discovery_methods import DiscoveryMethods
-from .errors import PartialError
+from .errors import ArchiveError, PartialError
+from .identity import Asked
+from .market_records import Market
 from .progress import Progress, reporting
-from .records import Market, Records, Usage
+from .records import Usage
 from .series_methods import SeriesMethods
 from .sets import SeriesSet, wrap
+from .stream import AsyncStream, Stream
+from .tables import Records
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -37,11 +42,47 @@ class Client(
     """
 
     def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        with _wrapping_partial_results(), reporting(progress) as report:
-            return wrap(self._live.points(query, report))
+        live, asked, now = self._asking(query)
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return wrap(live.points(query, report, now), asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(getattr(self._live, call)(**arguments))
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        with reporting(progress) as report:
+            return read(getattr(self._live, call)(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> Stream:
+        """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
+
+        A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
+        already are not handed out twice.
+
+        Args:
+            channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
+            queue: Most events that wait to be taken.
+            overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
+                drops the oldest and counts them in ``dropped``.
+            backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,
+                and up to half of it is left to chance.
+            reconnects: Most attempts in a row to connect again; None is without end.
+            ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
+                connection is made anew.
+
+        Raises:
+            InvalidRequest: A channel cannot be right, found before anything is sent.
+        """
+        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
 
     def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -72,11 +113,31 @@ class AsyncClient(
     """
 
     async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
-        with _wrapping_partial_results(), reporting(progress) as report:
-            return wrap(await self._live.points_async(query, report))
+        live, asked, now = self._asking(query)
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return wrap(await live.points_async(query, report, now), asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(await getattr(self._live, f"{call}_async")(**arguments))
+
+    async def _archived(
+        self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
+        with reporting(progress) as report:
+            return read(await getattr(self._live, f"{call}_async")(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> AsyncStream:
+        """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
+        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -90,10 +151,10 @@ class AsyncClient(
 
 
 @contextmanager
-def _wrapping_partial_results() -> Iterator[None]:
-    """The engine leaves its own columns in a PartialError; users get a set of series."""
+def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
+    """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
-    except PartialError as error:
-        error.results = wrap(error.results or [])
+    except (PartialError, ArchiveError) as error:
+        error.results = wrap(error.results or [], asked)
         raise

@@ -2,21 +2,32 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _engine
-from .arguments import between, text
+from .arguments import between, folder, number, text
+from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .errors import Error, InvalidRequest
+from .identity import Asked
 from .progress import Progress
-from .records import Budget, numbers
+from .protocols import InFolder
+from .records import Budget, Plan, numbers
 
-__all__ = ["KEY", "TIER", "URL", "Connection"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
+BUDGET = "MARKETPOINTS_BUDGET"
 # Engines of a parent process. A forked child must not end them: their threads and sockets are the parent's.
 _inherited: list[_engine.Client] = []
+
+
+def _seconds(value: Any, name: str) -> float:
+    seconds = number(value, name)
+    if seconds is None:
+        raise InvalidRequest(f"{name}: None is not a number of seconds")
+    return seconds
 
 
 def _known_tier(name: str | None) -> str | None:
@@ -34,11 +45,17 @@ class Connection(ABC):
         *,
         tier: str | None = None,
         timeout: float = 30.0,
+        read_timeout: float = 15.0,
+        total_timeout: float | None = None,
         retries: int = 5,
         max_wait: float | None = None,
+        max_body: int = 2 * 1024**3,
+        budget: str | None = None,
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
+        archive: InFolder | str | os.PathLike[str] | None = None,
+        archive_source: str | None = None,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
@@ -48,12 +65,23 @@ class Connection(ABC):
             tier: ``free``, ``basic``, ``standard`` or ``advanced``; None takes ``MARKETPOINTS_TIER``; without
                 that the budget is learnt from the answers' headers and ``usage``.
             timeout: Seconds that one attempt may take.
+            read_timeout: Seconds that may pass within an answer's body without a byte.
+            total_timeout: Seconds that a request may take over all its attempts, with pauses and waits for budget; None
+                is bounded by ``timeout`` and ``retries`` alone.
             retries: Further attempts after the first, where a retry can help.
-            max_wait: Most seconds that a call may wait for budget; None waits as long as it takes.
-            proxy: Address of a proxy; None takes the environment's.
+            max_wait: Most seconds that a request may wait for budget; None waits as long as it takes.
+            max_body: Largest body in bytes, decompressed; a larger one ends in :class:`~marketpoints.ServerError`.
+            budget: Who shares the key's budget: ``"process"``, ``"machine"`` (every process of this user, by a file in
+                the cache folder), or the address of a Redis such as ``redis://host:6379/0`` (every machine that names
+                it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
+            proxy: Address of a proxy; None takes the environment's, but no proxy for a loopback address.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
+            archive: An :class:`~marketpoints.Archive`, or its folder, to read through: closed buckets that it holds
+                are not asked again, and those it lacks are kept in it.
+            archive_source: Name under which an archive knows the service; None is its address. One name for
+                several addresses of one service lets them share an archive.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -64,20 +92,33 @@ class Connection(ABC):
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
             raise InvalidRequest(f"no address: give base_url= or set {URL}")
-        self._settings: Mapping[str, Any] = {
+        given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
-            "timeout": timeout,
+            "timeout": _seconds(timeout, "timeout"),
+            "read_timeout": _seconds(read_timeout, "read_timeout"),
+            "total_timeout": None if total_timeout is None else _seconds(total_timeout, "total_timeout"),
             "retries": between(retries, "retries", 0, 1_000),
-            "max_wait": max_wait,
-            "proxy": proxy,
+            "max_wait": None if max_wait is None else _seconds(max_wait, "max_wait"),
+            "max_body": between(max_body, "max_body", 1, 2**63 - 1),
+            "budget": text(budget, "budget"),
+            "proxy": text(proxy, "proxy"),
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
             "clock": clock,
+            "archive": None if archive is None else folder(archive),
+            "archive_source": text(archive_source, "archive_source"),
         }
+        # Addresses may hold a password: like the key they stand in no attribute.
+        secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
+        self._settings: Mapping[str, Any] = given | dict.fromkeys(secret)
+        self._secrets = tuple(secret)
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
-            return _engine.Client(key, **{**self._settings, "clock": clock or clock_of_environment()})
+            shared = given["budget"] or os.environ.get(BUDGET) or "machine"
+            kept = None if given["archive"] is None else _engine.Archive(given["archive"])
+            settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
+            return _engine.Client(key, **{**given, **settings})
 
         def key_is_in_environment() -> bool:
             return os.environ.get(KEY) == key
@@ -96,6 +137,12 @@ class Connection(ABC):
             _inherited.append(self._connected)
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
+
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
+        """The engine's client, and what a query means at this moment of its clock."""
+        live = self._live
+        now = live.now()
+        return live, Asked(now, query.window(now), query.session), now
 
     @property
     def base_url(self) -> str:
@@ -123,6 +170,9 @@ class Connection(ABC):
             raise TypeError("a client with a clock of its own cannot be pickled; make one in the other process")
         if not self._key_is_in_environment():
             raise TypeError(f"a pickle never carries the key: set {KEY} to it here and in the other process")
+        if self._secrets:
+            places = " and ".join(f"{name}=" for name in self._secrets)
+            raise TypeError(f"a pickle never carries a password: take {places} from the environment instead")
         return _unpickle, (type(self), dict(self._settings))
 
     @abstractmethod
@@ -132,6 +182,35 @@ class Connection(ABC):
     @abstractmethod
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
+
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        """What the analytics method of that name would send."""
+        raise NotImplementedError  # the clients have it from AnalyticsMethods
+
+    def _stream(
+        self,
+        channels: Channels,
+        queue: int,
+        overflow: str,
+        backoff: tuple[float, float],
+        reconnects: int | None,
+        ping_after: float,
+    ) -> tuple[_engine.EventStream, int]:
+        """The engine's stream of channels, and how many they are."""
+        parts = parts_of(channels)
+        stream = self._live.stream(
+            parts,
+            queue=between(queue, "queue", 1, 2**31),
+            overflow=overflow,
+            backoff=backoff,
+            reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
+            ping_after=ping_after,
+        )
+        return stream, len(parts)
+
+    @abstractmethod
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the engine's work on an archive: at once, or when awaited."""
 
     def _close(self) -> None:
         if self._connected is None:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from .arguments import Extra, Names, count, names, pairs, text
+from .arguments import Extra, Names, count, flag, names, pairs, text
 from .connection import Connection
-from .records import Market, Records, Usage, numbers
+from .market_records import Market
+from .records import Usage, numbers
+from .tables import Records
 
 __all__ = ["DiscoveryMethods"]
 
@@ -36,6 +38,9 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         category: Names = None,
         type: Names = None,  # noqa: A002 - the wire's own name
         symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
         limit: int | None = None,
         extra: Extra = None,
     ) -> MarketsAnswer:
@@ -47,8 +52,15 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             category: ``SPOT``, ``PERPETUAL`` and so on.
             type: Data types that a market must have.
             symbol_filter: Text to look for in symbols, coin names and titles, in any case.
+            sort_by: VOLUME_24H, PRICE_CHANGE_24H, PCT_FROM_ATH, MARKET_SYMBOL_OI_CHANGE_24H, MARKET_SYMBOL_ATR_PERCENT,
+                MARKET_SYMBOL_MARKETCAP or AVAILABLE_SINCE, in any case; None leaves the order to the service.
+            sort_direction: ``"asc"``, ``"desc"`` or a wire name; None leaves it to the service.
+            distinct: One market for each normalized symbol, that of the highest ranked exchange.
             limit: Most markets to return; None returns all.
             extra: Further parameters by wire name, passed through.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
         """
         filters = {
             "exchanges": names(exchange, "exchange"),
@@ -56,6 +68,9 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             "categories": names(category, "category"),
             "types": names(type, "type"),
             "symbol_filter": text(symbol_filter, "symbol_filter"),
+            "sort_by": text(sort_by, "sort_by"),
+            "sort_direction": text(sort_direction, "sort_direction"),
+            "distinct": flag(distinct, "distinct"),
             "limit": count(limit, "limit"),
             "extra": pairs(extra),
         }
@@ -253,4 +268,4 @@ def _sizes(sizes: Sequence[float]) -> list[float]:
 
 
 def _markets(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
-    return Records([Market.from_wire(entry) for entry in entries])
+    return Records([Market.from_wire(entry) for entry in entries], Market)

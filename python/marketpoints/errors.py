@@ -5,11 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
+    "ArchiveError",
     "AuthenticationError",
+    "DamagedFileError",
     "DecodeError",
     "Error",
+    "ForeignFileError",
     "InvalidRequest",
     "MissingDependencyError",
+    "NewerFormatError",
+    "NotArchivedError",
     "PartialError",
     "RateLimitError",
     "SelectionError",
@@ -30,9 +35,12 @@ class Error(Exception):
         request: URL of the request, without the key.
         retry_after: Seconds after which the same request can pass (:class:`RateLimitError`).
         offset: Byte at which a body stops making sense (:class:`DecodeError`).
-        path: Place inside the body, such as ``series[0].points[3].Point.open`` (:class:`DecodeError`).
-        results: What was fetched before the failure (:class:`PartialError`).
+        path: Place inside the body, such as ``series[0].points[3].Point.open`` (:class:`DecodeError`), or a file of an
+            archive, from its root (:class:`ArchiveError`).
+        results: What was fetched before the failure (:class:`PartialError`), or what of it is archived
+            (:class:`NotArchivedError`), or what was fetched and could not be kept (:class:`ArchiveError`).
         failures: The error of each request that failed (:class:`PartialError`).
+        missing: Windows that were never asked, as Unix seconds (start, end) (:class:`NotArchivedError`).
 
     Each argument is kept as an attribute of its name; None where it does not apply.
     """
@@ -49,6 +57,7 @@ class Error(Exception):
         path: str | None = None,
         results: Any = None,
         failures: Sequence[Exception] | None = None,
+        missing: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -59,6 +68,7 @@ class Error(Exception):
         self.path = path
         self.results = results
         self.failures = failures
+        self.missing = missing
 
     @property
     def message(self) -> str:
@@ -100,6 +110,26 @@ class DecodeError(Error, ValueError):
 
 class PartialError(Error):
     """Some parts of a call arrived and some did not: ``results`` holds the ones, ``failures`` the others."""
+
+
+class ArchiveError(Error):
+    """An archive does not answer, or cannot be written. ``path`` is the file, where it is about one."""
+
+
+class NotArchivedError(ArchiveError, LookupError):
+    """Data were never asked, so an archive does not know them: ``missing`` says which, ``results`` holds the rest."""
+
+
+class DamagedFileError(ArchiveError):
+    """A file of an archive is truncated, changed or gone; it is not read as data. A sync fetches it again."""
+
+
+class ForeignFileError(ArchiveError):
+    """A file in an archive's place is of another program, another query or another archive."""
+
+
+class NewerFormatError(ArchiveError):
+    """A file of an archive was written by a newer version of this package."""
 
 
 class SelectionError(Error, LookupError):

@@ -2,36 +2,39 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from .optional import load
+from .protocols import Framed, Label
 from .ragged import Nested, Ragged
 
-if TYPE_CHECKING:
-    from .series import Series
-
 __all__ = [
-    "records_to_arrow",
-    "records_to_pandas",
-    "records_to_polars",
+    "Kind",
     "set_to_arrow",
     "set_to_pandas",
     "set_to_polars",
+    "table_to_arrow",
+    "table_to_pandas",
+    "table_to_polars",
     "to_arrow",
     "to_pandas",
     "to_polars",
 ]
 
+#: What the values of a column are: text, int, float, truth, texts, numbers, json, any, or records of these.
+Kind: TypeAlias = "str | Mapping[str, Kind]"
+#: Kind and values of each column.
+Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
 #: Names of the sides of a book, by code; -1 is neither.
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "tenor": "tenor"}
 
 
-def to_pandas(series: "Series", *, copy: bool) -> Any:
+def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:
     """A series as a pandas ``DataFrame``."""
     pandas = load("pandas")
-    times, columns = series.flat()
+    times, columns = series.flat(label)
     index = pandas.DatetimeIndex(times, name="time", copy=False).tz_localize("UTC")
     data = {name: _pandas_column(pandas, name, values) for name, values in columns.items()}
     frame = pandas.DataFrame(data, index=index, copy=False)
@@ -56,7 +59,7 @@ def _pandas_column(pandas: Any, name: str, values: Any) -> Any:
     return values
 
 
-def set_to_pandas(every: Sequence["Series"]) -> Any:
+def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
     """Several series as one long pandas ``DataFrame``; none as an empty one."""
     pandas = load("pandas")
     if not every:
@@ -64,19 +67,19 @@ def set_to_pandas(every: Sequence["Series"]) -> Any:
         return pandas.DataFrame(index=times)
     parts = []
     for series, labels in _labelled(every):
-        part = to_pandas(series, copy=False)
+        part = to_pandas(series, copy=False, label=label)
         part.attrs = {}
-        for place, (name, (label, choices)) in enumerate(labels.items()):
+        for place, (name, (value, choices)) in enumerate(labels.items()):
             # One set of categories for all parts: joining them keeps the columns categorical.
-            part.insert(place, name, pandas.Categorical([label] * len(part), categories=choices))
+            part.insert(place, name, pandas.Categorical([value] * len(part), categories=choices))
         parts.append(part)
     return pandas.concat(parts)
 
 
-def to_polars(series: "Series") -> Any:
+def to_polars(series: Framed, label: Label = "left") -> Any:
     """A series as a polars ``DataFrame``."""
     polars = load("polars")
-    times, columns = series.flat()
+    times, columns = series.flat(label)
     data = {"time": times, **columns}
     return polars.DataFrame([_polars_column(polars, name, values) for name, values in data.items()])
 
@@ -94,23 +97,23 @@ def _polars_column(polars: Any, name: str, values: Any) -> Any:
     return polars.Series(name, values)
 
 
-def set_to_polars(every: Sequence["Series"]) -> Any:
+def set_to_polars(every: Sequence[Framed], label: Label = "left") -> Any:
     """Several series as one long polars ``DataFrame``; none as an empty one."""
     polars = load("polars")
     if not every:
         return polars.DataFrame(schema={"time": polars.Datetime("ns", "UTC")})
     parts = []
     for series, labels in _labelled(every):
-        part = to_polars(series)
-        known = [polars.lit(label, polars.Enum(choices)).alias(name) for name, (label, choices) in labels.items()]
+        part = to_polars(series, label)
+        known = [polars.lit(value, polars.Enum(choices)).alias(name) for name, (value, choices) in labels.items()]
         parts.append(part.select("time", *known, polars.exclude("time")))
     return polars.concat(parts, how="diagonal")
 
 
-def to_arrow(series: "Series") -> Any:
+def to_arrow(series: Framed, label: Label = "left") -> Any:
     """A series as a pyarrow ``Table``."""
     pyarrow = load("pyarrow")
-    times, columns = series.flat()
+    times, columns = series.flat(label)
     data = {"time": times, **columns}
     arrays = {name: _arrow_column(pyarrow, name, values) for name, values in data.items()}
     return pyarrow.table(arrays, metadata=series.id.known())
@@ -132,38 +135,80 @@ def _arrow_column(pyarrow: Any, name: str, values: Any) -> Any:
     return pyarrow.array(values)
 
 
-def set_to_arrow(every: Sequence["Series"]) -> Any:
+def set_to_arrow(every: Sequence[Framed], label: Label = "left") -> Any:
     """Several series as one long pyarrow ``Table``; none as an empty one."""
     pyarrow = load("pyarrow")
     if not every:
         return pyarrow.schema([("time", pyarrow.timestamp("ns", tz="UTC"))]).empty_table()
     parts = []
     for series, labels in _labelled(every):
-        part = to_arrow(series).replace_schema_metadata(None)
-        for place, (name, (label, _)) in enumerate(labels.items()):
-            column = pyarrow.repeat(pyarrow.scalar(label, pyarrow.string()), len(part))
+        part = to_arrow(series, label).replace_schema_metadata(None)
+        for place, (name, (value, _)) in enumerate(labels.items()):
+            column = pyarrow.repeat(pyarrow.scalar(value, pyarrow.string()), len(part))
             part = part.add_column(1 + place, name, column)
         parts.append(part)
     return pyarrow.concat_tables(parts, promote_options="default")
 
 
-def records_to_pandas(records: Sequence[Mapping[str, Any]]) -> Any:
-    """Records as a pandas ``DataFrame``: one row each."""
-    return load("pandas").DataFrame(list(records))
+def table_to_pandas(table: Table) -> Any:
+    """Columns as a pandas ``DataFrame``; lists and records stay Python's own."""
+    pandas = load("pandas")
+    return pandas.DataFrame({name: _pandas_values(_settled(*one), one[1]) for name, one in table.items()})
 
 
-def records_to_arrow(records: Sequence[Mapping[str, Any]]) -> Any:
-    """Records as a pyarrow ``Table``: one row each. Fields of no fixed form, under ``extra``, become JSON text."""
-    rows = [{**record, "extra": json.dumps(record["extra"])} if "extra" in record else record for record in records]
-    return load("pyarrow").Table.from_pylist(rows)
+def _settled(kind: Kind, values: Sequence[Any]) -> Kind:
+    """A count that came with a fraction makes its column one of doubles: nothing is cut off."""
+    fractions = kind == "int" and not hasattr(values, "dtype") and any(isinstance(value, float) for value in values)
+    return "float" if fractions else kind
 
 
-def records_to_polars(records: Sequence[Mapping[str, Any]]) -> Any:
-    """As :func:`records_to_arrow`, for polars."""
-    return load("polars").from_arrow(records_to_arrow(records))
+def _pandas_values(kind: Kind, values: Sequence[Any]) -> Any:
+    import numpy as np
+
+    plain = {"int": np.int64, "float": np.float64, "truth": np.bool_}
+    if isinstance(kind, str) and kind in plain:
+        return np.array(values, dtype=plain[kind])
+    column = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        column[row] = value
+    return column
 
 
-def _labelled(every: Sequence["Series"]) -> list[tuple["Series", dict[str, tuple[str | None, list[str]]]]]:
+def table_to_arrow(table: Table) -> Any:
+    """Columns as a pyarrow ``Table``. Fields of no fixed form, under ``extra``, become JSON text."""
+    pyarrow = load("pyarrow")
+    data = {
+        name: pyarrow.array(_arrow_values(kind, values), type=_arrow_type(pyarrow, _settled(kind, values)))
+        for name, (kind, values) in table.items()
+    }
+    return pyarrow.table(data)
+
+
+def _arrow_type(pyarrow: Any, kind: Kind) -> Any:
+    if not isinstance(kind, str):
+        return pyarrow.list_(pyarrow.struct([(name, _arrow_type(pyarrow, inner)) for name, inner in kind.items()]))
+    number, text = pyarrow.float64(), pyarrow.string()
+    lists = {"numbers": pyarrow.list_(number), "texts": pyarrow.list_(text)}
+    return ({"int": pyarrow.int64(), "float": number, "truth": pyarrow.bool_()} | lists).get(kind, text)
+
+
+def _arrow_values(kind: Kind, values: Sequence[Any]) -> Sequence[Any]:
+    if kind == "json":
+        return [json.dumps(value) for value in values]
+    if kind == "any":
+        return [None if value is None else str(value) for value in values]
+    if isinstance(kind, str):
+        return values
+    inner = {name: "json" for name, one in kind.items() if one == "json"}
+    return [[{**row, **{name: json.dumps(row[name]) for name in inner}} for row in rows] for rows in values]
+
+
+def table_to_polars(table: Table) -> Any:
+    """As :func:`table_to_arrow`, for polars."""
+    return load("polars").from_arrow(table_to_arrow(table))
+
+
+def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str | None, list[str]]]]]:
     """Each series with its labels: by name the label, and all labels of that name in the order they come."""
     choices: dict[str, list[str]] = {}
     for name, identity in LABELS.items():

@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _engine
+from .buckets import closing, step_between, step_of
 from .errors import InvalidRequest
+from .protocols import Label
 from .ragged import Nested, Ragged, span
 from .series import Series
 
@@ -93,7 +95,7 @@ class Heatmap(Levels):
         """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only, no copy."""
         return self._columns.array("split")
 
-    def flat(self) -> tuple[Any, dict[str, Any]]:
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
         import numpy as np
 
@@ -101,7 +103,7 @@ class Heatmap(Levels):
         rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
         bids = np.repeat(self.split, counts)
         side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
-        return np.repeat(self.timestamps, counts), {"price": self.prices, "volume": self.volumes, "side": side}
+        return np.repeat(self._stamps(label), counts), {"price": self.prices, "volume": self.volumes, "side": side}
 
     def to_grid(
         self, step: float | None = None
@@ -167,11 +169,11 @@ class Profile(Levels):
         """Sell volume, the third column of :attr:`levels`, a view."""
         return self.levels[:, 2]
 
-    def flat(self) -> tuple[Any, dict[str, Any]]:
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
         import numpy as np
 
-        times = np.repeat(self.timestamps, np.diff(self.offsets))
+        times = np.repeat(self._stamps(label), np.diff(self.offsets))
         return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
 
@@ -219,6 +221,37 @@ class Tpo(Series):
         blocks: Ragged = fields["block_ids"]
         return blocks
 
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each session: ``period_end`` where the service tells it, else by the session's length.
+
+        datetime64[ns] in UTC, shape (sessions,).
+
+        Raises:
+            SelectionError: The length of a session is not known.
+        """
+        import numpy as np
+
+        told = self._ends()
+        if told is not None and not np.isnat(told).any():
+            return told
+        ends = closing(self.timestamps, self._step())
+        return ends if told is None else np.where(np.isnat(told), ends, told)
+
+    def _ends(self) -> "npt.NDArray[np.datetime64] | None":
+        if "period_end" not in self:
+            return None
+        ends: npt.NDArray[np.datetime64] = self["period_end"]
+        return ends
+
+    def _step(self) -> "np.timedelta64":
+        """The session's length: as asked, else as the rows tell it, else the interval."""
+        if self._asked.session is None and (ends := self._ends()) is not None:
+            told = step_between(self.timestamps, ends)
+            if told is not None:
+                return told
+        return step_of(self.id.interval, self._asked.session)
+
     def snapshot(self, index: int) -> dict[str, Any]:
         """The levels of one session by field, views. Negative indices count from the end.
 
@@ -227,11 +260,11 @@ class Tpo(Series):
         """
         return self.levels.row(index)
 
-    def flat(self) -> tuple[Any, dict[str, Any]]:
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """A row a level with the fields of a level; the values of a session are columns of this object."""
         import numpy as np
 
-        return np.repeat(self.timestamps, np.diff(self.offsets)), dict(self.levels.fields)
+        return np.repeat(self._stamps(label), np.diff(self.offsets)), dict(self.levels.fields)
 
     def _level(self, name: str) -> "npt.NDArray[np.float64]":
         import numpy as np

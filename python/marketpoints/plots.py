@@ -1,15 +1,13 @@
 """Pictures with matplotlib: candles with volume, lines, order-book heatmaps. Times are UTC."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _engine
 from .errors import SelectionError
+from .identity import SeriesId
 from .optional import load
-
-if TYPE_CHECKING:
-    from .levels import Heatmap
-    from .series import Series, SeriesId
+from .protocols import Drawable, DrawableLevels
 
 __all__ = ["heatmap", "series"]
 
@@ -24,7 +22,7 @@ ROWS = 240
 DAY = 86_400_000_000_000
 
 
-def series(shown: "Series", *, ax: Any, volume: bool) -> Any:
+def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
     """Draws candles with volume, or a line for every column of numbers. Returns the axes of the prices."""
     ax = _axes(ax)
     if all(name in shown for name in CANDLE):
@@ -53,7 +51,7 @@ def series(shown: "Series", *, ax: Any, volume: bool) -> Any:
     return ax
 
 
-def heatmap(shown: "Heatmap", *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
+def heatmap(shown: DrawableLevels, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws volume by time and price on a logarithmic colour scale. Returns the axes."""
     import numpy as np
 
@@ -106,7 +104,7 @@ def _axes(ax: Any) -> Any:
     return made
 
 
-def _days(shown: "Series") -> Any:
+def _days(shown: Drawable) -> Any:
     return shown.timestamps.view("int64") / DAY
 
 
@@ -119,7 +117,7 @@ def _bucket(times: Any) -> float:
     return float(gaps.min()) if gaps.size else 1 / 1440
 
 
-def _title(identity: "SeriesId", what: str = "") -> str:
+def _title(identity: SeriesId, what: str = "") -> str:
     symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin or identity.type or ""
     market = f"{symbol} on {identity.exchange}" if identity.exchange else symbol
     short = {wire: name for wire, name, _ in _engine.intervals()}
@@ -145,7 +143,7 @@ def _time_axis(ax: Any) -> None:
         ax.spines[side].set_visible(False)
 
 
-def _candles(shown: "Series", ax: Any) -> None:
+def _candles(shown: Drawable, ax: Any) -> None:
     import numpy as np
 
     collections = load("matplotlib.collections")
@@ -165,7 +163,7 @@ def _candles(shown: "Series", ax: Any) -> None:
         ax.set_xlim(times[0] - width, times[-1] + 2 * width)
 
 
-def _range(shown: "Series", ax: Any) -> None:
+def _range(shown: Drawable, ax: Any) -> None:
     times = _days(shown)
     ax.fill_between(times, shown["low"], shown["high"], color=LINE, alpha=0.25, linewidth=0, label="low to high")
     ax.plot(times, shown["close"], color=LINE, linewidth=0.8, label="close")
@@ -173,7 +171,7 @@ def _range(shown: "Series", ax: Any) -> None:
     ax.set_xlim(times[0], times[-1])
 
 
-def _volume(shown: "Series", ax: Any) -> None:
+def _volume(shown: Drawable, ax: Any) -> None:
     """A panel below the prices that shares their time axis."""
     import numpy as np
 
@@ -204,7 +202,7 @@ def _below(ax: Any) -> Any:
     return ax.figure.add_subplot(lower, sharex=ax)
 
 
-def _middles(shown: "Heatmap") -> Any:
+def _middles(shown: DrawableLevels) -> Any:
     """Middle between best bid and best ask of every snapshot, NaN where the wire does not tell."""
     import numpy as np
 
@@ -216,7 +214,7 @@ def _middles(shown: "Heatmap") -> Any:
     return middles
 
 
-def _around_market(shown: "Heatmap") -> tuple[float, float]:
+def _around_market(shown: DrawableLevels) -> tuple[float, float]:
     """The prices worth showing: what the market crossed and as much again, or where nearly all the volume is."""
     import numpy as np
 
@@ -236,7 +234,7 @@ def _around_market(shown: "Heatmap") -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _step(shown: "Heatmap", low: float, high: float) -> float | None:
+def _step(shown: DrawableLevels, low: float, high: float) -> float | None:
     """Height of a price bucket: the levels' own distance, or so many of them that the picture has rows enough."""
     import numpy as np
 
@@ -248,7 +246,7 @@ def _step(shown: "Heatmap", low: float, high: float) -> float | None:
     return finest * max(1, math.ceil((high - low) / finest / ROWS))
 
 
-def _draw_middle(shown: "Heatmap", ax: Any, times: Any) -> None:
+def _draw_middle(shown: DrawableLevels, ax: Any, times: Any) -> None:
     import numpy as np
 
     middles = _middles(shown)

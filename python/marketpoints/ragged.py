@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Nested", "Ragged"]
+__all__ = ["Nested", "Ragged", "same", "span"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +79,20 @@ def _part(values: Any, part: slice) -> Any:
     if isinstance(values, Nested):
         return Nested(values.offsets[part.start : part.stop + 1], values.fields)
     return values[part]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two columns hold the same, in kind and value; NaN and NaT equal themselves."""
+    import numpy as np
+
+    if isinstance(left, Ragged) and isinstance(right, Ragged):
+        return same(left.offsets, right.offsets) and same(left.values, right.values)
+    if isinstance(left, Nested) and isinstance(right, Nested):
+        return (
+            same(left.offsets, right.offsets)
+            and list(left.fields) == list(right.fields)
+            and all(same(values, right.fields[name]) for name, values in left.fields.items())
+        )
+    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)) or left.dtype != right.dtype:
+        return False
+    return np.array_equal(left, right, equal_nan=left.dtype.kind in "fM")

@@ -1,62 +1,25 @@
 """Results: one series with its identity and its columns (specification, section 2.2)."""
 
 import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _engine, frames
+from .buckets import closing, missing, spans, step_of
 from .display import card, lines
-from .ragged import Nested, Ragged
+from .errors import InvalidRequest
+from .identity import Asked, SeriesId, Window
+from .protocols import Label
+from .ragged import Nested, Ragged, same
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Series", "SeriesId", "read"]
+__all__ = ["Series", "read"]
 
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
-
-
-@dataclass(frozen=True)
-class SeriesId:
-    """What a series is of. Any field may be None: the service names only what applies (section 2.2).
-
-    Attributes:
-        type: Data type, such as ``TRADE_AGG``.
-        exchange: Exchange identifier.
-        raw_symbol: Exchange-native symbol.
-        normalized_symbol: Symbol in BASE-QUOTE form.
-        category: ``SPOT``, ``PERPETUAL``, ``OPTION`` or another open string.
-        interval: Wire name of the interval.
-        side: ``BUY`` or ``SELL`` for per-side types.
-        tenor: Option tenor.
-        coin: Base asset.
-        token_name: Token name (token supply).
-        extra: Fields that this version does not know: the value's JSON text by wire name.
-    """
-
-    type: str | None = None
-    exchange: str | None = None
-    raw_symbol: str | None = None
-    normalized_symbol: str | None = None
-    category: str | None = None
-    interval: str | None = None
-    side: str | None = None
-    tenor: str | None = None
-    coin: str | None = None
-    token_name: str | None = None
-    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def known(self) -> dict[str, str]:
-        """The fields that have a value, without ``extra``."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "extra"}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def __str__(self) -> str:
-        symbol = self.raw_symbol or self.normalized_symbol or self.coin
-        parts = (self.type, self.exchange, symbol, self.interval, self.tenor, self.token_name, self.side)
-        return " ".join(part for part in parts if part) or "unnamed series"
 
 
 class Series:
@@ -64,10 +27,14 @@ class Series:
 
     ``series["close"]`` is a read-only NumPy array without a copy; it stays valid when the series is gone. Rows ascend
     in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent time NaT.
+
+    Two series are equal when identity, columns and values are, NaN equal to NaN. A series can be pickled; with protocol
+    5 its arrays go out of band.
     """
 
-    def __init__(self, columns: _engine.Columns) -> None:
+    def __init__(self, columns: _engine.Columns, asked: Asked | None = None) -> None:
         self._columns = columns
+        self._asked = asked or Asked(time.time())
 
     @property
     def id(self) -> SeriesId:
@@ -84,8 +51,109 @@ class Series:
         """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only, no copy."""
         return self._columns.timestamps.view("datetime64[ns]")
 
+    @property
+    def asked_at(self) -> "np.datetime64 | None":
+        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``.
+
+        None of what an archive read: that holds closed buckets only.
+        """
+        return None if self._asked.now is None else _moment(self._asked.now)
+
+    @property
+    def requested(self) -> Window | None:
+        """The window of bucket starts that was asked for.
+
+        None for a body decoded alone, and for what an archive read where the ends were left open. It is what the call's
+        arguments mean: on bucket starts, and without the buckets that were not closed yet unless these were wanted.
+        """
+        window = self._asked.window
+        return None if window is None else Window(*(_moment(edge) for edge in window))
+
+    @property
+    def covered(self) -> Window | None:
+        """From the start of the first row's bucket to the end of the last one's; None without rows.
+
+        Where it is less than :attr:`requested`, the service had no more; holes within are told by :meth:`gaps`.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return Window(self.timestamps[0], self.closes_at[-1]) if len(self) else None
+
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each row's bucket, when its values are known: datetime64[ns] in UTC, shape (rows,).
+
+        Rows are stamped with their bucket's start (section 2.2); whoever joins them with other times by that stamp sees
+        a whole bucket ahead.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return closing(self.timestamps, self._step())
+
+    @property
+    def is_closed(self) -> "npt.NDArray[np.bool_]":
+        """Whether each row's bucket was over at :attr:`asked_at`: bool, shape (rows,).
+
+        A row that is not was still forming: its values were not final.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        import numpy as np
+
+        now = self.asked_at
+        closed: npt.NDArray[np.bool_] = np.ones(len(self), dtype=bool) if now is None else self.closes_at <= now
+        return closed
+
+    def gaps(self) -> "npt.NDArray[np.datetime64]":
+        """Starts of the buckets that have no row: datetime64[ns] in UTC, ascending, shape (missing,).
+
+        They are looked for in :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
+        gap is no fault by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return missing(self.timestamps, self._step(), self.requested)
+
+    def gap_spans(self) -> "npt.NDArray[np.datetime64]":
+        """The :meth:`gaps` as stretches: start and end, half-open, of buckets that are missing one after the other.
+
+        Returns:
+            datetime64[ns] in UTC, shape (stretches, 2).
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return spans(self.gaps(), self._step())
+
+    def _step(self) -> "np.timedelta64":
+        return step_of(self.id.interval)
+
+    def _stamps(self, label: Label) -> Any:
+        if label not in ("left", "right"):
+            raise InvalidRequest(f"label: {label!r} is neither 'left', a bucket's start, nor 'right', its end")
+        return self.timestamps if label == "left" else self.closes_at
+
     def __len__(self) -> int:
         return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Series) or type(self) is not type(other):
+            return NotImplemented
+        if self._columns is other._columns:
+            return True
+        return (
+            self.id == other.id
+            and self._columns.names == other._columns.names
+            and same(self.timestamps, other.timestamps)
+            and all(same(read(self._columns, name), read(other._columns, name)) for name in self._columns.names)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.id, len(self), *self._columns.names))
 
     def __getitem__(self, name: str) -> Any:
         """A column by name.
@@ -120,40 +188,46 @@ class Series:
             facts |= {"from": first, "to": f"{last} UTC"}
         return facts | {"columns": " ".join(self.columns)}
 
-    def flat(self) -> tuple[Any, dict[str, Any]]:
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
 
-        Price levels have a row each, with the time of theirs.
+        Price levels have a row each, with the time of theirs. ``label`` as in :meth:`to_pandas`.
         """
-        return self.timestamps, {name: self[name] for name in self.columns}
+        return self._stamps(label), {name: self[name] for name in self.columns}
 
-    def to_pandas(self, *, copy: bool = False) -> Any:
+    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
         """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
 
         Args:
+            label: ``"left"`` stamps a row with the start of its bucket, as the service does; ``"right"`` with its end,
+                :attr:`closes_at`, when its values are known.
             copy: False shares the engine's memory where pandas can, and its values are read-only then; True makes
                 values of the frame's own that may be changed in place.
 
         Raises:
             MissingDependencyError: pandas is not installed.
+            InvalidRequest: There is no such label.
+            SelectionError: The end is wanted, and the length of a bucket is not known.
         """
-        return frames.to_pandas(self, copy=copy)
+        return frames.to_pandas(self, copy=copy, label=label)
 
-    def to_polars(self) -> Any:
-        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first.
+    def to_polars(self, *, label: Label = "left") -> Any:
+        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first; ``label`` as in :meth:`to_pandas`.
 
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        return frames.to_polars(self)
+        return frames.to_polars(self, label)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self, *, label: Label = "left") -> Any:
         """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
+
+        ``label`` as in :meth:`to_pandas`.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.
         """
-        return frames.to_arrow(self)
+        return frames.to_arrow(self, label)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The Arrow C stream of :meth:`to_arrow`, for every library that reads one."""
@@ -175,6 +249,13 @@ class Series:
         from . import plots
 
         return plots.series(self, ax=ax, volume=volume)
+
+
+def _moment(seconds: float) -> "np.datetime64":
+    """A Unix time, to the microsecond: all that a double of seconds tells."""
+    import numpy as np
+
+    return np.datetime64(round(seconds * 1_000_000) * 1_000, "ns")
 
 
 def read(columns: _engine.Columns, name: str) -> Values:

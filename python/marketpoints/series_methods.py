@@ -28,6 +28,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """The order book as price levels per snapshot (BLOCK_BOOK_SNAPSHOT_AGG): a :class:`~marketpoints.Heatmap`.
@@ -51,6 +52,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -69,6 +71,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Liquidation volume by price level (VENUE_LIQUIDATION_AGG): a :class:`~marketpoints.Heatmap` without sides.
@@ -90,6 +93,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -108,11 +112,14 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG): a :class:`~marketpoints.Profile`.
 
-        The service chooses the height of a level. Arguments and errors as in :meth:`points`.
+        The service chooses the height of a level. A cross-exchange symbol goes by
+        ``extra={"normalizedSymbol": "BTC-USDT"}`` in place of ``symbol`` and ``coin``. Arguments and errors as in
+        :meth:`points`.
         """
         return self.points(
             METHODS["volume_profile"],
@@ -128,6 +135,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -148,6 +156,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Market profiles (TPO_AGG): which time blocks visited which price; a :class:`~marketpoints.Tpo`.
@@ -171,6 +180,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -188,6 +198,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """25-delta skew of options in percentage points (SKEW_OPTION_SUMMARY_AGG): the column ``skew``.
@@ -208,6 +219,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -225,6 +237,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Implied volatility of options in percentage points (IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG).
@@ -245,6 +258,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -262,6 +276,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Supply, market capitalization and dominance of a token (TOKEN_SUPPLY_AGG).
@@ -283,5 +298,6 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )

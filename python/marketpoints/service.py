@@ -1,12 +1,15 @@
 """The local service: the whole road offline, from a demo market or from one's own dumps."""
 
+import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from . import _engine
-from .arguments import between
+from .arguments import between, number
 from .client import AsyncClient, Client
 from .errors import InvalidRequest
+from .faults import Faults
 from .times import Time, iso, to_unix
 
 __all__ = ["LocalService"]
@@ -26,6 +29,9 @@ class LocalService:
         *,
         host: str = "127.0.0.1",
         seed: int = 0,
+        keys: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None = None,
+        access_log: str | os.PathLike[str] | None = None,
+        grace: float = 2.0,
     ) -> None:
         """Starts the service.
 
@@ -35,15 +41,33 @@ class LocalService:
             port: Port to listen on; 0 takes a free one.
             host: Address to listen on. The default answers this machine only.
             seed: Seed of the demo market: equal seeds give equal markets.
+            keys: The keys that it takes: a file with a line ``name tier key`` for each, or ``{name: (tier, key)}``. The
+                tier is ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``; in place of the key may stand
+                ``sha256:`` and the hexadecimal digits of its hash. None makes a random one for each tier.
+            access_log: File to which a line of JSON is appended for each request, without keys; ``-`` is standard
+                error. None logs nothing.
+            grace: Seconds that requests under way get to finish when it stops.
 
         Raises:
-            InvalidRequest: The folder is no store, or an argument cannot be right.
+            InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
             Error: The service could not start, such as when the port is taken.
         """
         folder = None if data is None else os.fspath(data)
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
-        self._service = _engine.LocalService(folder, now=to_unix(now, "now"), host=host, port=port, seed=seed)
+        self._service = _engine.LocalService(
+            folder,
+            now=to_unix(now, "now"),
+            host=host,
+            port=port,
+            seed=seed,
+            keys=_keys(keys),
+            access_log=None if access_log is None else os.fspath(access_log),
+            grace=number(grace, "grace") or 0.0,
+        )
+        self._faults = Faults(self._service.faults)
         self._data = folder
+        # The port is another one each time, the data are not: what an archive knows the service by.
+        self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
         self._stopped = False
 
     @property
@@ -53,8 +77,27 @@ class LocalService:
 
     @property
     def keys(self) -> dict[str, str]:
-        """One key a tier by its name, and ``unlimited``: no budget, no history wall."""
+        """The keys by their names: without ``keys=`` one for each tier, and ``unlimited``: no budget, no history wall.
+
+        Keys of which only the hash is known are left out.
+        """
         return self._service.keys
+
+    @property
+    def tiers(self) -> dict[str, str]:
+        """The tier of each key by the key's name: ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``."""
+        return self._service.tiers
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong on purpose; nothing until it is set."""
+        return self._faults
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """What every local service answers at ``/openapi.json``: its description as an OpenAPI 3.1 document."""
+        document: dict[str, Any] = json.loads(_engine.openapi())
+        return document
 
     def now(self) -> float:
         """The service's clock in Unix seconds."""
@@ -72,25 +115,33 @@ class LocalService:
         """A client with this service's address and clock and the tier's key.
 
         Args:
-            tier: ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``.
+            tier: Name of a key, or else a tier that some key has: ``free``, ``basic``, ``standard``, ``advanced`` or
+                ``unlimited``.
             settings: Further settings of :class:`~marketpoints.Client`.
 
         Raises:
-            InvalidRequest: There is no such tier, or a setting cannot be right.
+            InvalidRequest: There is no such key, or a setting cannot be right.
         """
-        return Client(**self._settings(tier), **settings)
+        return Client(**{**self._settings(tier), **settings})
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        return AsyncClient(**self._settings(tier), **settings)
+        return AsyncClient(**{**self._settings(tier), **settings})
 
     def _settings(self, tier: str) -> dict[str, Any]:
-        keys = self.keys
-        if tier not in keys:
+        keys, tiers = self.keys, self.tiers
+        name = tier if tier in keys else next((name for name in keys if tiers[name] == tier), None)
+        if name is None:
             raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(keys))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
-        known = None if tier == "unlimited" else tier
-        return {"api_key": keys[tier], "base_url": self.url, "tier": known, "clock": self.now}
+        known = None if tiers[name] == "unlimited" else tiers[name]
+        return {
+            "api_key": keys[name],
+            "base_url": self.url,
+            "tier": known,
+            "clock": self.now,
+            "archive_source": self._source,
+        }
 
     def stop(self) -> None:
         """Stops it; open requests get a moment to finish. A second call does nothing."""
@@ -107,3 +158,12 @@ class LocalService:
         source = f"store {self._data}" if self._data is not None else "demo market"
         state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
         return f"<LocalService {self.url}, {source}, {state}>"
+
+
+def _keys(
+    given: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None,
+) -> str | list[tuple[str, str, str]] | None:
+    """The keys as the engine takes them."""
+    if given is None or isinstance(given, (str, os.PathLike)):
+        return None if given is None else os.fspath(given)
+    return [(name, tier, key) for name, (tier, key) in given.items()]

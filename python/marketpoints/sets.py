@@ -1,5 +1,6 @@
 """The set of series that a call answers with (specification, section 2.2)."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, overload
@@ -7,8 +8,11 @@ from typing import Any, overload
 from . import _engine, frames
 from .display import card, listing
 from .errors import InvalidRequest, SelectionError
+from .identity import Asked, SeriesId
 from .levels import Heatmap, Profile, Tpo
-from .series import Series, SeriesId
+from .protocols import Label
+from .series import Series
+from .times import Time, to_unix
 
 __all__ = ["SeriesSet", "decode_points", "wrap"]
 
@@ -99,40 +103,55 @@ class SeriesSet(Sequence[Series]):
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self._series) or card("SeriesSet", {"series": "none"})
 
-    def to_pandas(self, *, copy: bool = False) -> Any:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeriesSet) and self._series == other._series
+
+    def __hash__(self) -> int:
+        return hash(self._series)
+
+    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
         """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
 
-        A set without series gives an empty frame.
+        A set without series gives an empty frame. ``label`` and ``copy`` as in :meth:`Series.to_pandas`.
 
         Raises:
             MissingDependencyError: pandas is not installed.
         """
         if len(self._series) == 1:
-            return self._series[0].to_pandas(copy=copy)
-        return frames.set_to_pandas(self._series)
+            return self._series[0].to_pandas(label=label, copy=copy)
+        return frames.set_to_pandas(self._series, label)
 
-    def to_polars(self) -> Any:
+    def to_polars(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for polars."""
-        return self.only.to_polars() if len(self._series) == 1 else frames.set_to_polars(self._series)
+        several = len(self._series) != 1
+        return frames.set_to_polars(self._series, label) if several else self.only.to_polars(label=label)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for pyarrow."""
-        return self.only.to_arrow() if len(self._series) == 1 else frames.set_to_arrow(self._series)
+        several = len(self._series) != 1
+        return frames.set_to_arrow(self._series, label) if several else self.only.to_arrow(label=label)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The Arrow C stream of :meth:`to_arrow`."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def decode_points(body: bytes | bytearray | memoryview) -> SeriesSet:
+def decode_points(body: bytes | bytearray | memoryview, *, now: Time | None = None) -> SeriesSet:
     """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
+
+    Args:
+        body: The body, decompressed.
+        now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
 
     Raises:
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
+        InvalidRequest: ``now`` is no time.
     """
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body)))
+    moment = to_unix(now, "now")
+    asked = Asked(time.time() if moment is None else moment)
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body)), asked)
 
 
-def wrap(columns: Sequence[_engine.Columns]) -> SeriesSet:
+def wrap(columns: Sequence[_engine.Columns], asked: Asked) -> SeriesSet:
     """The engine's answer as users see it."""
-    return SeriesSet([SHAPES[one.shape](one) for one in columns])
+    return SeriesSet([SHAPES[one.shape](one, asked) for one in columns])

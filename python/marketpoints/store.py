@@ -18,16 +18,18 @@ class Problem(NamedTuple):
     Attributes:
         file: The dump file.
         line: Line in it, 1 is the header; 0 is the file as a whole.
-        what: What is wrong.
+        what: What is wrong, and what mends it.
+        column: Name of the column; empty for the row, or the file, as a whole.
     """
 
     file: str
     line: int
     what: str
+    column: str = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.what}"
+        return f"{place}: {self.column} {self.what}" if self.column else f"{place}: {self.what}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +40,7 @@ class IngestReport:
         files: Dump files read.
         unchanged: Dump files skipped because the store holds them already.
         rows: Good rows read.
-        problems: Bad rows; they did not stop the rest.
+        problems: Bad rows, and files that were not taken; they did not stop the rest.
     """
 
     files: int
@@ -66,12 +68,16 @@ class IngestReport:
 
 
 def ingest(dumps: str | os.PathLike[str], store: str | os.PathLike[str]) -> IngestReport:
-    """Turns raw dumps into a store for ``LocalService(data=store)``; Ctrl-C stops it between files.
+    """Turns raw dumps into a store for ``LocalService(data=store)``; Ctrl-C stops it, also within a file.
 
-    A file that the store holds already is skipped, a changed one replaces its day, a bad row is reported and skipped.
+    A file that the store holds already is skipped, a changed one replaces what the old one told, a bad row is reported
+    and skipped. What is in the store is whole at any time.
 
     Args:
-        dumps: Folder of ``KIND/EXCHANGE/SYMBOL/DAY.csv`` or ``.csv.gz``; KIND is ``trades`` or ``incremental_book_L2``.
+        dumps: Folder of dumps, CSV or gzip. ``KIND/EXCHANGE/SYMBOL/DAY.csv.gz`` with KIND ``trades``,
+            ``incremental_book_L2``, ``book_snapshot_25``, ``book_snapshot_5``, ``liquidations``,
+            ``derivative_ticker`` or ``options_chain``; ``KIND/NAME.csv`` with KIND ``token_supply``, ``markets`` or
+            ``positions``. The page ``docs/dumps.md`` has every column.
         store: Folder of the store; made where it is not there.
 
     Raises:

@@ -2,10 +2,10 @@
 
 from typing import Any, Generic, TypeVar
 
-from .arguments import METHODS, Extra, Names, build_query
+from .arguments import ANALYTICS, METHODS, Extra, Names, build_query, text
 from .connection import Connection
 from .progress import Progress
-from .records import Plan, PlannedRequest
+from .records import Plan, told_plan
 from .times import Duration, Time
 
 __all__ = ["SeriesAnswer", "ValueMethods"]
@@ -39,6 +39,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Points of any data type, known to this version or not (section 4.1).
@@ -66,6 +67,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             session: Session of a market profile.
             block_minutes: Block length of a market profile in minutes.
             extra: Further parameters by wire name, passed through.
+            max_weight: Most weight that the call may cost; more raises before anything is sent.
             progress: True shows a bar; a function is called with (requests done, requests).
 
         Returns:
@@ -102,27 +104,28 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             session=session,
             block_minutes=block_minutes,
             extra=extra,
+            max_weight=max_weight,
         )
         answer: SeriesAnswer = self._points(query, progress)
         return answer
 
-    def plan(
-        self,
-        type: str,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        symbol: str | None = None,
-        interval: str | None = None,
-        **arguments: Any,
-    ) -> Plan:
-        """What :meth:`points` with these arguments would send and cost. Sends nothing, so neither client awaits it.
+    def plan(self, type: str, *arguments: Any, **named: Any) -> Plan:  # noqa: A002 - the wire's own name
+        """What a call would send and cost. Sends nothing, so neither client awaits it.
+
+        Args:
+            type: Data type as for :meth:`points`, the name of a series method such as ``candles``, or that of an
+                analytics method such as ``leaderboard``, whose ``points`` are rows.
+            arguments: The call's arguments.
+            named: The call's arguments by name, ``max_weight`` among them.
 
         Raises:
-            InvalidRequest: As :meth:`points`.
+            InvalidRequest: As the call; also when it weighs more than ``max_weight``, or can never run.
+            TierError: The tier does not include it.
         """
-        arguments.pop("progress", None)
-        plan = self._live.plan(build_query(type, exchange, symbol, interval, **arguments))
-        requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
-        return Plan(requests, plan.weight, plan.points, plan.eta)
+        named.pop("progress", None)
+        if (text(type, "type") or "").replace("-", "_") in ANALYTICS:
+            return self._plan_analytics(type.replace("-", "_"), arguments, named)
+        return told_plan(self._live.plan(build_query(type, *arguments, **named)))
 
     def candles(
         self,
@@ -140,6 +143,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Candles of both sides together (TRADE_SIDE_AGNOSTIC_AGG): open, high, low, close, volume.
@@ -161,6 +165,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -180,6 +185,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Candles per side (TRADE_AGG): two series, ``sel(side="BUY")`` and ``sel(side="SELL")``.
@@ -201,6 +207,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -219,6 +226,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Liquidated volume per side (LIQUIDATION_AGG): two series with the column ``liquidations``.
@@ -240,6 +248,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -257,6 +266,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Funding rates (FUNDING_RATE_AGG): open, high, low and close of the rate and of the predicted rate.
@@ -278,6 +288,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )
 
@@ -296,6 +307,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         sort: str | None = None,
         include_forming: bool = False,
         extra: Extra = None,
+        max_weight: int | None = None,
         progress: Progress = False,
     ) -> SeriesAnswer:
         """Open interest (OPEN_INTEREST_AGG): open, high, low and close; NaN where an exchange leaves one out.
@@ -316,5 +328,6 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort=sort,
             include_forming=include_forming,
             extra=extra,
+            max_weight=max_weight,
             progress=progress,
         )

@@ -1,14 +1,16 @@
-//! Parquet on disk: files that appear whole or not at all. No HTTP.
+//! Parquet on disk: files that appear whole or not at all, and archives of points made of them. No HTTP.
 
 mod csv_file;
 mod error;
 mod parquet_read;
 mod parquet_write;
+pub mod points;
 mod table;
 mod whole;
 
 pub use csv_file::write_csv;
 pub use error::ArchiveError;
-pub use parquet_read::{read_metadata, read_parquet};
+pub use parquet_read::{read_first, read_metadata, read_parquet};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
+pub(crate) use whole::UNFINISHED;

@@ -9,6 +9,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
 
 use super::table::{CONTENT, content_hash};
 use super::{ArchiveError, Metadata, Table};
@@ -33,6 +34,25 @@ pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
 /// As [`read_parquet`], as far as the footer shows it.
 pub fn read_metadata(path: &Path) -> Result<Metadata, ArchiveError> {
     guarded(path, |reader| Ok(metadata(reader)))
+}
+
+/// The least value of a column of whole numbers or times, as the footer tells it; `None` where the file has no rows or
+/// does not tell.
+///
+/// # Errors
+/// As [`read_parquet`], as far as the footer shows it.
+pub fn read_first(path: &Path, column: &str) -> Result<Option<i64>, ArchiveError> {
+    guarded(path, |reader| {
+        let fields = reader.metadata().file_metadata().schema_descr();
+        let Some(place) = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column) else {
+            return Ok(None);
+        };
+        let least = reader.metadata().row_groups().iter().filter_map(|group| match group.column(place).statistics() {
+            Some(Statistics::Int64(values)) => values.min_opt().copied(),
+            _ => None,
+        });
+        Ok(least.min())
+    })
 }
 
 fn guarded<T>(

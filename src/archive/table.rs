@@ -30,16 +30,7 @@ impl ContentHash {
             self.columns = part.iter().map(|(name, _)| (name.clone(), Sha256::new())).collect();
         }
         for ((_, hasher), (_, column)) in self.columns.iter_mut().zip(part) {
-            match column {
-                Column::Float(values) => words(hasher, values, |value| value.to_bits().to_le_bytes()),
-                Column::Int(values) | Column::Time(values) => words(hasher, values, |value| value.to_le_bytes()),
-                Column::Text(values) => values.iter().for_each(|value| {
-                    hasher.update([u8::from(value.is_some())]);
-                    hasher.update(value.as_deref().unwrap_or_default().as_bytes());
-                    hasher.update([0]);
-                }),
-                Column::List(_) | Column::Rows(_) => {} // refused by `rows`
-            }
+            update(hasher, column);
         }
     }
 
@@ -52,6 +43,30 @@ impl ContentHash {
             whole.update(hasher.finalize());
         }
         hexadecimal(&whole.finalize())
+    }
+}
+
+fn update(hasher: &mut Sha256, column: &Column) {
+    match column {
+        Column::Float(values) => words(hasher, values, |value| value.to_bits().to_le_bytes()),
+        Column::Int(values) | Column::Time(values) => words(hasher, values, i64::to_le_bytes),
+        Column::Text(values) => values.iter().for_each(|value| {
+            hasher.update([u8::from(value.is_some())]);
+            hasher.update(value.as_deref().unwrap_or_default().as_bytes());
+            hasher.update([0]);
+        }),
+        Column::List(list) => {
+            words(hasher, &list.offsets, i64::to_le_bytes);
+            words(hasher, &list.values, |value| value.to_bits().to_le_bytes());
+        }
+        Column::Rows(rows) => {
+            words(hasher, &rows.offsets, i64::to_le_bytes);
+            for (name, column) in &rows.columns {
+                hasher.update(name.as_bytes());
+                hasher.update([0]);
+                update(hasher, column);
+            }
+        }
     }
 }
 

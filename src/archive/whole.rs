@@ -8,6 +8,9 @@ use tempfile::NamedTempFile;
 
 use super::ArchiveError;
 
+/// How the names of files begin that are not whole yet.
+pub(crate) const UNFINISHED: &str = ".unfinished-";
+
 /// A new file beside the place where it belongs. Dropped before it is put there, it is gone.
 pub(super) struct Unfinished {
     pub(super) path: PathBuf,
@@ -20,7 +23,7 @@ impl Unfinished {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(bad)?;
-        let file = NamedTempFile::with_prefix_in(".unfinished-", folder).map_err(bad)?;
+        let file = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(bad)?;
         Ok(Self { path: path.to_owned(), file })
     }
 
@@ -61,7 +64,7 @@ pub(super) fn write_whole(
 }
 
 #[cfg(unix)]
-fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
+pub(super) fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mode = std::fs::metadata(folder).ok()?.permissions().mode();
@@ -69,6 +72,6 @@ fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
 }
 
 #[cfg(not(unix))]
-fn permissions(_folder: &Path) -> Option<std::fs::Permissions> {
+pub(super) fn permissions(_folder: &Path) -> Option<std::fs::Permissions> {
     None
 }

@@ -9,53 +9,26 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
+use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::errors;
+use super::plan::Plan;
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
-use crate::client::{self, ClientError, Config, Progress};
+use super::stream::{ChannelParts, EventStream, options};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketsQuery, Tier,
+    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
+    SortDirection, Tier,
 };
 
-/// One request of a plan.
-#[pyclass(frozen, get_all, module = "marketpoints._engine")]
-pub(super) struct PlannedRequest {
-    url: String,
-    weight: u64,
-    points: u64,
-}
-
-/// What a call would send.
-#[pyclass(frozen, module = "marketpoints._engine")]
-pub(super) struct Plan(client::Plan);
-
-#[pymethods]
-impl Plan {
-    #[getter]
-    fn requests(&self) -> Vec<PlannedRequest> {
-        let requests = self.0.requests.iter();
-        requests
-            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
-            .collect()
-    }
-
-    #[getter]
-    fn weight(&self) -> u64 {
-        self.0.weight()
-    }
-
-    #[getter]
-    fn points(&self) -> u64 {
-        self.0.points()
-    }
-
-    #[getter]
-    fn eta(&self) -> f64 {
-        self.0.eta
-    }
+/// A duration given in seconds, of more than `least`.
+pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
+    let problem = || format!("{name}={value} is no time in seconds that a call can take");
+    let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
+    duration.ok_or_else(|| errors::invalid(py, &problem()))
 }
 
 /// The client's engine.
@@ -71,8 +44,9 @@ pub(super) struct Client {
 impl Client {
     #[new]
     #[pyo3(signature = (
-        api_key, base_url, *, tier = None, timeout = 30.0, retries = 5, max_wait = None, proxy = None, ca_certs = None,
-        clock = None
+        api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
+        max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None,
+        archive = None, archive_source = None
     ))]
     fn new(
         py: Python<'_>,
@@ -80,11 +54,17 @@ impl Client {
         base_url: String,
         tier: Option<&str>,
         timeout: f64,
+        read_timeout: f64,
+        total_timeout: Option<f64>,
         retries: u32,
         max_wait: Option<f64>,
+        max_body: u64,
+        budget: &str,
         proxy: Option<String>,
         ca_certs: Option<std::path::PathBuf>,
         clock: Option<Py<PyAny>>,
+        archive: Option<PyRef<'_, Archive>>,
+        archive_source: Option<String>,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -92,18 +72,19 @@ impl Client {
                 Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
             })
             .transpose()?;
-        let seconds = |name: &str, value: f64, least: f64| {
-            let problem = || format!("{name}={value} is no time in seconds that a call can take");
-            let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
-            duration.ok_or_else(|| errors::invalid(py, &problem()))
-        };
         let config = Config {
             tier,
-            timeout: seconds("timeout", timeout, 0.0)?,
+            timeout: seconds(py, "timeout", timeout, 0.0)?,
+            read_timeout: seconds(py, "read_timeout", read_timeout, 0.0)?,
+            total_timeout: total_timeout.map(|value| seconds(py, "total_timeout", value, 0.0)).transpose()?,
             retries,
-            max_wait: max_wait.map(|value| seconds("max_wait", value, -1.0)).transpose()?,
+            max_wait: max_wait.map(|value| seconds(py, "max_wait", value, -1.0)).transpose()?,
+            max_body,
+            budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
             proxy,
             ca_certs,
+            archive: archive.map(|archive| archive.0.clone()),
+            source: archive_source,
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;
@@ -116,30 +97,107 @@ impl Client {
         self.client(py)?.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
-    #[pyo3(signature = (query, progress = None))]
-    fn points(&self, py: Python<'_>, query: &Query, progress: Option<Py<PyAny>>) -> PyResult<Vec<Py<Columns>>> {
-        let future = self.fetch_points(py, query, progress)?;
+    #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
+    fn plan_analytics(
+        &self,
+        py: Python<'_>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+        max_weight: Option<u64>,
+    ) -> PyResult<Plan> {
+        let query = analytics_query(py, endpoint, parameters)?;
+        let plan = self.client(py)?.plan_analytics(&query, limit, max_weight);
+        plan.map(Plan).map_err(|error| errors::from_client(py, error))
+    }
+
+    /// What the client's clock says.
+    #[pyo3(name = "now")]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.now(py)
+    }
+
+    #[pyo3(signature = (query, progress = None, now = None))]
+    fn points(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+        now: Option<f64>,
+    ) -> PyResult<Vec<Py<Columns>>> {
+        let future = self.fetch_points(py, query, progress, now)?;
         let series = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
         Columns::hand_over(py, series)
     }
 
-    #[pyo3(signature = (query, progress = None))]
+    #[pyo3(signature = (query, progress = None, now = None))]
     fn points_async<'py>(
         &self,
         py: Python<'py>,
         query: &Query,
         progress: Option<Py<PyAny>>,
+        now: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let future = self.fetch_points(py, query, progress)?;
+        let future = self.fetch_points(py, query, progress, now)?;
         awaitable(py, &self.process, future, |py, answer| {
             let series = answer.map_err(|error| errors::from_client(py, error))?;
             Columns::hand_over(py, series)?.into_py_any(py)
         })
     }
 
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        synced(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, progress = None))]
+    fn sync_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_missing(py, query, archive, progress)?;
+        awaitable(py, &self.process, future, synced)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        checked(py, wait(py, &self.process, future)?)
+    }
+
+    #[pyo3(signature = (query, archive, replace, progress = None))]
+    fn ask_again_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_again(py, query, archive, replace, progress)?;
+        awaitable(py, &self.process, future, checked)
+    }
+
     #[pyo3(signature = (
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        limit = None, extra = Vec::new()
+        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
     ))]
     fn markets(
         &self,
@@ -149,18 +207,32 @@ impl Client {
         categories: Vec<String>,
         types: Vec<String>,
         symbol_filter: Option<String>,
+        sort_by: Option<&str>,
+        sort_direction: Option<&str>,
+        distinct: bool,
         limit: Option<usize>,
         extra: Vec<(String, String)>,
     ) -> PyResult<Py<PyAny>> {
-        let query =
-            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
+        let query = MarketsQuery {
+            exchanges,
+            coins,
+            categories,
+            types,
+            symbol_filter,
+            sort_by,
+            sort,
+            distinct,
+            extra,
+            ..MarketsQuery::default()
+        };
         let future = self.fetch_markets(py, query, limit)?;
         records(py, wait(py, &self.process, future)?)
     }
 
     #[pyo3(signature = (
         exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        limit = None, extra = Vec::new()
+        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
     ))]
     fn markets_async<'py>(
         &self,
@@ -170,11 +242,25 @@ impl Client {
         categories: Vec<String>,
         types: Vec<String>,
         symbol_filter: Option<String>,
+        sort_by: Option<&str>,
+        sort_direction: Option<&str>,
+        distinct: bool,
         limit: Option<usize>,
         extra: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let query =
-            MarketsQuery { exchanges, coins, categories, types, symbol_filter, extra, ..MarketsQuery::default() };
+        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
+        let query = MarketsQuery {
+            exchanges,
+            coins,
+            categories,
+            types,
+            symbol_filter,
+            sort_by,
+            sort,
+            distinct,
+            extra,
+            ..MarketsQuery::default()
+        };
         let future = self.fetch_markets(py, query, limit)?;
         awaitable(py, &self.process, future, records)
     }
@@ -216,6 +302,23 @@ impl Client {
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
         awaitable(py, &self.process, future, records)
+    }
+
+    #[pyo3(signature = (
+        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0
+    ))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        channels: Vec<ChannelParts>,
+        queue: usize,
+        overflow: &str,
+        backoff: (f64, f64),
+        reconnects: Option<u32>,
+        ping_after: f64,
+    ) -> PyResult<EventStream> {
+        let options = options(py, queue, overflow, backoff, reconnects, ping_after)?;
+        EventStream::new(py, &self.client(py)?, Arc::clone(&self.process), channels, options)
     }
 
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -272,22 +375,39 @@ impl Client {
         py: Python<'_>,
         query: &Query,
         progress: Option<Py<PyAny>>,
+        now: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
-        let now = self.now(py)?;
+        let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
-        let progress = progress.map(|tell| -> Progress {
-            Arc::new(move |done, total| {
-                // The callback may take its time or use the client itself: the worker's other tasks move on.
-                tokio::task::block_in_place(|| {
-                    Python::try_attach(|py| {
-                        if let Err(error) = tell.call1(py, (done, total)) {
-                            error.write_unraisable(py, None);
-                        }
-                    });
-                });
-            })
-        });
+        let progress = progress.map(told);
         Ok(async move { client.points(&request, now, progress).await })
+    }
+
+    fn fetch_missing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Synced, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.sync(&archive, &request, now, progress).await })
+    }
+
+    fn fetch_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Result<Checked, ClientError>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let progress = progress.map(told);
+        Ok(async move { client.ask_again(&archive, &request, replace, now, progress).await })
     }
 
     fn fetch_markets(
@@ -326,10 +446,46 @@ impl Client {
         limit: Option<usize>,
     ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
         let client = self.client(py)?;
-        let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
-        let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
-        let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
-        let query = query.map_err(|error| errors::from_client(py, error))?;
+        let query = analytics_query(py, endpoint, parameters)?;
         Ok(async move { client.analytics(&query, limit).await })
     }
+}
+
+fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, String)>) -> PyResult<AnalyticsQuery> {
+    let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
+    let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
+    let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
+    query.map_err(|error| errors::from_client(py, error))
+}
+
+/// A caller's function as the engine calls it.
+fn told(tell: Py<PyAny>) -> Progress {
+    Arc::new(move |done, total| {
+        // The callback may take its time or use the client itself: the worker's other tasks move on.
+        tokio::task::block_in_place(|| {
+            Python::try_attach(|py| {
+                if let Err(error) = tell.call1(py, (done, total)) {
+                    error.write_unraisable(py, None);
+                }
+            });
+        });
+    })
+}
+
+/// The order of a listing by its names.
+fn order(
+    py: Python<'_>,
+    field: Option<&str>,
+    direction: Option<&str>,
+) -> PyResult<(Option<MarketSort>, Option<SortDirection>)> {
+    let wrong = |name: &str, given: &str, valid: &[&str]| {
+        errors::invalid(py, &format!("{name}: {given:?} is not one of {}", valid.join(", ")))
+    };
+    let field = field.map(|name| {
+        let valid = MarketSort::NAMES.map(|(name, _)| name);
+        MarketSort::find(name).ok_or_else(|| wrong("sort_by", name, &valid))
+    });
+    let direction = direction
+        .map(|name| SortDirection::find_loosely(name).ok_or_else(|| wrong("sort_direction", name, &["asc", "desc"])));
+    Ok((field.transpose()?, direction.transpose()?))
 }

@@ -2,15 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::columns::{Column, Series};
-use crate::protocol::{SeriesId, Shape};
+use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
 /// A column on either side of the border.
 enum Held {
@@ -121,8 +121,62 @@ fn ragged(py: Python<'_>, held: &Mutex<Held>) -> PyResult<(Py<PyAny>, Py<PyAny>)
     }
 }
 
+/// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
+fn viewed<T: Element>(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
+    let misfit = || PyValueError::new_err(format!("column {name}: no array of {length} values of its kind"));
+    let array = values.cast::<PyArray1<T>>().map_err(|_| misfit())?;
+    if array.len() != length {
+        return Err(misfit());
+    }
+    let view = array.call_method0("view")?;
+    view.getattr("flags")?.setattr("writeable", false)?;
+    Ok(view.unbind())
+}
+
+/// The offsets of ragged rows, and how many values they say there are.
+fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResult<(Py<PyAny>, usize)> {
+    let view = viewed::<i64>(name, offsets, rows + 1)?;
+    let starts: Vec<i64> = offsets.extract()?;
+    let total = starts.last().and_then(|total| usize::try_from(*total).ok());
+    match total.filter(|_| starts[0] == 0 && starts.windows(2).all(|two| two[0] <= two[1])) {
+        Some(total) => Ok((view, total)),
+        None => Err(PyValueError::new_err(format!("column {name}: the offsets do not ascend from 0"))),
+    }
+}
+
+/// A column as [`Columns::__reduce__`] told it.
+fn restored(
+    (name, kind, values): (String, String, Bound<'_, PyAny>),
+    rows: usize,
+) -> PyResult<(String, &'static str, Mutex<Held>)> {
+    let (kind, held) = match kind.as_str() {
+        "float" => ("float", Held::Array(viewed::<f64>(&name, &values, rows)?)),
+        "int" => ("int", Held::Array(viewed::<i64>(&name, &values, rows)?)),
+        "time" => ("time", Held::Array(viewed::<i64>(&name, &values, rows)?)),
+        "text" if values.extract::<Vec<Option<String>>>()?.len() == rows => ("text", Held::Array(values.unbind())),
+        "list" => {
+            let (offsets, values): (Bound<'_, PyAny>, Bound<'_, PyAny>) = values.extract()?;
+            let (offsets, total) = viewed_offsets(&name, &offsets, rows)?;
+            ("list", Held::Ragged(offsets, viewed::<f64>(&name, &values, total)?))
+        }
+        "rows" => {
+            let (offsets, nested): (Bound<'_, PyAny>, Bound<'_, Columns>) = values.extract()?;
+            let (offsets, total) = viewed_offsets(&name, &offsets, rows)?;
+            if nested.get().rows != total {
+                return Err(PyValueError::new_err(format!("column {name}: the records are not {total}")));
+            }
+            ("rows", Held::Ragged(offsets, nested.into_any().unbind()))
+        }
+        _ => return Err(PyValueError::new_err(format!("column {name}: not {rows} values of a kind {kind}"))),
+    };
+    Ok((name, kind, Mutex::new(held)))
+}
+
+/// What a pickle holds of columns: identity, its unknown fields, shape, timestamps, and name, kind and values of each.
+type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, &'static str, Py<PyAny>, Bound<'py, PyList>);
+
 /// Python's name of an identity field.
-fn python_name(wire: &str) -> &str {
+pub(super) fn python_name(wire: &str) -> &str {
     match wire {
         "rawSymbol" => "raw_symbol",
         "normalizedSymbol" => "normalized_symbol",
@@ -133,6 +187,47 @@ fn python_name(wire: &str) -> &str {
 
 #[pymethods]
 impl Columns {
+    #[new]
+    fn restore(
+        id: &Bound<'_, PyDict>,
+        extra_id: &Bound<'_, PyDict>,
+        shape: &str,
+        timestamps: &Bound<'_, PyAny>,
+        fields: Vec<(String, String, Bound<'_, PyAny>)>,
+    ) -> PyResult<Self> {
+        let mut known = SeriesId::default();
+        for wire in ID_FIELDS {
+            let value = id.get_item(python_name(wire))?.map(|value| value.extract()).transpose()?;
+            if let (Some(place), Some(value)) = (known.field_mut(wire), value) {
+                *place = value;
+            }
+        }
+        known.extra =
+            extra_id.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect::<PyResult<_>>()?;
+        let shape = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo]
+            .map(Shape::name)
+            .into_iter()
+            .find(|name| *name == shape);
+        let shape = shape.ok_or_else(|| PyValueError::new_err("no shape of a series"))?;
+        let rows = timestamps.len()?;
+        let timestamps = Mutex::new(Held::Array(viewed::<i64>("timestamps", timestamps, rows)?));
+        let fields = fields.into_iter().map(|field| restored(field, rows)).collect::<PyResult<_>>()?;
+        Ok(Self { id: known, shape, rows, timestamps, fields })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
+        let fields = PyList::empty(py);
+        for (name, kind, held) in &self.fields {
+            let values = match *kind {
+                "list" | "rows" => ragged(py, held)?.into_py_any(py)?,
+                _ => single(py, held)?,
+            };
+            fields.append((name, kind, values))?;
+        }
+        let parts = (self.id(py)?, self.extra_id(py)?, self.shape, self.timestamps(py)?, fields);
+        Ok((py.get_type::<Self>(), parts))
+    }
+
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let id = PyDict::new(py);

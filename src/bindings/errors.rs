@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::columns::Columns;
-use crate::client::{ClientError, ErrorKind};
+use crate::archive::points::{ArchiveFault, FileState};
+use crate::client::{ClientError, ErrorKind, Place};
 use crate::decode::DecodeError;
 
 /// The Python class of a kind of trouble.
@@ -19,6 +20,18 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Timeout => "TimeoutError",
         ErrorKind::Decode => "DecodeError",
         ErrorKind::Partial => "PartialError",
+        ErrorKind::Archive => "ArchiveError",
+    }
+}
+
+/// The Python class of what is wrong with an archive.
+fn archive_class(fault: &ArchiveFault) -> &'static str {
+    match fault {
+        ArchiveFault::NotAsked { .. } => "NotArchivedError",
+        ArchiveFault::File { state: FileState::Foreign, .. } => "ForeignFileError",
+        ArchiveFault::File { state: FileState::Newer, .. } => "NewerFormatError",
+        ArchiveFault::File { .. } => "DamagedFileError",
+        _ => "ArchiveError",
     }
 }
 
@@ -47,7 +60,13 @@ pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
         attributes.set_item("failures", failures)
     });
     match filled {
-        Ok(()) => make(py, class_name(error.kind), &error.message, &attributes),
+        Ok(()) => {
+            let class = match error.place.as_deref() {
+                Some(Place::Archive(fault)) => archive_class(fault),
+                _ => class_name(error.kind),
+            };
+            make(py, class, &error.message, &attributes)
+        }
         Err(error) => error,
     }
 }
@@ -60,9 +79,19 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
     if error.kind == ErrorKind::RateLimit {
         attributes.set_item("retry_after", error.retry_after)?;
     }
-    if let Some(place) = &error.place {
-        attributes.set_item("offset", place.offset)?;
-        attributes.set_item("path", &place.path)?;
+    match error.place.as_deref() {
+        Some(Place::Body(place)) => {
+            attributes.set_item("offset", place.offset)?;
+            attributes.set_item("path", &place.path)?;
+        }
+        Some(Place::Archive(ArchiveFault::File { path, .. } | ArchiveFault::Access { path, .. })) => {
+            attributes.set_item("path", path)?;
+        }
+        Some(Place::Archive(ArchiveFault::NotAsked { missing, .. })) => {
+            let missing: Vec<_> = missing.iter().map(|window| (window.from, window.to)).collect();
+            attributes.set_item("missing", missing)?;
+        }
+        _ => {}
     }
     Ok(attributes)
 }

@@ -3,14 +3,19 @@
 #![allow(clippy::needless_pass_by_value)] // Python's arguments arrive by value
 #![allow(clippy::too_many_arguments)] // the keyword arguments that users type
 
+mod archive;
 mod client;
 mod columns;
 mod errors;
+mod faults;
 mod functions;
+mod log;
+mod plan;
 mod query;
 mod records;
 mod runtime;
 mod service;
+mod stream;
 
 use pyo3::prelude::*;
 
@@ -18,15 +23,23 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::client::{Client, Plan, PlannedRequest};
+    use super::archive::Archive;
+    #[pymodule_export]
+    use super::client::Client;
     #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
+    use super::faults::{FaultRule, Faults};
+    #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
+    #[pymodule_export]
+    use super::plan::{Plan, PlannedRequest};
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
-    use super::service::{IngestReport, LocalService, ingest};
+    use super::service::{IngestReport, LocalService, ingest, openapi};
+    #[pymodule_export]
+    use super::stream::EventStream;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -16,7 +16,7 @@ impl Query {
         data_type, exchanges = Vec::new(), symbol = None, interval = None, *, start = None, end = None, period = None,
         coin = None, usd = false, group_by = None, gapfill = false, sort = None, include_forming = false,
         max_depth = None, block_size = None, tenor = None, token_name = None, session = None, block_minutes = None,
-        extra = Vec::new()
+        extra = Vec::new(), max_weight = None, open_window = false
     ))]
     #[allow(clippy::fn_params_excessive_bools)] // as above
     fn new(
@@ -41,6 +41,8 @@ impl Query {
         session: Option<String>,
         block_minutes: Option<u32>,
         extra: Vec<(String, String)>,
+        max_weight: Option<u64>,
+        open_window: bool,
     ) -> PyResult<Self> {
         let arguments = PointsArguments {
             data_type,
@@ -63,7 +65,24 @@ impl Query {
             session,
             block_minutes,
             extra,
+            max_weight,
+            open_window,
         };
         PointsRequest::new(arguments).map(Self).map_err(|error| errors::from_client(py, error))
+    }
+
+    fn window(&self, now: f64) -> (i64, i64) {
+        let window = self.0.window(now);
+        (window.from, window.to)
+    }
+
+    #[getter]
+    fn bounded(&self) -> Option<(i64, i64)> {
+        self.0.bounded().map(|window| (window.from, window.to))
+    }
+
+    #[getter]
+    fn session(&self) -> Option<&str> {
+        self.0.session()
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn records<T: Serialize>(py: Python<'_>, answer: Result<T, ClientErro
     object(py, &value)
 }
 
-fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+/// A JSON value as Python's own objects.
+pub(super) fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::Bool(truth) => truth.into_py_any(py),

@@ -11,7 +11,9 @@ use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{AbortHandle, JoinHandle};
 
+use super::log;
 use crate::client::Registry;
+use crate::client::log::{Record, listening};
 
 /// How often a blocked call looks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -84,6 +86,12 @@ pub(super) fn shutdown(py: Python<'_>) {
     }
 }
 
+/// What a blocked call hears of its future.
+enum Event<T> {
+    Happened(Record),
+    Done(T),
+}
+
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -99,16 +107,22 @@ pub(super) fn wait<T: Send + 'static>(
     process: &Process,
     future: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
-    let (sender, receiver) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::channel();
+    let records = sender.clone();
+    let listener = log::listener(py, move |record| {
+        let _ = records.send(Event::Happened(record));
+    });
+    let future = listening(listener, future);
     let _task = AbortOnDrop(process.handle.spawn(async move {
-        let _ = sender.send(future.await);
+        let _ = sender.send(Event::Done(future.await));
     }));
     let receiver = Mutex::new(receiver);
     loop {
         let received =
             py.detach(|| receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
         match received {
-            Ok(value) => return Ok(value),
+            Ok(Event::Done(value)) => return Ok(value),
+            Ok(Event::Happened(record)) => log::emit(py, &record)?,
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that
@@ -133,6 +147,12 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let promise = event_loop.call_method0("create_future")?;
+    let logging_loop = event_loop.clone().unbind();
+    let listener = log::listener(py, move |record| {
+        // Attaching may wait for the GIL: the worker's other tasks move on.
+        tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
+    });
+    let future = listening(listener, future);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
         let outcome = future.await;

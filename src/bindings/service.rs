@@ -4,21 +4,58 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
 use super::errors;
+use super::faults::Faults;
 use crate::clock::{Clock, RunningClock, SECOND};
 use crate::market::{self, Market};
-use crate::service::{RunningService, Service, ServiceConfig};
+use crate::service::{
+    self, FaultSwitch, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry, read_keys,
+};
+
+/// The keys of a service: a file of them, or name, tier and key of each.
+#[derive(FromPyObject)]
+pub(super) enum KeysArgument {
+    File(PathBuf),
+    Given(Vec<(String, String, String)>),
+}
+
+impl KeysArgument {
+    fn entries(self) -> Result<Vec<KeyEntry>, String> {
+        match self {
+            Self::File(path) => read_keys(&path).map_err(|error| error.to_string()),
+            Self::Given(given) if given.is_empty() => {
+                Err("keys: there are none; give one, or None for new ones".into())
+            }
+            Self::Given(given) => given
+                .iter()
+                .map(|(name, tier, key)| {
+                    key_entry(name, tier, key).map_err(|problem| format!("keys[{name:?}]: {problem}"))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The description of every service: OpenAPI 3.1, as JSON.
+#[pyfunction]
+pub(super) fn openapi() -> String {
+    service::openapi().to_string()
+}
 
 /// A running local service on threads of its own.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct LocalService {
     running: Mutex<Option<RunningService>>,
+    log: Option<LogFile>,
     url: String,
     keys: BTreeMap<String, String>,
+    tiers: BTreeMap<String, &'static str>,
+    faults: FaultSwitch,
     clock: Arc<RunningClock>,
     pid: u32,
 }
@@ -26,7 +63,9 @@ pub(super) struct LocalService {
 #[pymethods]
 impl LocalService {
     #[new]
-    #[pyo3(signature = (data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0))]
+    #[pyo3(signature = (
+        data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0
+    ))]
     fn new(
         py: Python<'_>,
         data: Option<PathBuf>,
@@ -34,6 +73,9 @@ impl LocalService {
         host: &str,
         port: u16,
         seed: u64,
+        keys: Option<KeysArgument>,
+        access_log: Option<PathBuf>,
+        grace: f64,
     ) -> PyResult<Self> {
         let host: IpAddr = host
             .parse()
@@ -53,10 +95,20 @@ impl LocalService {
         let mut config = ServiceConfig::new(Arc::new(market), clock.clone());
         config.host = host;
         config.port = port;
+        config.limits.grace = Duration::try_from_secs_f64(grace)
+            .map_err(|_| errors::invalid(py, &format!("grace={grace} is no number of seconds, 0 or more")))?;
+        if let Some(keys) = keys {
+            config.keys = keys.entries().map_err(|problem| errors::invalid(py, &problem))?;
+        }
+        let log = access_log.map(|path| LogFile::open(&path)).transpose();
+        let log = log.map_err(|error| errors::invalid(py, &error.to_string()))?;
+        config.access_log = log.as_ref().map(LogFile::log);
         let running = py.detach(|| Service::start(config));
         let running = running.map_err(|error| errors::general(py, &error.to_string()))?;
-        let (url, keys) = (running.url(), running.keys());
-        Ok(Self { running: Mutex::new(Some(running)), url, keys, clock, pid: std::process::id() })
+        let (url, keys, faults) = (running.url(), running.keys(), running.faults());
+        let tiers = running.plans().into_iter().map(|(name, allowance)| (name, allowance.name())).collect();
+        let running = Mutex::new(Some(running));
+        Ok(Self { running, log, url, keys, tiers, faults, clock, pid: std::process::id() })
     }
 
     #[getter]
@@ -67,6 +119,16 @@ impl LocalService {
     #[getter]
     fn keys(&self) -> BTreeMap<String, String> {
         self.keys.clone()
+    }
+
+    #[getter]
+    fn tiers(&self) -> BTreeMap<String, &'static str> {
+        self.tiers.clone()
+    }
+
+    #[getter]
+    fn faults(&self) -> Faults {
+        Faults(self.faults.clone())
     }
 
     fn now(&self) -> f64 {
@@ -93,7 +155,12 @@ impl LocalService {
 impl LocalService {
     fn end(&self, running: Option<RunningService>) {
         match running {
-            Some(running) if self.pid == std::process::id() => running.stop(),
+            Some(running) if self.pid == std::process::id() => {
+                running.stop();
+                if let Some(log) = &self.log {
+                    log.finish();
+                }
+            }
             // A forked child holds the object but not the threads: waiting for them would never end.
             Some(running) => std::mem::forget(running),
             None => {}
@@ -103,6 +170,10 @@ impl LocalService {
 
 impl Drop for LocalService {
     fn drop(&mut self) {
+        // The log's writer is a thread of the process that started it, too.
+        if self.pid != std::process::id() {
+            std::mem::forget(self.log.take());
+        }
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         self.end(running);
     }
@@ -130,16 +201,18 @@ impl IngestReport {
     }
 
     #[getter]
-    fn problems(&self) -> Vec<(String, u64, String)> {
-        let problems = self.0.problems.iter();
-        problems.map(|problem| (problem.file.clone(), problem.line, problem.what.clone())).collect()
+    fn problems(&self) -> Vec<(String, u64, String, String)> {
+        let told = |problem: &market::Problem| {
+            (problem.file.clone(), problem.line, problem.what.clone(), problem.column.clone())
+        };
+        self.0.problems.iter().map(told).collect()
     }
 }
 
-/// Turns raw dumps into a store; stops on Ctrl-C between files.
+/// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken.
 #[pyfunction]
 pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult<IngestReport> {
-    // Attaching between files lets a pending Ctrl-C through; the rest runs without the GIL.
+    // Attaching now and then lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {
         #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is not general enough a function

@@ -1,11 +1,20 @@
 //! The token bucket: continuous refill, burst, daily cap. The service enforces with it and the client paces with it
-//! (service.md 8.1 and 8.5). Time is passed in; nothing here sleeps.
+//! (service.md 8.1 and 8.5). An [`Account`] is what everybody who spends from one bucket has to know of each other. Time is
+//! passed in; nothing here sleeps.
+
+mod account;
+mod kept;
+
+pub use account::{Account, Outcome, Taken, Told};
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::SECOND;
 use crate::protocol::TierSpec;
+use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 
 /// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
@@ -14,7 +23,7 @@ const UNITS: i128 = 60 * SECOND as i128;
 const DAY: i64 = 86_400 * SECOND;
 
 /// Rate and capacity of a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Weight that refills per minute.
     pub per_minute: u32,
@@ -31,9 +40,10 @@ impl From<&TierSpec> for Limits {
 }
 
 impl Limits {
-    /// Limits known only by their rate: the burst is twice the rate (section 8.1).
-    pub const fn of_rate(per_minute: u32) -> Self {
-        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: None }
+    /// Limits known only by their rate: the burst is twice the rate, and a tier's rate tells its daily cap (section 8.1).
+    pub fn of_rate(per_minute: u32) -> Self {
+        let tier = TIERS.iter().find(|tier| tier.weight_per_minute == per_minute);
+        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: tier.and_then(|tier| tier.weight_per_day) }
     }
 }
 
@@ -49,7 +59,7 @@ pub enum Refusal {
 }
 
 /// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     limits: Limits,
     /// Tokens in `UNITS`, 0 ..= capacity.
@@ -58,6 +68,9 @@ pub struct Bucket {
     spent: VecDeque<(i64, u64)>,
     day: i64,
     spent_today: u64,
+    /// Nothing refills before this time.
+    #[serde(default)]
+    held_until: i64,
 }
 
 impl Bucket {
@@ -70,6 +83,7 @@ impl Bucket {
             spent: VecDeque::new(),
             day: now.div_euclid(DAY),
             spent_today: 0,
+            held_until: 0,
         }
     }
 
@@ -95,9 +109,41 @@ impl Bucket {
         self.advance(now);
         self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
         self.spent_today = self.spent_today.saturating_sub(weight);
-        if let Some(index) = self.spent.iter().rposition(|&(_, spent)| spent == weight) {
-            self.spent.remove(index);
+        match self.spent.iter().rposition(|&(_, spent)| spent == weight) {
+            Some(index) => drop(self.spent.remove(index)),
+            // Spends of one second may be joined.
+            None => self.unspend(weight),
         }
+    }
+
+    /// Takes `weight` from the spends of the last minute, the newest first.
+    fn unspend(&mut self, mut weight: u64) {
+        while weight > 0 {
+            let Some((at, spent)) = self.spent.pop_back() else { return };
+            if spent > weight {
+                self.spent.push_back((at, spent - weight));
+            }
+            weight = weight.saturating_sub(spent);
+        }
+    }
+
+    /// Whether it is full, or would be after `lag`.
+    pub fn is_nearly_full(&mut self, lag: Duration, now: i64) -> bool {
+        self.advance(now);
+        self.nanoseconds_to(self.capacity() - UNITS) <= i64::try_from(lag.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Lets nothing refill before `until`: a full bucket starts to refill when the first request arrives at the service,
+    /// and not when it is sent.
+    pub fn hold(&mut self, until: i64, now: i64) {
+        self.advance(now);
+        self.held_until = until;
+    }
+
+    /// Lets it refill from now on.
+    pub fn release(&mut self, now: i64) {
+        self.advance(now);
+        self.held_until = self.held_until.min(self.now);
     }
 
     /// How long until `weight` can be taken: zero when it can be now.
@@ -128,31 +174,38 @@ impl Bucket {
         self.now.saturating_add(self.nanoseconds_to(self.capacity()))
     }
 
-    /// Moves the level to what the service says is left. With weight of ours still under way the service's number may
-    /// be older than our own, so it only lowers the level then.
-    pub fn observe_remaining(&mut self, remaining: u64, under_way: u64, now: i64) {
+    /// Moves the level to what the service says is left. Where the answer may be older than what was spent since, or
+    /// not count what is under way, it is not the `latest` word and only lowers the level.
+    pub fn observe_remaining(&mut self, remaining: u64, latest: bool, now: i64) {
         self.advance(now);
         let whole = i128::from(remaining) * UNITS;
         // The service rounds down: a level within the next whole token agrees with it.
         let agrees = whole..whole + UNITS;
         let told = if agrees.contains(&self.level) { self.level } else { whole };
         let told = told.min(self.capacity());
-        self.level = if under_way == 0 { told } else { self.level.min(told) };
+        self.level = if latest { told } else { self.level.min(told) };
+    }
+
+    /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.
+    pub fn observe_refusal(&mut self, weight: u64, wait: Duration, now: i64) {
+        self.advance(now);
+        let refilled =
+            i128::from(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX)) * i128::from(self.limits.per_minute);
+        self.level = self.level.min((i128::from(weight) * UNITS - refilled).max(0));
+    }
+
+    /// How long until `weight` has refilled, also where it is more than the bucket holds at once.
+    pub fn refill(&mut self, weight: u64, now: i64) -> Duration {
+        self.advance(now);
+        Duration::from_nanos(self.nanoseconds_to(i128::from(weight) * UNITS) as u64)
     }
 
     /// Brings the last minute's spending to what the service says, when nothing of ours is under way: what it did not
     /// charge leaves, the newest first, and what others spent is added as spent now.
     pub fn observe_used(&mut self, used: u64, now: i64) {
         self.advance(now);
-        let mut ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
-        while ours > used {
-            let Some((at, weight)) = self.spent.pop_back() else { break };
-            let kept = weight.saturating_sub(ours - used);
-            if kept > 0 {
-                self.spent.push_back((at, kept));
-            }
-            ours -= weight - kept;
-        }
+        let ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
+        self.unspend(ours.saturating_sub(used));
         if used > ours {
             self.spent.push_back((self.now, used - ours));
         }
@@ -190,7 +243,8 @@ impl Bucket {
 
     fn advance(&mut self, now: i64) {
         let now = now.max(self.now);
-        let gained = i128::from(now - self.now) * i128::from(self.limits.per_minute);
+        let refilling = now - self.now.max(self.held_until).min(now);
+        let gained = i128::from(refilling) * i128::from(self.limits.per_minute);
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
         let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
@@ -206,153 +260,4 @@ impl Bucket {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::Tier;
-    use proptest::prelude::*;
-
-    fn free(now: i64) -> Bucket {
-        Bucket::new(Tier::Free.spec().into(), now)
-    }
-
-    #[test]
-    fn a_free_bucket_holds_twenty_and_refills_ten_a_minute() {
-        let mut bucket = free(0);
-        for _ in 0..20 {
-            bucket.try_take(1, 0).unwrap();
-        }
-        assert_eq!(bucket.try_take(1, 0), Err(Refusal::Wait(Duration::from_secs(6))));
-        assert_eq!((bucket.remaining(0), bucket.used(0), bucket.full_at(0)), (0, 20, 120 * SECOND));
-        assert!(bucket.try_take(1, 6 * SECOND - 1).is_err());
-        bucket.try_take(1, 6 * SECOND).unwrap();
-        assert_eq!(bucket.used(60 * SECOND), 1); // the first twenty have left the window
-    }
-
-    #[test]
-    fn a_weight_above_the_capacity_never_fits() {
-        assert_eq!(free(0).try_take(21, 0), Err(Refusal::TooHeavy));
-        free(0).try_take(20, 0).unwrap();
-    }
-
-    #[test]
-    fn the_daily_cap_resets_at_midnight_utc() {
-        let mut bucket = free(0);
-        let mut now = 0;
-        for _ in 0..50 {
-            bucket.try_take(20, now).unwrap();
-            now += 120 * SECOND;
-        }
-        let left = Duration::from_nanos((DAY - now) as u64);
-        assert_eq!(bucket.try_take(1, now), Err(Refusal::DailyCap(left)));
-        bucket.try_take(1, DAY).unwrap();
-    }
-
-    #[test]
-    fn a_refund_is_as_if_nothing_was_taken() {
-        let mut bucket = free(0);
-        bucket.try_take(7, 0).unwrap();
-        bucket.refund(7, 0);
-        assert_eq!((bucket.remaining(0), bucket.used(0)), (20, 0));
-    }
-
-    #[test]
-    fn the_services_word_moves_the_level() {
-        let mut bucket = free(0);
-        bucket.observe_remaining(5, 0, 0);
-        assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 3, 0); // an older answer, while 3 are under way
-        assert_eq!(bucket.remaining(0), 5);
-        bucket.observe_remaining(9, 0, 0);
-        assert_eq!(bucket.remaining(0), 9);
-        bucket.observe_remaining(1_000, 0, 0); // above the capacity
-        assert_eq!(bucket.remaining(0), 20);
-    }
-
-    #[test]
-    fn the_services_word_moves_what_was_used() {
-        let mut bucket = free(0);
-        bucket.try_take(5, 0).unwrap();
-        bucket.try_take(3, SECOND).unwrap();
-        bucket.observe_used(6, SECOND); // 2 of the 3 were not charged
-        assert_eq!((bucket.used(SECOND), bucket.used(60 * SECOND)), (6, 1));
-        bucket.observe_used(9, 2 * SECOND);
-        assert_eq!(bucket.used(2 * SECOND), 9);
-        bucket.observe_used(0, 2 * SECOND);
-        assert_eq!(bucket.used(2 * SECOND), 0);
-    }
-
-    #[test]
-    fn rate_and_capacity_change_together() {
-        let mut bucket = free(0);
-        bucket.set_limits(Limits::of_rate(5), 0);
-        assert_eq!((bucket.remaining(0), bucket.limits().burst), (10, 10));
-    }
-
-    #[test]
-    fn a_clock_that_jumps_back_changes_nothing() {
-        let mut bucket = free(1_000 * SECOND);
-        bucket.try_take(20, 1_000 * SECOND).unwrap();
-        assert_eq!(bucket.remaining(0), 0);
-        assert_eq!(bucket.remaining(1_006 * SECOND), 1);
-    }
-
-    /// The naive model: tokens as an exact fraction numerator, and every spend kept for ever.
-    struct Model {
-        rate: i128,
-        burst: i128,
-        cap: Option<u64>,
-        level: i128,
-        at: i64,
-        spends: Vec<(i64, u64)>,
-    }
-
-    impl Model {
-        fn take(&mut self, weight: u64, now: i64) -> bool {
-            self.level = (self.level + i128::from(now - self.at) * self.rate).min(self.burst * UNITS);
-            self.at = now;
-            let today: u64 =
-                self.spends.iter().filter(|(at, _)| at.div_euclid(DAY) == now.div_euclid(DAY)).map(|(_, w)| w).sum();
-            let fits = self.level >= i128::from(weight) * UNITS && self.cap.is_none_or(|cap| today + weight <= cap);
-            if fits {
-                self.level -= i128::from(weight) * UNITS;
-                self.spends.push((now, weight));
-            }
-            fits
-        }
-
-        fn used(&self, now: i64) -> u64 {
-            self.spends.iter().filter(|(at, _)| *at > now - 60 * SECOND).map(|(_, weight)| weight).sum()
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn agrees_with_the_naive_model(
-            tier in 0usize..4, start in 0i64..DAY,
-            steps in prop::collection::vec((0i64..200_000_000_000, 0u64..60), 1..300),
-        ) {
-            let spec = &crate::protocol::tier::TIERS[tier];
-            let mut bucket = Bucket::new(spec.into(), start);
-            let mut model = Model {
-                rate: i128::from(spec.weight_per_minute), burst: i128::from(spec.burst()),
-                cap: spec.weight_per_day.map(u64::from),
-                level: i128::from(spec.burst()) * UNITS, at: start, spends: Vec::new(),
-            };
-            let mut now = start;
-            for (pause, weight) in steps {
-                now += pause;
-                let refused = bucket.try_take(weight, now);
-                prop_assert_eq!(refused.is_ok(), model.take(weight, now));
-                prop_assert_eq!(bucket.used(now), model.used(now));
-                prop_assert_eq!(i128::from(bucket.remaining(now)), model.level / UNITS);
-                // The wait that a refusal names is enough, and one nanosecond less is not.
-                if let Err(Refusal::Wait(wait)) = refused {
-                    let mut later = bucket.clone();
-                    prop_assert!(later.wait(weight, now + wait.as_nanos() as i64 - 1) != Ok(Duration::ZERO));
-                    let at = now + wait.as_nanos() as i64;
-                    prop_assert!(!matches!(later.try_take(weight, at), Err(Refusal::Wait(_))));
-                }
-            }
-        }
-    }
-}
+mod tests;

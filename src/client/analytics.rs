@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use super::Client;
 use super::error::{ClientError, ErrorKind};
+use super::pace::too_heavy;
+use super::points::{Plan, PlannedRequest};
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
+use crate::weight::Window;
 
 impl Client {
     /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
@@ -23,28 +26,10 @@ impl Client {
         query: &AnalyticsQuery,
         limit: Option<usize>,
     ) -> Result<AnalyticsAnswer, ClientError> {
-        if let Some(tier) = self.inner.tier.filter(|tier| *tier < ANALYTICS_TIER) {
-            let (wanted, own) = (ANALYTICS_TIER.spec().name, tier.spec().name);
-            let message = format!("prediction-market analytics need the tier {wanted}; this client's tier is {own}");
-            return Err(ClientError::new(ErrorKind::Tier, message));
-        }
-        let mut query = query.clone();
-        let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {
-            query.check()?;
-            return self.analytics_page(&query).await;
-        };
-        let rows = rows_wanted(first, limit)?;
         let (mut whole, mut seen) = (AnalyticsAnswer::default(), HashSet::new());
-        let mut fetched = 0;
-        while fetched < rows {
-            let size = MAX_LIMIT.min(rows - fetched);
-            if let Some(page) = page(&mut query.ask) {
-                page.limit = Some(size);
-                // Left out where it is 0, as a query without an offset is.
-                page.offset = Some(first + fetched).filter(|offset| *offset != 0);
-            }
-            query.check()?;
+        for query in self.analytics_pages(query, limit)? {
             let answer = self.analytics_page(&query).await?;
+            let Some(size) = rows_of(&query) else { return Ok(answer) };
             let count = answer.trader_profiles.len() + answer.user_positions.len();
             let profiles = answer.trader_profiles.into_iter();
             whole
@@ -57,9 +42,67 @@ impl Client {
             if i64::try_from(count).is_ok_and(|count| count < size) {
                 break;
             }
-            fetched += size;
         }
         Ok(whole)
+    }
+
+    /// What [`Client::analytics`] would send at most: a listing that ends early needs fewer pages. Sends nothing. The
+    /// `points` of a request are the rows that it asks for.
+    ///
+    /// # Errors
+    /// As [`Client::analytics`] before sending, and [`ErrorKind::InvalidRequest`] for an endpoint that is heavier than the
+    /// bucket ever is full, or when all of it weighs more than `max_weight`.
+    pub fn plan_analytics(
+        &self,
+        query: &AnalyticsQuery,
+        limit: Option<usize>,
+        max_weight: Option<u64>,
+    ) -> Result<Plan, ClientError> {
+        let (inner, spec) = (&self.inner, query.endpoint().spec());
+        let pages = self.analytics_pages(query, limit)?;
+        let planned = |query: &AnalyticsQuery| PlannedRequest {
+            url: inner.transport.url(spec.path, &query.to_query_string()),
+            weight: u64::from(spec.weight),
+            points: rows_of(query).map_or(1, |rows| rows.max(0) as u64),
+        };
+        let requests: Vec<_> = pages.iter().map(planned).collect();
+        if let Some(burst) = inner.pacer.burst().filter(|burst| u64::from(spec.weight) > *burst) {
+            return Err(too_heavy(u64::from(spec.weight), burst));
+        }
+        Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)
+    }
+
+    /// The requests of a query, page by page.
+    fn analytics_pages(
+        &self,
+        query: &AnalyticsQuery,
+        limit: Option<usize>,
+    ) -> Result<Vec<AnalyticsQuery>, ClientError> {
+        if let Some(tier) = self.inner.tier.filter(|tier| *tier < ANALYTICS_TIER) {
+            let (wanted, own) = (ANALYTICS_TIER.spec().name, tier.spec().name);
+            let message = format!("prediction-market analytics need the tier {wanted}; this client's tier is {own}");
+            return Err(ClientError::new(ErrorKind::Tier, message));
+        }
+        let mut query = query.clone();
+        let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {
+            query.check()?;
+            return Ok(vec![query]);
+        };
+        let rows = rows_wanted(first, limit)?;
+        let mut pages = Vec::new();
+        let mut asked = 0;
+        while asked < rows {
+            let size = MAX_LIMIT.min(rows - asked);
+            if let Some(page) = page(&mut query.ask) {
+                page.limit = Some(size);
+                // Left out where it is 0, as a query without an offset is.
+                page.offset = Some(first + asked).filter(|offset| *offset != 0);
+            }
+            query.check()?;
+            pages.push(query.clone());
+            asked += size;
+        }
+        Ok(pages)
     }
 
     async fn analytics_page(&self, query: &AnalyticsQuery) -> Result<AnalyticsAnswer, ClientError> {
@@ -68,6 +111,15 @@ impl Client {
         }
         let spec = query.endpoint().spec();
         self.inner.record(spec.path, &query.to_query_string(), u64::from(spec.weight)).await
+    }
+}
+
+/// Rows that a query of a listing asks for.
+fn rows_of(query: &AnalyticsQuery) -> Option<i64> {
+    match &query.ask {
+        AnalyticsAsk::Leaderboard(query) => query.page.limit,
+        AnalyticsAsk::Positions(query) => query.page.limit,
+        _ => None,
     }
 }
 

@@ -1,11 +1,55 @@
 //! What a client is made from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::error::ClientError;
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
+
+/// Who shares the budget of a key.
+#[derive(Debug, Clone, Default)]
+pub enum BudgetScope {
+    /// The clients of one [`super::Registry`].
+    #[default]
+    Process,
+    /// All processes of this user on this machine, by a file in the user's cache folder.
+    Machine,
+    /// All processes that name this folder, by a file in it: containers of one machine that share a volume.
+    Folder(PathBuf),
+    /// Everybody who names the same Redis, by its address such as `redis://host:6379/0`.
+    Redis(SecretString),
+}
+
+impl BudgetScope {
+    /// Reads `process`, `machine`, an absolute path, or the address of a Redis.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for anything else. It is not shown: it may hold a password.
+    pub fn parse(text: &str) -> Result<Self, ClientError> {
+        match text {
+            "process" => Ok(Self::Process),
+            "machine" => Ok(Self::Machine),
+            _ if ["redis://", "rediss://", "redis+unix://", "unix://"]
+                .iter()
+                .any(|scheme| text.starts_with(scheme)) =>
+            {
+                Ok(Self::Redis(text.into()))
+            }
+            _ if Path::new(text).is_absolute() => Ok(Self::Folder(text.into())),
+            _ => Err(ClientError::invalid(
+                "budget is none of \"process\", \"machine\", the absolute path of a folder, and the address of a Redis \
+                 such as redis://host:6379/0",
+            )),
+        }
+    }
+}
+
+/// Random numbers in 0 ..= 1 that spread the pauses between attempts.
+pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
 /// Settings of a client.
 pub struct Config {
@@ -17,16 +61,31 @@ pub struct Config {
     pub tier: Option<Tier>,
     /// Time that one attempt may take, from connecting to the last byte.
     pub timeout: Duration,
+    /// Time that may pass within a body without a byte.
+    pub read_timeout: Duration,
+    /// Time that a request may take over all its attempts, waits for budget and pauses included; `None` is bounded by
+    /// the rest alone.
+    pub total_timeout: Option<Duration>,
+    /// Largest body that is read, decompressed, in bytes.
+    pub max_body: u64,
     /// Attempts after the first.
     pub retries: u32,
     /// First step of the back-off between attempts; each further one doubles it, up to 30 s.
     pub first_pause: Duration,
+    /// Where the pauses' random numbers come from.
+    pub jitter: Jitter,
     /// Longest that a call may wait for budget; `None` waits as long as it takes.
     pub max_wait: Option<Duration>,
+    /// Who shares the key's budget.
+    pub budget: BudgetScope,
     /// Proxy for every request; without it the usual environment variables hold, except for loopback addresses.
     pub proxy: Option<String>,
     /// PEM file with further trusted certificates.
     pub ca_certs: Option<PathBuf>,
+    /// Archive to read through: closed buckets come from it where it has them, and go into it where it has not.
+    pub archive: Option<Archive>,
+    /// Name under which an archive knows the service; the base address where there is none.
+    pub source: Option<String>,
 }
 
 impl Config {
@@ -37,11 +96,18 @@ impl Config {
             base_url: base_url.into(),
             tier: None,
             timeout: Duration::from_secs(30),
+            read_timeout: Duration::from_secs(15),
+            total_timeout: None,
+            max_body: 2 << 30,
             retries: 5,
             first_pause: Duration::from_millis(500),
+            jitter: Arc::new(fastrand::f64),
             max_wait: None,
+            budget: BudgetScope::Process,
             proxy: None,
             ca_certs: None,
+            archive: None,
+            source: None,
         }
     }
 }

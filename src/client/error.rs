@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::archive::points::ArchiveFault;
 use crate::columns::Series;
 use crate::decode::DecodeError;
 use crate::protocol::{ErrorBody, ParamError};
@@ -27,6 +28,8 @@ pub enum ErrorKind {
     Decode,
     /// Some requests of a plan failed, others arrived.
     Partial,
+    /// The archive does not answer or cannot be written.
+    Archive,
 }
 
 /// A failed call.
@@ -44,10 +47,19 @@ pub struct ClientError {
     pub request: Option<String>,
     /// Seconds to wait, for [`ErrorKind::RateLimit`].
     pub retry_after: Option<f64>,
-    /// Where the body is wrong, for [`ErrorKind::Decode`].
-    pub place: Option<Box<DecodeError>>,
+    /// Where it went wrong, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
+    pub place: Option<Box<Place>>,
     /// What arrived and what did not, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
+}
+
+/// Where it went wrong.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// In a body.
+    Body(DecodeError),
+    /// In an archive.
+    Archive(ArchiveFault),
 }
 
 /// The two parts of a call that half succeeded.
@@ -109,7 +121,14 @@ impl ClientError {
     /// A body that does not decode.
     pub(super) fn undecodable(error: DecodeError) -> Self {
         let message = format!("the answer is not valid: {error}");
-        Self { place: Some(Box::new(error)), ..Self::new(ErrorKind::Decode, message) }
+        Self { place: Some(Box::new(Place::Body(error))), ..Self::new(ErrorKind::Decode, message) }
+    }
+}
+
+impl From<ArchiveFault> for ClientError {
+    fn from(fault: ArchiveFault) -> Self {
+        let message = fault.to_string();
+        Self { place: Some(Box::new(Place::Archive(fault))), ..Self::new(ErrorKind::Archive, message) }
     }
 }
 

@@ -1,13 +1,15 @@
-//! One call with everything around it: budget, attempts, error bodies.
+//! One request with everything around it: budget, attempts, error bodies.
 
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::Inner;
-use super::error::{ClientError, ErrorKind};
-use super::pace::Permit;
-use super::retry::{Failure, Verdict, verdict};
+use super::error::{ClientError, ErrorKind, Place};
+use super::log::{self, Attempt, Level, Record};
+use super::pace::{Patience, Permit};
+use super::retry::{Failure, Verdict, longest_believed, verdict};
 use super::transport::{Answer, Broken};
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage};
@@ -20,26 +22,29 @@ pub(super) struct Unreadable {
 }
 
 impl Inner {
-    /// Learns the limits of a key whose tier nobody told, from `/v1/usage`. It may be forbidden on a valid key: then
-    /// the answers' headers tell, if they come.
+    /// Learns the limits of a key whose tier nobody told: from others who share the budget, else from `/v1/usage`. It may
+    /// be forbidden on a valid key: then the answers' headers tell, if they come.
     pub(super) async fn learn_limits(&self) {
         self.pacer
             .learnt
             .get_or_init(|| async {
-                let url = self.transport.url(USAGE_PATH, "");
-                if let Ok(answer) = self.transport.get(&url).await
-                    && let Ok(permit) = self.pacer.acquire(0, None).await
+                if self.pacer.hears_limits().await {
+                    return;
+                }
+                let Ok(permit) = self.pacer.acquire(0, self.patience()).await else { return };
+                let Ok(answer) = self.transport.get(&self.transport.url(USAGE_PATH, "")).await else { return };
+                let mut told = answer.told;
+                if answer.status == 200
+                    && let Ok(usage) = serde_json::from_slice::<Usage>(&answer.body)
+                    && usage.limit > 0
                 {
-                    let mut budget = answer.budget;
-                    if let Ok(usage) = serde_json::from_slice::<Usage>(&answer.body)
-                        && answer.status == 200
-                        && usage.limit > 0
-                    {
-                        budget.limit = u32::try_from(usage.limit).ok();
-                        budget.remaining = u64::try_from(usage.remaining).ok();
-                        budget.used = u64::try_from(usage.used).ok();
-                    }
-                    permit.answered(budget);
+                    told.limit = u32::try_from(usage.limit).ok();
+                    told.remaining = u64::try_from(usage.remaining).ok();
+                    told.used = u64::try_from(usage.used).ok();
+                }
+                match answer.status {
+                    429 => permit.refused(told, answer.retry_after).await,
+                    _ => permit.answered(told).await,
                 }
             })
             .await;
@@ -52,31 +57,53 @@ impl Inner {
         F: Fn(Bytes) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
+        self.fetch_dated(url, weight, |body, _| read(body)).await
+    }
+
+    /// As [`Inner::fetch`]; `read` is told the service's clock too (Unix seconds), where the answer has it.
+    pub(super) async fn fetch_dated<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
+    where
+        F: Fn(Bytes, Option<i64>) -> R,
+        R: Future<Output = Result<T, Unreadable>>,
+    {
+        let patience = self.patience();
         for attempt in 0.. {
-            let permit = self.pacer.acquire(weight, self.max_wait).await.map_err(|error| error.of(url))?;
-            let mut failed = match self.transport.get(url).await {
-                Err(Broken { error, not_sent }) => {
-                    if not_sent {
-                        permit.not_sent();
-                    }
-                    Failed { error, cut: false, bare_forbidden: false }
+            let permit = self.pacer.acquire(weight, patience).await.map_err(|error| error.of(url))?;
+            let sent = Instant::now();
+            let mut failed = match self.attempt(url, permit, patience, &read).await {
+                Ok(value) => {
+                    let told = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
+                    log::tell(Level::Debug, told);
+                    return Ok(value);
                 }
-                Ok(answer) => match self.read(permit, answer, &read).await {
-                    Ok(value) => return Ok(value),
-                    Err(failed) => failed,
-                },
+                Err(failed) => failed,
             };
-            failed.error = failed.error.of(url);
-            failed.error.message = self.transport.redact(&failed.error.message);
-            failed.error.code = failed.error.code.map(|code| self.transport.redact(&code));
-            if let Some(place) = &mut failed.error.place {
-                place.path = self.transport.redact(&place.path);
-                place.problem = self.transport.redact(&place.problem);
+            failed.error = self.without_the_key(failed.error).of(url);
+            let mut next = match &failed {
+                Failed { for_good: true, .. } => Verdict::GiveUp,
+                Failed { error, cut, bare_forbidden, .. } => {
+                    let failure = Failure { error, cut: *cut, bare_forbidden: *bare_forbidden };
+                    verdict(&failure, attempt, self.policy, (self.jitter)())
+                }
+            };
+            let late = |pause: Duration| patience.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
+            let mut why = "";
+            if let Verdict::After(pause) = next
+                && late(pause)
+            {
+                (next, why) = (Verdict::GiveUp, "; total_timeout allows no more");
             }
-            let failure = Failure { error: &failed.error, cut: failed.cut, bare_forbidden: failed.bare_forbidden };
-            match verdict(&failure, attempt, self.policy, fastrand::f64()) {
-                Verdict::GiveUp if attempt > 0 => {
-                    failed.error.message = format!("{} (after {} attempts)", failed.error.message, attempt + 1);
+            let again_in = match next {
+                Verdict::After(pause) => Some(pause.as_secs_f64()),
+                Verdict::GiveUp => None,
+            };
+            let level = if again_in.is_some() { Level::Warning } else { Level::Debug };
+            let (status, words) = (failed.error.status, &failed.error.message);
+            log::tell(level, || attempt_record(url, weight, sent, attempt, status, Some(words.clone()), again_in));
+            match next {
+                Verdict::GiveUp if attempt > 0 || !why.is_empty() => {
+                    let tries = if attempt == 0 { "attempt" } else { "attempts" };
+                    failed.error.message = format!("{} (after {} {tries}{why})", failed.error.message, attempt + 1);
                     return Err(failed.error);
                 }
                 Verdict::GiveUp => return Err(failed.error),
@@ -86,36 +113,97 @@ impl Inner {
         Err(ClientError::new(ErrorKind::Transport, "no attempt was made")) // attempts count up for ever
     }
 
-    async fn read<T, F, R>(&self, permit: Permit<'_>, answer: Answer, read: &F) -> Result<T, Failed>
+    /// How long a request that starts now may wait.
+    fn patience(&self) -> Patience {
+        Patience { max_wait: self.max_wait, deadline: self.total_timeout.map(|total| Instant::now() + total) }
+    }
+
+    async fn attempt<T, F, R>(&self, url: &str, permit: Permit, patience: Patience, read: &F) -> Result<T, Failed>
     where
-        F: Fn(Bytes) -> R,
+        F: Fn(Bytes, Option<i64>) -> R,
+        R: Future<Output = Result<T, Unreadable>>,
+    {
+        let getting = self.transport.get(url);
+        let got = match patience.deadline {
+            None => getting.await,
+            Some(deadline) => tokio::time::timeout_at(deadline, getting).await.unwrap_or_else(|_| {
+                Err(Broken::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
+            }),
+        };
+        match got {
+            Ok(answer) => self.read(permit, answer, read).await,
+            Err(Broken { error, not_sent, for_good }) => {
+                if not_sent {
+                    permit.not_sent().await;
+                } else {
+                    permit.unknown().await;
+                }
+                Err(Failed { for_good, ..Failed::of(error) })
+            }
+        }
+    }
+
+    async fn read<T, F, R>(&self, permit: Permit, answer: Answer, read: &F) -> Result<T, Failed>
+    where
+        F: Fn(Bytes, Option<i64>) -> R,
         R: Future<Output = Result<T, Unreadable>>,
     {
         if answer.status == 200 {
-            permit.answered(answer.budget);
-            return read(answer.body).await.map_err(|Unreadable { cut, mut error }| {
+            permit.answered(answer.told).await;
+            return read(answer.body, answer.date).await.map_err(|Unreadable { cut, mut error }| {
                 error.status = Some(answer.status);
-                Failed { error, cut, bare_forbidden: false }
+                Failed { cut, ..Failed::of(error) }
             });
         }
         let body = ErrorBody::parse(answer.status, &answer.body);
         let bare_forbidden = answer.status == 403 && !body.names_a_plan_limit();
         if answer.status == 429 {
-            let told = answer.retry_after.or_else(|| body.retry_after.map(Duration::from_secs));
-            permit.refused(answer.budget, told);
+            let told = answer.retry_after.or_else(|| body.retry_after.map(longest_believed));
+            permit.refused(answer.told, told).await;
         } else {
-            permit.answered(answer.budget);
+            permit.answered(answer.told).await;
         }
         let mut error = ClientError::refused(body);
         if let Some(wait) = answer.retry_after {
             error.retry_after = Some(wait.as_secs_f64());
         }
-        Err(Failed { error, cut: false, bare_forbidden })
+        Err(Failed { bare_forbidden, ..Failed::of(error) })
     }
+
+    /// An error without the key, which a careless service may echo.
+    fn without_the_key(&self, mut error: ClientError) -> ClientError {
+        error.message = self.transport.redact(&error.message);
+        error.code = error.code.map(|code| self.transport.redact(&code));
+        if let Some(Place::Body(place)) = error.place.as_deref_mut() {
+            place.path = self.transport.redact(&place.path);
+            place.problem = self.transport.redact(&place.problem);
+        }
+        error
+    }
+}
+
+fn attempt_record(
+    url: &str,
+    weight: u64,
+    sent: Instant,
+    attempt: u32,
+    status: Option<u16>,
+    error: Option<String>,
+    again_in: Option<f64>,
+) -> Record {
+    let seconds = sent.elapsed().as_secs_f64();
+    Record::Attempt(Attempt { url: url.to_owned(), weight, status, seconds, attempt: attempt + 1, error, again_in })
 }
 
 struct Failed {
     error: ClientError,
     cut: bool,
     bare_forbidden: bool,
+    for_good: bool,
+}
+
+impl Failed {
+    fn of(error: ClientError) -> Self {
+        Self { error, cut: false, bare_forbidden: false, for_good: false }
+    }
 }

@@ -2,22 +2,29 @@
 //! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
 
 mod analytics;
+mod archived;
 mod config;
 mod discovery;
 mod error;
 mod fetch;
+mod keeping;
+mod ledger;
+pub mod log;
 mod pace;
 mod points;
 mod request;
 mod retry;
 mod rules;
+mod stream;
 mod transport;
 
-pub use config::Config;
-pub use error::{ClientError, ErrorKind, Partial};
+pub use archived::{Checked, Synced, read_archive};
+pub use config::{BudgetScope, Config, Jitter};
+pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
+pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
 
 use std::sync::Arc;
 
@@ -25,6 +32,7 @@ use pace::Pacer;
 use retry::Policy;
 use transport::Transport;
 
+use crate::archive::points::Archive;
 use crate::protocol::Tier;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -39,6 +47,11 @@ struct Inner {
     policy: Policy,
     tier: Option<Tier>,
     max_wait: Option<std::time::Duration>,
+    total_timeout: Option<std::time::Duration>,
+    jitter: Jitter,
+    archive: Option<Archive>,
+    /// Name under which an archive knows the service.
+    source: String,
 }
 
 impl Client {
@@ -50,9 +63,21 @@ impl Client {
     /// certificates that cannot be read.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
-        let pacer = registry.pacer(config, transport.base());
+        let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
-        Ok(Self { inner: Arc::new(Inner { transport, pacer, policy, tier: config.tier, max_wait: config.max_wait }) })
+        let source = config.source.clone().unwrap_or_else(|| transport.base().to_owned());
+        let inner = Inner {
+            transport,
+            pacer,
+            policy,
+            tier: config.tier,
+            max_wait: config.max_wait,
+            total_timeout: config.total_timeout,
+            jitter: Arc::clone(&config.jitter),
+            archive: config.archive.clone(),
+            source,
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.

@@ -1,37 +1,59 @@
-//! Pacing: one bucket per key and base address, first come first served, corrected by the answers' headers.
+//! Pacing: one account per key and base address, first come first served, corrected by the answers' headers.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
+use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
-use super::config::Config;
+use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
-use crate::budget::{Bucket, Limits, Refusal};
-use crate::clock::{Clock, RunningClock, SECOND};
+use super::ledger::Ledger;
+use crate::budget::{Account, Limits, Outcome, Refusal, Told};
+use crate::clock::{RunningClock, SECOND, SharedClock};
+use crate::hexadecimal::hexadecimal;
+use crate::protocol::tier::TIERS;
+
+/// Longest pause between two looks at the line: a place in it is given up when nobody asks for it.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The pacers of a process.
 #[derive(Clone, Default)]
 pub struct Registry {
-    pacers: Arc<Mutex<HashMap<Account, Arc<Pacer>>>>,
+    pacers: Arc<Mutex<HashMap<String, Arc<Pacer>>>>,
 }
 
-/// Base address and hash of the key.
-type Account = (String, u64);
-
 impl Registry {
-    pub(super) fn pacer(&self, config: &Config, base: &str) -> Arc<Pacer> {
-        let mut hasher = DefaultHasher::new();
-        config.api_key.expose_secret().hash(&mut hasher);
-        let mut pacers = lock(&self.pacers);
-        let pacer = pacers.entry((base.to_owned(), hasher.finish())).or_default();
+    /// The pacer of the client's key, base address and scope. Only a hash of them is kept.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`] for an address of Redis that is none.
+    pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<Arc<Pacer>, ClientError> {
+        let hashed = |parts: &[&str]| hexadecimal(&Sha256::digest(parts.join("\n"))[..16]);
+        let account = hashed(&[config.api_key.expose_secret(), base]);
+        let scope = match &config.budget {
+            BudgetScope::Process => "process",
+            BudgetScope::Machine => "machine",
+            BudgetScope::Folder(folder) => &folder.to_string_lossy(),
+            BudgetScope::Redis(address) => address.expose_secret(),
+        };
+        let mut pacers = self.pacers.lock().unwrap_or_else(PoisonError::into_inner);
+        let pacer = match pacers.entry(hashed(&[&account, scope])) {
+            std::collections::hash_map::Entry::Occupied(entry) => Arc::clone(entry.get()),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                let clock: SharedClock = Arc::new(RunningClock::wall());
+                let ledger = Ledger::new(&config.budget, &account, Arc::clone(&clock))?;
+                Arc::clone(entry.insert(Arc::new(Pacer::new(ledger, clock))))
+            }
+        };
         if let Some(tier) = config.tier {
-            pacer.learn_limits(tier.spec().into());
+            pacer.assume(tier.spec().into());
         }
-        Arc::clone(pacer)
+        Ok(pacer)
     }
 }
 
@@ -48,218 +70,238 @@ pub struct BudgetView {
     pub reset: i64,
 }
 
-/// What an answer's headers said about the budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct BudgetHeaders {
-    pub limit: Option<u32>,
-    pub remaining: Option<u64>,
-    pub used: Option<u64>,
-}
-
 /// The pace of one key at one base address.
 pub(super) struct Pacer {
-    state: Mutex<State>,
-    /// Held by whoever is first in line; tokio's mutex hands it on in order of arrival.
+    ledger: Arc<Ledger>,
+    /// Held by whoever is first in line in this process; tokio's mutex hands it on in order of arrival.
     line: tokio::sync::Mutex<()>,
     pub(super) learnt: OnceCell<()>,
-    clock: RunningClock,
-}
-
-#[derive(Default)]
-struct State {
-    bucket: Option<Bucket>,
-    under_way: u64,
-    /// No request before this time: the service said 429.
-    paused_until: i64,
-}
-
-impl Default for Pacer {
-    fn default() -> Self {
-        Self {
-            state: Mutex::default(),
-            line: tokio::sync::Mutex::default(),
-            learnt: OnceCell::new(),
-            clock: RunningClock::wall(),
-        }
-    }
-}
-
-/// A poisoned lock only means that another thread panicked between two whole updates.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    clock: SharedClock,
+    /// Names of requests; those of different processes start at random.
+    names: AtomicU64,
+    /// Limits of the tier that a client was given.
+    assumed: Mutex<Option<Limits>>,
 }
 
 /// Weight that was taken for a request under way. Dropped (a cancelled call, a broken connection) it stays spent.
-pub(super) struct Permit<'a> {
-    pacer: &'a Pacer,
+pub(super) struct Permit {
+    pacer: Arc<Pacer>,
+    name: u64,
     weight: u64,
     settled: bool,
 }
 
+/// How long a request may wait for budget.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Patience {
+    /// `max_wait` of the client.
+    pub max_wait: Option<Duration>,
+    /// End of the whole call.
+    pub deadline: Option<Instant>,
+}
+
+/// A place in the line of the account, given up when the call is cancelled.
+struct InLine<'a> {
+    pacer: &'a Pacer,
+    name: u64,
+    waits: bool,
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        if self.waits {
+            let name = self.name;
+            self.pacer.ledger.update_later(move |account, _| account.leave(name));
+        }
+    }
+}
+
 impl Pacer {
-    /// Whether the limit is known.
-    pub(super) fn knows_limits(&self) -> bool {
-        lock(&self.state).bucket.is_some()
+    fn new(ledger: Ledger, clock: SharedClock) -> Self {
+        Self {
+            ledger: Arc::new(ledger),
+            line: tokio::sync::Mutex::default(),
+            learnt: OnceCell::new(),
+            clock,
+            names: AtomicU64::new(fastrand::u64(..)),
+            assumed: Mutex::default(),
+        }
     }
 
-    /// Takes over known limits; the level stays.
-    pub(super) fn learn_limits(&self, limits: Limits) {
-        let now = self.clock.now();
-        match &mut lock(&self.state).bucket {
-            Some(bucket) => bucket.set_limits(limits, now),
-            none => *none = Some(Bucket::new(limits, now)),
-        }
+    /// Takes over the limits of a tier, until the service tells others.
+    fn assume(&self, limits: Limits) {
+        *self.assumed.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
+        self.ledger.update_now(|account, now| account.assume(limits, now));
+    }
+
+    /// Whether the limit is known.
+    pub(super) fn knows_limits(&self) -> bool {
+        self.burst().is_some()
+    }
+
+    /// Whether somebody else who shares the account knows the limit.
+    pub(super) async fn hears_limits(&self) -> bool {
+        self.ledger.update(|account, _| account.limits().is_some()).await
     }
 
     /// Capacity of the bucket, when it is known.
     pub(super) fn burst(&self) -> Option<u64> {
-        lock(&self.state).bucket.as_ref().map(|bucket| u64::from(bucket.limits().burst))
+        self.ledger.limits().map(|limits| u64::from(limits.burst))
     }
 
     pub(super) fn view(&self) -> Option<BudgetView> {
-        let now = self.clock.now();
-        let mut state = lock(&self.state);
-        let bucket = state.bucket.as_mut()?;
-        Some(BudgetView {
-            limit: u64::from(bucket.limits().per_minute),
-            remaining: bucket.remaining(now),
-            used: bucket.used(now),
-            reset: bucket.full_at(now).div_euclid(SECOND) + i64::from(bucket.full_at(now).rem_euclid(SECOND) > 0),
+        let wall = self.clock.now();
+        self.ledger.update_now(|account, now| {
+            let bucket = account.bucket(now)?;
+            // The account may go by another clock than this process.
+            let full_at = wall.saturating_add(bucket.full_at(now) - now);
+            Some(BudgetView {
+                limit: u64::from(bucket.limits().per_minute),
+                remaining: bucket.remaining(now),
+                used: bucket.used(now),
+                reset: full_at.div_euclid(SECOND) + i64::from(full_at.rem_euclid(SECOND) > 0),
+            })
         })
     }
 
     /// Seconds until all of `weight` could have been taken, request by request; 0 while the limit is unknown.
     pub(super) fn eta(&self, weight: u64) -> f64 {
-        let now = self.clock.now();
-        let mut state = lock(&self.state);
-        let pause = (state.paused_until - now).max(0) as f64 / SECOND as f64;
-        let Some(bucket) = state.bucket.as_mut() else { return pause };
-        let missing = weight.saturating_sub(bucket.remaining(now));
-        pause.max(missing as f64 * 60.0 / f64::from(bucket.limits().per_minute.max(1)))
+        self.ledger.update_now(|account, now| account.eta(weight, now)).as_secs_f64()
     }
 
     /// Waits in line until `weight` can be taken, and takes it. Weight 0 does not wait in line, only for a pause.
     ///
     /// # Errors
     /// [`ErrorKind::RateLimit`] when the weight is more than the bucket ever holds, when the daily cap is reached, or
-    /// when the wait would be longer than `max_wait` in all.
-    pub(super) async fn acquire(&self, weight: u64, max_wait: Option<Duration>) -> Result<Permit<'_>, ClientError> {
-        let start = self.clock.now();
-        let too_long = |wait: Duration| {
-            let waited = Duration::from_nanos((self.clock.now() - start).max(0) as u64);
-            max_wait.filter(|most| waited + wait > *most).map(|most| rate_limit(
-                format!(
-                    "the budget allows weight {weight} in {:.1} s, longer than max_wait={} s; wait, ask less, or allow more",
-                    (waited + wait).as_secs_f64(), most.as_secs_f64()
-                ),
-                wait,
-            ))
-        };
-        let in_line = async {
-            // What weighs nothing need not stand in line behind what does.
-            let _first = if weight == 0 { None } else { Some(self.line.lock().await) };
-            loop {
-                let wait = match self.try_take(weight) {
-                    Ok(()) => return Ok(Permit { pacer: self, weight, settled: false }),
-                    Err(Refusal::Wait(wait)) => wait,
-                    Err(Refusal::TooHeavy) => {
-                        let burst = self.burst().unwrap_or(0);
-                        let message = format!("weight {weight} never fits: the bucket holds at most {burst}; ask less");
-                        return Err(ClientError::new(ErrorKind::RateLimit, message));
-                    }
-                    Err(Refusal::DailyCap(wait)) => {
-                        let message = "the tier's weight for today is spent; it starts anew at 00:00 UTC".to_owned();
-                        return Err(rate_limit(message, wait));
-                    }
-                };
-                if let Some(error) = too_long(wait) {
-                    return Err(error);
-                }
-                tokio::time::sleep(wait).await;
-            }
-        };
-        match max_wait {
-            None => in_line.await,
-            // Others in line may take the whole time.
-            Some(most) => match tokio::time::timeout(most + Duration::from_millis(50), in_line).await {
+    /// when the wait would be longer than the caller's patience.
+    pub(super) async fn acquire(self: &Arc<Self>, weight: u64, patience: Patience) -> Result<Permit, ClientError> {
+        let start = Instant::now();
+        let waiting = self.wait_and_take(weight, patience, start);
+        // Others in line may take the whole time.
+        let line_end = patience.max_wait.map(|most| start + most + Duration::from_millis(50));
+        match line_end.into_iter().chain(patience.deadline).min() {
+            None => waiting.await,
+            Some(end) => match tokio::time::timeout_at(end, waiting).await {
                 Ok(outcome) => outcome,
-                Err(_) => Err(too_long(Duration::from_millis(100))
-                    .unwrap_or_else(|| rate_limit("waited too long in line for budget".to_owned(), most))),
+                Err(_) => {
+                    let wait = Duration::from_secs_f64(self.eta(weight)).max(Duration::from_millis(100));
+                    Err(patience
+                        .exceeded(weight, start, wait)
+                        .unwrap_or_else(|| rate_limit("waited too long in line for budget".to_owned(), wait)))
+                }
             },
         }
     }
 
-    fn try_take(&self, weight: u64) -> Result<(), Refusal> {
-        let now = self.clock.now();
-        let mut state = lock(&self.state);
-        if state.paused_until > now {
-            return Err(Refusal::Wait(Duration::from_nanos((state.paused_until - now) as u64)));
-        }
-        if let Some(bucket) = &mut state.bucket {
-            bucket.try_take(weight, now)?;
-        }
-        state.under_way += weight;
-        Ok(())
-    }
-
-    fn observe(&self, headers: BudgetHeaders) {
-        if let Some(limit) = headers.limit {
-            let known = lock(&self.state).bucket.as_ref().map(Bucket::limits);
-            if known.is_none_or(|known| known.per_minute != limit) {
-                self.learn_limits(Limits::of_rate(limit));
+    async fn wait_and_take(
+        self: &Arc<Self>,
+        weight: u64,
+        patience: Patience,
+        start: Instant,
+    ) -> Result<Permit, ClientError> {
+        // What weighs nothing need not stand in line behind what does.
+        let _first = if weight == 0 { None } else { Some(self.line.lock().await) };
+        let name = self.names.fetch_add(1, Ordering::Relaxed);
+        let assumed = *self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = InLine { pacer: self, name, waits: false };
+        loop {
+            place.waits = true;
+            let take = |account: &mut Account, now| {
+                // Another process may have started the shared account without knowing a tier.
+                if let Some(limits) = assumed {
+                    account.assume(limits, now);
+                }
+                account.take(name, weight, now)
+            };
+            let taken = self.ledger.update(take).await;
+            place.waits = taken.is_err() && weight > 0;
+            let wait = match taken {
+                Ok(()) => return Ok(Permit { pacer: Arc::clone(self), name, weight, settled: false }),
+                Err(Refusal::Wait(wait)) => wait,
+                Err(Refusal::TooHeavy) => {
+                    place.waits = false;
+                    return Err(too_heavy(weight, self.burst().unwrap_or(0)));
+                }
+                Err(Refusal::DailyCap(wait)) => {
+                    place.waits = false;
+                    let message = "the tier's weight for today is spent; it starts anew at 00:00 UTC".to_owned();
+                    return Err(rate_limit(message, wait));
+                }
+            };
+            if let Some(error) = patience.exceeded(weight, start, wait) {
+                return Err(error);
             }
-        }
-        let now = self.clock.now();
-        let mut state = lock(&self.state);
-        let under_way = state.under_way;
-        if let (Some(bucket), Some(remaining)) = (&mut state.bucket, headers.remaining) {
-            bucket.observe_remaining(remaining, under_way, now);
-            if let Some(used) = headers.used.filter(|_| under_way == 0) {
-                bucket.observe_used(used, now);
-            }
+            tokio::time::sleep(wait.min(LOOK)).await;
         }
     }
 }
 
-impl Permit<'_> {
+impl Patience {
+    /// The error of a wait that is longer than allowed.
+    fn exceeded(self, weight: u64, start: Instant, wait: Duration) -> Option<ClientError> {
+        let now = Instant::now();
+        let whole = (now - start + wait).as_secs_f64();
+        let bound = if let Some(most) = self.max_wait.filter(|most| now - start + wait > *most) {
+            format!("max_wait={} s", most.as_secs_f64())
+        } else if self.deadline.is_some_and(|deadline| now + wait > deadline) {
+            "total_timeout allows".to_owned()
+        } else {
+            return None;
+        };
+        Some(rate_limit(
+            format!(
+                "the budget allows weight {weight} in {whole:.1} s, longer than {bound}; wait, ask less, or allow more"
+            ),
+            wait,
+        ))
+    }
+}
+
+impl Permit {
     /// The service answered and charged.
-    pub(super) fn answered(mut self, headers: BudgetHeaders) {
-        self.settle(false);
-        self.pacer.observe(headers);
+    pub(super) async fn answered(self, told: Told) {
+        self.settle(Outcome::Answered(told)).await;
     }
 
     /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
-    pub(super) fn refused(mut self, headers: BudgetHeaders, wait: Option<Duration>) {
-        self.settle(true);
-        self.pacer.observe(headers);
-        let wait =
-            wait.unwrap_or_else(|| Duration::from_secs_f64(self.pacer.eta(self.weight)).max(Duration::from_secs(1)));
-        let until = self.pacer.clock.now().saturating_add(wait.as_nanos() as i64);
-        let mut state = lock(&self.pacer.state);
-        state.paused_until = state.paused_until.max(until);
+    pub(super) async fn refused(self, told: Told, wait: Option<Duration>) {
+        self.settle(Outcome::Refused { told, wait }).await;
     }
 
     /// The request surely did not reach the service.
-    pub(super) fn not_sent(mut self) {
-        self.settle(true);
+    pub(super) async fn not_sent(self) {
+        self.settle(Outcome::NotSent).await;
     }
 
-    fn settle(&mut self, refund: bool) {
-        let now = self.pacer.clock.now();
-        let mut state = lock(&self.pacer.state);
-        if !std::mem::replace(&mut self.settled, true) {
-            state.under_way = state.under_way.saturating_sub(self.weight);
-            if refund && let Some(bucket) = &mut state.bucket {
-                bucket.refund(self.weight, now);
-            }
+    /// It may have been charged: it stays spent.
+    pub(super) async fn unknown(self) {
+        self.settle(Outcome::Unknown).await;
+    }
+
+    async fn settle(mut self, outcome: Outcome) {
+        let (name, weight) = (self.name, self.weight);
+        self.pacer.ledger.update(|account, now| account.settle(name, weight, outcome, now)).await;
+        self.settled = true;
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if !self.settled {
+            let (name, weight) = (self.name, self.weight);
+            self.pacer.ledger.update_later(move |account, now| account.settle(name, weight, Outcome::Unknown, now));
         }
     }
 }
 
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        self.settle(false);
-    }
+/// The refusal of a weight that never fits.
+pub(super) fn too_heavy(weight: u64, burst: u64) -> ClientError {
+    let tier = TIERS.iter().find(|tier| u64::from(tier.burst()) >= weight);
+    let tier = tier.map_or_else(String::new, |tier| {
+        format!(", or use the tier {}, whose bucket holds {}", tier.name, tier.burst())
+    });
+    let message = format!("weight {weight} never fits: the bucket holds at most {burst}; ask less{tier}");
+    ClientError::new(ErrorKind::RateLimit, message)
 }
 
 fn rate_limit(message: String, wait: Duration) -> ClientError {
@@ -267,71 +309,4 @@ fn rate_limit(message: String, wait: Duration) -> ClientError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::Tier;
-
-    fn pacer() -> Pacer {
-        let pacer = Pacer::default();
-        pacer.learn_limits(Tier::Free.spec().into());
-        pacer
-    }
-
-    #[tokio::test]
-    async fn a_refused_weight_is_given_back_and_everybody_pauses() {
-        let pacer = pacer();
-        let permit = pacer.acquire(5, None).await.unwrap();
-        assert_eq!(pacer.view().unwrap().remaining, 15);
-        permit.refused(BudgetHeaders::default(), Some(Duration::from_secs(30)));
-        assert_eq!(pacer.view().unwrap().remaining, 20);
-        let error = pacer.acquire(1, Some(Duration::ZERO)).await.err().unwrap();
-        assert!(error.retry_after.unwrap() > 29.0 && error.kind == ErrorKind::RateLimit);
-    }
-
-    #[tokio::test]
-    async fn a_dropped_permit_stays_spent_and_an_unsent_one_does_not() {
-        let pacer = pacer();
-        drop(pacer.acquire(5, None).await.unwrap());
-        pacer.acquire(7, None).await.unwrap().not_sent();
-        assert_eq!(pacer.view().unwrap().remaining, 15);
-        assert_eq!(lock(&pacer.state).under_way, 0);
-    }
-
-    #[tokio::test]
-    async fn headers_teach_the_limit_and_the_level() {
-        let pacer = Pacer::default();
-        assert_eq!(pacer.view(), None);
-        let permit = pacer.acquire(3, None).await.unwrap();
-        permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12), used: Some(88) });
-        let view = pacer.view().unwrap();
-        assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
-    }
-
-    #[tokio::test]
-    async fn what_never_fits_is_told_at_once() {
-        let error = pacer().acquire(21, None).await.err().unwrap();
-        assert!(error.message.contains("at most 20"), "{error}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_line_is_first_come_first_served() {
-        let pacer = Arc::new(pacer());
-        drop(pacer.acquire(20, None).await.unwrap());
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let mut waiting = Vec::new();
-        for (index, weight) in [3u64, 1, 1].into_iter().enumerate() {
-            let (pacer, order) = (Arc::clone(&pacer), Arc::clone(&order));
-            waiting.push(tokio::spawn(async move {
-                drop(pacer.acquire(weight, None).await.unwrap());
-                lock(&order).push(index);
-            }));
-            tokio::task::yield_now().await;
-        }
-        // The bucket runs by the machine's clock, tokio's stands still: give it the weight instead of waiting for it.
-        lock(&pacer.state).bucket.as_mut().unwrap().observe_remaining(20, 0, pacer.clock.now());
-        for task in waiting {
-            task.await.unwrap();
-        }
-        assert_eq!(*lock(&order), [0, 1, 2]);
-    }
-}
+mod tests;

@@ -14,13 +14,16 @@ use super::{Client, Inner};
 use crate::clock::SECOND;
 use crate::columns::{Series, join};
 use crate::decode;
+use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, PointsQuery, SeriesId, Shape, TypeSpec};
+use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
-const PARALLEL: usize = 8;
+pub(super) const PARALLEL: usize = 8;
+/// A service that failed so many of a plan's requests beyond their retries is down: the rest is not sent.
+pub(super) const MOST_FAILURES: usize = 3;
 
 /// Told after each request: (requests done, requests).
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
@@ -43,10 +46,22 @@ pub struct Plan {
     pub requests: Vec<PlannedRequest>,
     /// Seconds until the budget at hand allows the last of them.
     pub eta: f64,
-    window: Window,
+    pub(super) window: Window,
 }
 
 impl Plan {
+    /// A plan of these requests, unless it weighs more than allowed.
+    pub(super) fn new(
+        requests: Vec<PlannedRequest>,
+        window: Window,
+        inner: &Inner,
+        max_weight: Option<u64>,
+    ) -> Result<Self, ClientError> {
+        let weight = requests.iter().map(|request| request.weight).sum();
+        check_weight(weight, requests.len(), max_weight)?;
+        Ok(Self { requests, eta: inner.pacer.eta(weight), window })
+    }
+
     /// Summed weight.
     pub fn weight(&self) -> u64 {
         self.requests.iter().map(|request| request.weight).sum()
@@ -58,26 +73,37 @@ impl Plan {
     }
 }
 
+/// Refuses a call that weighs more than its caller allows.
+pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>) -> Result<(), ClientError> {
+    match max_weight.filter(|most| weight > *most) {
+        None => Ok(()),
+        Some(most) => Err(ClientError::invalid(format!(
+            "the call weighs {weight} in {requests} requests, more than max_weight={most}; ask for less, or allow more"
+        ))),
+    }
+}
+
 impl Client {
     /// What [`Client::points`] would send at `now` (Unix seconds). Sends nothing.
     ///
     /// The weight of a type that the table does not know is taken for that of the plain 1x types.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when the window is too long or no request of it ever fits the budget,
+    /// [`ErrorKind::InvalidRequest`] when the window is too long, no request of it ever fits the budget, or all of it
+    /// weighs more than the request's `max_weight`,
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let window = request.window(now);
+        if let Some(plan) = self.plan_archived(request, now)? {
+            return Ok(plan);
+        }
         if let Some(tier) = inner.tier {
             request.check_walls(tier, window, now)?;
         }
-        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        let slices = slices(spec, &request.demand(), window, most_points(spec), inner.pacer.burst())
-            .map_err(|problem| ClientError::invalid(problem.to_string()))?;
+        let slices = inner.cut(request, window)?;
         let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
-        let weight = requests.iter().map(|request| request.weight).sum();
-        Ok(Plan { requests, eta: inner.pacer.eta(weight), window })
+        Plan::new(requests, window, inner, request.max_weight)
     }
 
     /// Fetches the points of a request as of `now` (Unix seconds): cut into requests, paced, retried, decoded, joined
@@ -91,38 +117,53 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
+        if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
+            return Ok(series);
+        }
         if !self.inner.pacer.knows_limits() {
             self.inner.learn_limits().await;
         }
         let plan = self.plan(request, now)?;
-        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let total = plan.requests.len();
         let answers: Vec<_> = stream::iter(plan.requests.clone())
             .map(|planned| {
-                let (done, stop, progress) = (&done, &stop, &progress);
+                let (done, failed, stop, progress) = (&done, &failed, &stop, &progress);
                 async move {
                     if stop.load(Ordering::Relaxed) {
-                        return None;
+                        let message = "not sent, because other requests of the plan failed";
+                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
                     let answer = self.inner.fetch(&planned.url, planned.weight, decode_body).await;
-                    if answer.is_err() {
-                        // What failed beyond its retries would fail again: the rest is not sent, so it costs nothing.
-                        stop.store(true, Ordering::Relaxed);
-                    } else if let Some(tell) = progress {
-                        tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    match (&answer, progress) {
+                        (Err(error), _) => {
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            // Not sent, it costs nothing.
+                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                        }
+                        (Ok(_), Some(tell)) => tell(done.fetch_add(1, Ordering::Relaxed) + 1, total),
+                        (Ok(_), None) => {}
                     }
-                    Some(answer)
+                    answer
                 }
             })
             .buffered(PARALLEL)
             .collect()
             .await;
-        assemble(request, plan.window, answers.into_iter().flatten().collect())
+        assemble(request, plan.window, answers)
     }
 }
 
 impl Inner {
-    fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
+    /// A window cut into requests of the least weight.
+    pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
+        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+        let most = most_points(spec, request.query.max_depth);
+        slices(spec, &request.demand(), window, most, self.pacer.burst())
+            .map_err(|problem| ClientError::invalid(problem.to_string()))
+    }
+
+    pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         PlannedRequest { url, weight: slice.weight, points: slice.points }
@@ -130,24 +171,32 @@ impl Inner {
 }
 
 /// Decoding a large body takes long enough to starve the connections if it ran beside them.
-async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
+pub(super) async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
     let decoded = tokio::task::spawn_blocking(move || {
         decode::points(&body)
             .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
     });
     let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };
-    decoded.await.unwrap_or_else(|_| Err(stopped()))
-}
-
-/// Most points of one request: the type's maximum, and for heatmaps a thousand, so that a body stays within memory.
-fn most_points(spec: &TypeSpec) -> u64 {
-    match spec.shape {
-        Shape::Heatmap => BLOCK.min(spec.max_points),
-        _ => spec.max_points,
+    match decoded.await {
+        Ok(answer) => answer,
+        // The runtime ends, and this call with it: it did not fail.
+        Err(end) if end.is_cancelled() => std::future::pending().await,
+        Err(_) => Err(stopped()),
     }
 }
 
-fn assemble(
+/// Whether every request of the plan would meet the same.
+pub(super) fn fails_all(kind: ErrorKind) -> bool {
+    use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
+    matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
+}
+
+/// Most points of one request: the type's maximum, and no more than a body within its bound holds.
+fn most_points(spec: &TypeSpec, max_depth: Option<u32>) -> u64 {
+    (BODY_BOUND / spec.bucket_bytes(max_depth).max(1)).max(BLOCK).min(spec.max_points)
+}
+
+pub(super) fn assemble(
     request: &PointsRequest,
     window: Window,
     answers: Vec<Result<Vec<Series>, ClientError>>,

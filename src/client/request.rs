@@ -39,6 +39,10 @@ pub struct PointsArguments {
     pub session: Option<String>,
     pub block_minutes: Option<u32>,
     pub extra: Vec<(String, String)>,
+    /// Most weight that the request may cost in all; more is refused before anything is sent.
+    pub max_weight: Option<u64>,
+    /// Whether the window may have no start: an archive, which is asked, knows where it begins.
+    pub open_window: bool,
 }
 
 /// A checked request for points.
@@ -52,6 +56,7 @@ pub struct PointsRequest {
     end: Option<f64>,
     period: Option<i64>,
     include_forming: bool,
+    pub(super) max_weight: Option<u64>,
 }
 
 /// Unix times beyond this look like milliseconds (the year 5138).
@@ -71,6 +76,8 @@ impl PointsRequest {
             check_open_type(&arguments.data_type)?;
         }
         let interval = interval(arguments.interval.as_deref())?;
+        let mut extra = arguments.extra;
+        let normalized = extra.iter().position(|(name, _)| name == "normalizedSymbol");
         let query = PointsQuery {
             group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
             sort: arguments.sort.as_deref().map(sort).transpose()?,
@@ -78,6 +85,7 @@ impl PointsRequest {
             exchanges: distinct(arguments.exchanges),
             coin: arguments.coin,
             raw_symbol: arguments.symbol,
+            normalized_symbol: normalized.map(|place| extra.remove(place).1),
             interval: Some(interval.name.to_owned()),
             from: None,
             period: None,
@@ -92,7 +100,7 @@ impl PointsRequest {
             session: arguments.session.map(session),
             tenor: arguments.tenor,
             token_name: arguments.token_name,
-            extra: arguments.extra,
+            extra,
         };
         if let Some(empty) =
             query.exchanges.iter().chain(&query.coin).chain(&query.raw_symbol).find(|name| name.is_empty())
@@ -107,13 +115,19 @@ impl PointsRequest {
             check_capabilities(spec, &query)?;
         }
         let (start, end, period) = (arguments.start, arguments.end, arguments.period);
-        check_window(start, end, period)?;
-        Ok(Self { query, spec, interval, start, end, period, include_forming: arguments.include_forming })
+        if !arguments.open_window || start.is_some() || period.is_some() {
+            check_window(start, end, period)?;
+        } else if let Some(end) = end {
+            check_window(Some(end), Some(end), None)?; // only whether it is a time
+        }
+        let (include_forming, max_weight) = (arguments.include_forming, arguments.max_weight);
+        Ok(Self { query, spec, interval, start, end, period, include_forming, max_weight })
     }
 
     /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its
     /// start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones are wanted.
-    pub(super) fn window(&self, now: f64) -> Window {
+    #[must_use]
+    pub fn window(&self, now: f64) -> Window {
         let grid = self.interval;
         let forming = grid.floor(now.floor() as i64);
         let newest = if self.include_forming { forming.saturating_add(grid.seconds) } else { forming };
@@ -125,10 +139,43 @@ impl PointsRequest {
             // "The last hour" is the last hour that is closed; a forming bucket comes on top of it.
             (None, None, Some(period)) => (forming as f64 - period, newest as f64),
             (Some(start), None, None) => (start, newest as f64),
-            (None, _, None) => (0.0, 0.0), // refused by `check_window`
+            (None, _, None) => (0.0, 0.0), // refused by `check_window`, but for archives
         };
         let from = grid.ceil(start.ceil() as i64);
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// The session asked for (TPO), by its wire name; `None` follows the interval.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.query.session.as_deref()
+    }
+
+    /// The window of bucket starts that the request means where the newest known end is not a clock's but `hull`'s, and
+    /// so is an open start.
+    pub(super) fn window_within(&self, hull: Window) -> Window {
+        let at = |second: f64| self.interval.ceil(second.ceil() as i64);
+        let period = self.period.map(|period| period as f64);
+        let from = match (self.start, self.end, period) {
+            (Some(start), _, _) => at(start),
+            (None, Some(end), Some(period)) => at(end - period),
+            (None, None, Some(period)) => at(hull.to as f64 - period),
+            (None, _, None) => hull.from,
+        };
+        let to = match (self.start, self.end, period) {
+            (_, Some(end), _) => at(end),
+            (Some(start), None, Some(period)) => at(start + period),
+            (_, None, _) => hull.to,
+        };
+        Window { from, to: to.max(from) }
+    }
+
+    /// The window where the request names both its ends.
+    #[must_use]
+    pub fn bounded(&self) -> Option<Window> {
+        let ends = [self.start.is_some(), self.end.is_some(), self.period.is_some()];
+        let nothing = Window { from: 0, to: 0 };
+        (ends.into_iter().filter(|end| *end).count() == 2).then(|| self.window_within(nothing))
     }
 
     /// The walls of a tier (sections 5 and 8.1), known before anything is sent.

@@ -8,6 +8,12 @@ use super::error::{ClientError, ErrorKind};
 const LARGEST_STEP: Duration = Duration::from_secs(30);
 /// Longest `Retry-After` that is believed.
 const LONGEST_RETRY_AFTER: f64 = 600.0;
+
+/// A wait that the service asks for, as far as it is believed.
+pub(super) fn longest_believed(seconds: u64) -> Duration {
+    Duration::from_secs_f64((seconds as f64).min(LONGEST_RETRY_AFTER))
+}
+
 /// A 403 that names no limit of the plan may be a passing outage: it is tried once more after this many first steps
 /// (3 s by default).
 const AFTER_FORBIDDEN: u32 = 6;

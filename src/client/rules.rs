@@ -4,7 +4,7 @@ use super::error::ClientError;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange::near_miss;
 use crate::protocol::suggest::hint;
-use crate::protocol::{PointsQuery, Selection, Shape, TypeSpec};
+use crate::protocol::{DataType, PointsQuery, Selection, Shape, TypeSpec};
 
 /// A type that the table does not know passes when it looks like a wire name and not like a slip of the hand.
 pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
@@ -31,12 +31,18 @@ pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
 
 pub(super) fn check_selection(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
     let (symbol, coin, exchanges) = (query.raw_symbol.is_some(), query.coin.is_some(), query.exchanges.len());
+    // Volume profiles go by normalizedSymbol as well (supplement 4).
+    let normalized = query.normalized_symbol.is_some() && spec.data_type == DataType::VolumeProfileAgg;
     let wanted = match spec.selection {
         Selection::SymbolOrCoin if symbol && coin => "either symbol or coin, not both",
         Selection::SymbolOrCoin if symbol && exchanges != 1 => {
             "exactly one exchange with a symbol; several go with coin="
         }
-        Selection::SymbolOrCoin if !symbol && !coin => "an exchange and a symbol, or exchanges and coin=",
+        Selection::SymbolOrCoin if normalized && (symbol || coin) => "one of symbol, coin and normalizedSymbol",
+        Selection::SymbolOrCoin if normalized && exchanges == 0 => "at least one exchange with normalizedSymbol",
+        Selection::SymbolOrCoin if !symbol && !coin && !normalized => {
+            "an exchange and a symbol, or exchanges and coin="
+        }
         // A market profile goes by coin alone, which is all of its exchanges (section 4.1).
         Selection::SymbolOrCoin if coin && exchanges == 0 && spec.shape != Shape::Tpo => {
             "at least one exchange with coin="
@@ -63,7 +69,9 @@ pub(super) fn check_capabilities(spec: &TypeSpec, query: &PointsQuery) -> Result
         match spec.group_by {
             None => return refuse("is not aggregated over exchanges; leave group_by out"),
             Some(allowed) if allowed != group_by => return refuse(&format!("aggregates by {} only", allowed.name())),
-            Some(_) if query.coin.is_none() => return refuse("aggregates by coin: give coin= instead of a symbol"),
+            Some(_) if query.coin.is_none() && query.normalized_symbol.is_none() => {
+                return refuse("aggregates by coin: give coin= instead of a symbol");
+            }
             Some(_) => {}
         }
     }

@@ -1,25 +1,26 @@
 //! One attempt: send, read the whole body, tell what came. No retries, no decoding.
 
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Certificate, Proxy, Url, redirect};
+use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
-use super::pace::BudgetHeaders;
 use super::retry::retry_after;
+use crate::budget::Told;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
-/// Largest body that is read, decompressed.
-const MAX_BODY: usize = 2 << 30;
 /// Most that a `Content-Length` is believed before the bytes come.
 const MAX_RESERVE: u64 = 256 << 20;
 /// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
 const IDLE: Duration = Duration::from_secs(15);
+/// Longest that connecting may take: a request that was never sent is not charged, so it is better known soon.
+const CONNECT: Duration = Duration::from_secs(10);
 /// Most redirects within the service's own origin.
 const MAX_REDIRECTS: usize = 3;
 
@@ -28,13 +29,57 @@ pub(super) struct Transport {
     http: reqwest::Client,
     base: String,
     key: HeaderValue,
+    read_timeout: Duration,
+    max_body: u64,
+    way: Way,
+    /// Time that an attempt may take.
+    timeout: Duration,
+    /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
+    sockets: OnceLock<reqwest::Client>,
+}
+
+/// How connections are made, the same for requests and for streams.
+struct Way {
+    proxy: Option<Proxy>,
+    loopback: bool,
+    certificates: Vec<Certificate>,
+}
+
+impl Way {
+    fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
+        let proxy = config.proxy.as_ref().map(|proxy| {
+            Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
+        });
+        let certificates = config.ca_certs.as_ref().map_or(Ok(Vec::new()), |path| {
+            let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
+            let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
+            if certificates.is_empty() { Err(bad("holds no PEM certificate".to_owned())) } else { Ok(certificates) }
+        });
+        Ok(Self { proxy: proxy.transpose()?, loopback: is_loopback(url), certificates: certificates? })
+    }
+
+    fn builder(&self) -> ClientBuilder {
+        // A second provider installed by the embedding program is as good as ours.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder().user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")));
+        let builder = match &self.proxy {
+            Some(proxy) => builder.proxy(proxy.clone()),
+            None if self.loopback => builder.no_proxy(),
+            None => builder,
+        };
+        if self.certificates.is_empty() { builder } else { builder.tls_certs_merge(self.certificates.clone()) }
+    }
 }
 
 /// A whole answer.
 pub(super) struct Answer {
     pub status: u16,
-    pub budget: BudgetHeaders,
+    /// What its headers said about the budget.
+    pub told: Told,
     pub retry_after: Option<Duration>,
+    /// The service's clock when it answered, Unix seconds.
+    pub date: Option<i64>,
     pub body: Bytes,
 }
 
@@ -43,37 +88,28 @@ pub(super) struct Broken {
     pub error: ClientError,
     /// The request surely did not reach the service: nothing was charged.
     pub not_sent: bool,
+    /// The next attempt would go the same way.
+    pub for_good: bool,
+}
+
+impl Broken {
+    /// Broken off on this side, after the request was sent.
+    pub(super) fn off(kind: ErrorKind, message: String) -> Self {
+        Self { error: ClientError::new(kind, message), not_sent: false, for_good: false }
+    }
 }
 
 impl Transport {
     pub(super) fn new(config: &Config) -> Result<Self, ClientError> {
         let key = key_header(config.api_key.expose_secret())?;
         let url = base_url(&config.base_url)?;
-        // A second provider installed by the embedding program is as good as ours.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")))
-            .timeout(config.timeout)
-            .pool_idle_timeout(IDLE)
-            .redirect(redirect::Policy::custom(same_origin));
-        if let Some(proxy) = &config.proxy {
-            let proxy =
-                Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))?;
-            builder = builder.proxy(proxy);
-        } else if is_loopback(&url) {
-            builder = builder.no_proxy();
-        }
-        if let Some(path) = &config.ca_certs {
-            let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
-            let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
-            if certificates.is_empty() {
-                return Err(bad("holds no PEM certificate".to_owned()));
-            }
-            builder = builder.tls_certs_merge(certificates);
-        }
-        let http = builder.build().map_err(|error| ClientError::new(ErrorKind::Transport, causes(&error)))?;
-        Ok(Self { http, base: url.as_str().trim_end_matches('/').to_owned(), key })
+        let way = Way::new(config, &url)?;
+        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
+        let builder = builder.pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        let http = builder.build().map_err(|error| unusable(&error))?;
+        let base = url.as_str().trim_end_matches('/').to_owned();
+        let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
+        Ok(Self { http, base, key, read_timeout, max_body, way, timeout, sockets: OnceLock::new() })
     }
 
     /// Base address without a trailing slash.
@@ -85,6 +121,26 @@ impl Transport {
     pub(super) fn url(&self, path: &str, query: &str) -> String {
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// Time that an attempt may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The key, for the conversation of a stream.
+    pub(super) fn key(&self) -> &str {
+        self.key.to_str().unwrap_or_default()
+    }
+
+    /// What opens the sockets of streams: the same proxy and certificates, no redirects.
+    pub(super) fn sockets(&self) -> Result<&reqwest::Client, ClientError> {
+        if let Some(made) = self.sockets.get() {
+            return Ok(made);
+        }
+        let builder = self.way.builder().http1_only().redirect(redirect::Policy::none()).pool_max_idle_per_host(0);
+        let made = builder.build().map_err(|error| unusable(&error))?;
+        Ok(self.sockets.get_or_init(|| made))
     }
 
     /// A text of the service without the key, which a careless server may echo.
@@ -100,19 +156,47 @@ impl Transport {
         let request = self.http.get(url).header(KEY_HEADER, self.key.clone());
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
-        let budget = budget_headers(response.headers());
+        let told = told(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
-        let mut body = BytesMut::with_capacity(response.content_length().unwrap_or(0).min(MAX_RESERVE) as usize);
-        while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
-            if body.len() + chunk.len() > MAX_BODY {
-                let message = format!("the answer is larger than {MAX_BODY} bytes; ask a shorter window");
-                return Err(Broken { error: ClientError::new(ErrorKind::Server, message), not_sent: false });
+        let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
+        let announced = response.content_length().unwrap_or(0);
+        if announced > self.max_body {
+            return Err(self.too_large());
+        }
+        let mut body = BytesMut::with_capacity(announced.min(MAX_RESERVE) as usize);
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            if (body.len() + chunk.len()) as u64 > self.max_body {
+                return Err(self.too_large());
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, budget, retry_after: wait, body: body.freeze() })
+        Ok(Answer { status, told, retry_after: wait, date, body: body.freeze() })
     }
+
+    /// The next piece of a body, which must not be long in coming.
+    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, Broken> {
+        match tokio::time::timeout(self.read_timeout, response.chunk()).await {
+            Ok(chunk) => chunk.map_err(|error| broken(&error)),
+            Err(_) => {
+                let message =
+                    format!("the body stalled: no byte for read_timeout={} s", self.read_timeout.as_secs_f64());
+                Err(Broken::off(ErrorKind::Timeout, message))
+            }
+        }
+    }
+
+    fn too_large(&self) -> Broken {
+        let message =
+            format!("the answer is larger than max_body={} bytes; ask a shorter window, or allow more", self.max_body);
+        Broken { for_good: true, ..Broken::off(ErrorKind::Server, message) }
+    }
+}
+
+/// An HTTP date in Unix seconds.
+fn unix_date(text: &str) -> Option<i64> {
+    let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
@@ -159,16 +243,20 @@ fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     if attempt.previous().len() > MAX_REDIRECTS { attempt.error("too many redirects") } else { attempt.follow() }
 }
 
-fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
+fn told(headers: &HeaderMap) -> Told {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    BudgetHeaders {
+    Told {
         limit: number(LIMIT_HEADER).filter(|limit| *limit > 0).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         remaining: number(REMAINING_HEADER),
         used: number(USED_HEADER),
     }
 }
 
-fn broken(error: &reqwest::Error) -> Broken {
+fn unusable(error: &reqwest::Error) -> ClientError {
+    ClientError::new(ErrorKind::Transport, causes(error))
+}
+
+pub(super) fn broken(error: &reqwest::Error) -> Broken {
     let (kind, what) = if error.is_timeout() {
         (ErrorKind::Timeout, "the attempt took longer than its timeout")
     } else if error.is_redirect() {
@@ -178,9 +266,25 @@ fn broken(error: &reqwest::Error) -> Broken {
     } else {
         (ErrorKind::Transport, "the connection broke before the answer was whole")
     };
-    let mut error_out = ClientError::new(kind, format!("{what}: {}", causes(error)));
+    let causes = causes(error);
+    // A certificate does not become valid by trying again.
+    let certificate = error.is_connect() && causes.contains("certificate");
+    let hint = if certificate { "; trust a further authority with ca_certs=, or check the address" } else { "" };
+    let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
     error_out.status = error.status().map(|status| status.as_u16());
-    Broken { not_sent: error.is_connect(), error: error_out }
+    Broken { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
+}
+
+/// Whether the connection went before the request was written to it, such as one that was kept too long.
+fn never_sent(error: &reqwest::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
 }
 
 /// The chain of causes, without the URL.
@@ -232,8 +336,8 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(LIMIT_HEADER, HeaderValue::from_static("0"));
         headers.insert(REMAINING_HEADER, HeaderValue::from_static("-5"));
-        assert_eq!(budget_headers(&headers), BudgetHeaders::default());
+        assert_eq!(told(&headers), Told::default());
         headers.insert(LIMIT_HEADER, HeaderValue::from_static("99999999999"));
-        assert_eq!(budget_headers(&headers).limit, Some(u32::MAX));
+        assert_eq!(told(&headers).limit, Some(u32::MAX));
     }
 }

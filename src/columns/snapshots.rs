@@ -57,6 +57,7 @@ impl Snapshots {
 }
 
 /// Sorts pairs by price; whether there was anything to sort.
+#[allow(clippy::needless_bitwise_bool)] // see below
 pub(super) fn sort(pairs: &mut [f64]) -> bool {
     let (low, high) = (pairs.chunks_exact(2), pairs.chunks_exact(2).skip(1));
     // All of them, without a branch for each: what is out of order is rare.

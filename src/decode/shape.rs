@@ -118,12 +118,14 @@ impl Lesson<'_> {
                 Values::List(_) => {
                     let start = reader.offset() + 1;
                     reader.skip()?;
-                    self.slot(Kind::List, field, start, reader.offset() - 1, true)
+                    self.slot(Kind::List, field, start, reader.offset() - 1, true);
+                    Ok(())
                 }
                 Values::Text(_) if first == b'"' => {
                     let start = reader.offset() + 1;
                     reader.skip()?;
-                    self.slot(Kind::Text, field, start, reader.offset() - 1, false)
+                    self.slot(Kind::Text, field, start, reader.offset() - 1, false);
+                    Ok(())
                 }
                 _ => unlearnable(reader),
             }
@@ -149,16 +151,18 @@ impl Lesson<'_> {
         reader.number()?;
         // With white space behind it the next delimiter would not be its end.
         match self.row.get(reader.offset()) {
-            Some(b',' | b'}') => self.slot(kind, field, start, reader.offset(), true),
+            Some(b',' | b'}') => {
+                self.slot(kind, field, start, reader.offset(), true);
+                Ok(())
+            }
             _ => unlearnable(reader),
         }
     }
 
-    fn slot(&mut self, kind: Kind, field: usize, start: usize, end: usize, delimited: bool) -> Result<()> {
+    fn slot(&mut self, kind: Kind, field: usize, start: usize, end: usize, delimited: bool) {
         let literal = &self.row[self.from..start];
         let gap = count(literal) - usize::from(self.delimited);
         self.slots.push(Slot { kind, field, literal: Literal::new(literal), gap, place: 0 });
         (self.from, self.delimited) = (end, delimited);
-        Ok(())
     }
 }

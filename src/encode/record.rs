@@ -56,16 +56,17 @@ mod tests {
             volume_24h: 19_340_026.0,
             price_change_24h: -8.81e-6,
             available_since: Some(Timestamp { s: 1_776_880_800, ns: 0 }),
+            liquidity: 2.5e6,
             ..Market::default()
         };
         market.extra.insert("marketRank".into(), 7.into());
-        market.extra.insert("liquidity".into(), 2.5e6.into());
+        market.extra.insert("newer".into(), 1e-5.into());
         let page = MarketsPage { symbols: vec![market], next_offset: 1 };
         assert_eq!(
             text(&page),
             "{\"symbols\":[{\"exchange\":\"BYBIT\",\"lastPrice\":100,\"volume24h\":1.9340026e+07,\
              \"priceChange24h\":-8.81e-06,\"availableSince\":{\"s\":1776880800},\"liquidity\":2.5e+06,\
-             \"marketRank\":7}],\"nextOffset\":1}"
+             \"marketRank\":7,\"newer\":1e-05}],\"nextOffset\":1}"
         );
         assert_eq!(text(&MarketsPage::default()), "{}");
     }

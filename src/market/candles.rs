@@ -11,6 +11,11 @@ use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{ParamError, SeriesId, Shape};
 
+/// Name of the side that buys, and of a series of it.
+pub(super) const BUY: &str = "BUY";
+/// Name of the side that sells.
+pub(super) const SELL: &str = "SELL";
+
 /// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
 pub(super) type Bars = Vec<Bar>;
 
@@ -161,8 +166,8 @@ impl Side {
     pub(super) fn name(self) -> Option<String> {
         match self {
             Self::Both => None,
-            Self::Buy => Some("BUY".to_owned()),
-            Self::Sell => Some("SELL".to_owned()),
+            Self::Buy => Some(BUY.to_owned()),
+            Self::Sell => Some(SELL.to_owned()),
         }
     }
 }

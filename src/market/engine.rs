@@ -7,9 +7,9 @@ use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
-use super::heatmap::{Blocks, Step, snapshot};
+use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
-use super::profiles::{TpoSettings, market_profiles, volume_profiles};
+use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
 use super::summaries::{SummaryKind, option_summaries, token_supply};
@@ -57,8 +57,8 @@ impl Market {
     /// point. Rows are in the order that the query asks for. An exchange or symbol without data gives no series.
     ///
     /// # Errors
-    /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Unsupported`] for a type that the
-    /// local service does not serve, [`MarketError::Internal`] when the data cannot be read.
+    /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
+    /// read.
     pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
         let spec = check(query)?;
         let name = query.interval.as_deref().unwrap_or_default();
@@ -72,9 +72,7 @@ impl Market {
             buckets: &buckets,
             id: &|markets| self.id(query, markets),
         };
-        if matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books)) {
-            self.check_quotes(query, &markets)?;
-        }
+        self.check_kinds(query, spec, &asked.markets)?;
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
@@ -97,8 +95,9 @@ impl Market {
             }
             DataType::TokenSupplyAgg => token_supply(self.source.as_ref(), query, &buckets)?,
             DataType::VenueLiquidationAgg => {
-                let message = format!("type: the local service does not serve {} yet", spec.name);
-                return Err(MarketError::Unsupported(message));
+                let (markets, id) = (&asked.markets, self.id(query, &asked.markets));
+                let depth = depth(query, spec);
+                vec![liquidation_heatmap(self.source.as_ref(), id, markets, &buckets, query.usd, depth)?]
             }
         };
         series.retain(|one| !one.is_empty());
@@ -140,11 +139,16 @@ impl Market {
         Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(table, &query.ask, now)))
     }
 
+    pub(super) fn source(&self) -> &dyn Source {
+        self.source.as_ref()
+    }
+
     fn select(&self, query: &PointsQuery) -> Vec<usize> {
         let fits = |row: &Listing| {
             (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
                 && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
                 && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
+                && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
         };
         let listings = self.source.listings().iter().enumerate();
         listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
@@ -156,24 +160,31 @@ impl Market {
         markets.iter().copied().filter(|&market| listings[market].feeds.serve(data_type)).collect()
     }
 
-    /// Prices in unlike quotes have no mean; amounts in coin and rates add up whatever the quote.
-    fn check_quotes(&self, query: &PointsQuery, markets: &[usize]) -> Result<(), ParamError> {
-        let listings = self.source.listings();
-        let quote = |market: &usize| {
-            let listing = &listings[*market];
-            if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }
+    /// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
+    /// levels, and contracts do not add to coins. Rates are weighed, not added.
+    fn check_kinds(&self, query: &PointsQuery, spec: &TypeSpec, markets: &[usize]) -> Result<(), ParamError> {
+        let by_itself = spec.selection == Selection::CoinOnly; // aggregated without being asked to
+        let together = query.group_by.is_some() || by_itself;
+        if !together || query.usd || spec.data_type == DataType::FundingRateAgg {
+            return Ok(());
+        }
+        let priced = by_itself || matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books));
+        let listings = markets.iter().map(|&market| &self.source.listings()[market]);
+        let quote = |listing: &Listing| if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }.to_owned();
+        let unit = |listing: &Listing| match listing.contract_usd() {
+            Some(usd) => format!("contracts of {usd} USD"),
+            None => "coins".to_owned(),
         };
-        let mut quotes = markets.iter().map(quote);
-        let first = quotes.next();
-        match quotes.find(|quote| Some(*quote) != first) {
-            Some(other) if query.group_by.is_some() && !query.usd => {
-                let problem = format!(
-                    "the coin's markets are quoted in {} and {other}; add transform.normalize.quote=USD",
-                    first.unwrap_or_default()
-                );
-                Err(ParamError::new("transform.groupBy.type", problem))
+        let quotes = two_kinds(listings.clone().map(quote)).filter(|_| priced);
+        let kinds = quotes.map(|(one, other)| format!("quoted in {one} and {other}"));
+        let units = || two_kinds(listings.map(unit)).map(|(one, other)| format!("counted in {one} and in {other}"));
+        match kinds.or_else(units) {
+            Some(kinds) => {
+                let name = if by_itself { "transform.normalize.quote" } else { "transform.groupBy.type" };
+                let remedy = "add transform.normalize.quote=USD, or name exchanges that are alike";
+                Err(ParamError::new(name, format!("the coin's markets are {kinds}; {remedy}")))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -211,7 +222,14 @@ impl Market {
         let listing = &source.listings()[market];
         let mut rates =
             if query.usd && !listing.is_usd_like() { Some(Rates::new(source, &listing.quote, buckets)?) } else { None };
-        candles::roll_up(source, market, buckets, rates.as_mut())
+        let mut bars = candles::roll_up(source, market, buckets, rates.as_mut())?;
+        if query.usd && listing.contract_usd().is_some() {
+            // In USD, amounts are only the weights of a mean over markets: those count coins.
+            for bar in &mut bars {
+                (bar.buy, bar.sell) = (bar.buy_quote / bar.close, bar.sell_quote / bar.close);
+            }
+        }
+        Ok(bars)
     }
 
     /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it.
@@ -249,8 +267,7 @@ impl Market {
     fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
         let source = self.source.as_ref();
         let step = Step::new(query.block_size.unwrap_or(1.0));
-        let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
-        let depth = query.max_depth.unwrap_or(included);
+        let depth = depth(query, DataType::BlockBookSnapshotAgg.spec());
         let mut rates = Vec::new();
         for &market in markets {
             let listing = &source.listings()[market];
@@ -265,12 +282,14 @@ impl Market {
                 let end = start + buckets.interval.seconds;
                 let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
                 found = true;
-                let rate = match rates {
-                    Some(rates) => Some(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
-                    None => query.usd.then_some(1.0),
+                let counted = match (rates, source.listings()[market].contract_usd()) {
+                    (Some(rates), _) => Counted::Value(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
+                    (None, Some(contract)) if query.usd => Counted::Contracts(contract),
+                    (None, None) if query.usd => Counted::Value(1.0),
+                    _ => Counted::Amount,
                 };
-                bought.collect(&book.bids, &step, rate);
-                sold.collect(&book.asks, &step, rate);
+                bought.collect(&book.bids, &step, counted);
+                sold.collect(&book.asks, &step, counted);
             }
             if found {
                 timestamps.push(start * SECOND);
@@ -302,10 +321,21 @@ impl Market {
     }
 }
 
+/// Levels that a heatmap holds at most.
+fn depth(query: &PointsQuery, spec: &TypeSpec) -> u32 {
+    query.max_depth.or(spec.included_depth).unwrap_or(u32::MAX)
+}
+
 /// All markets together when the query aggregates, else each for itself.
 fn groups<'a>(query: &PointsQuery, markets: &'a [usize]) -> Vec<&'a [usize]> {
     let together = query.group_by.is_some() && !markets.is_empty();
     if together { vec![markets] } else { markets.chunks(1).collect() }
+}
+
+/// The first of some kinds and one that is unlike it.
+fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
+    let first = kinds.next()?;
+    kinds.find(|kind| *kind != first).map(|other| (first, other))
 }
 
 fn unknown_interval(name: &str) -> ParamError {
@@ -321,9 +351,19 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         return Err(ParamError::new("type", format!("{:?} is not a data type{near}", query.data_type)));
     };
     let refuse = |name: &str, problem: &str| Err(ParamError::new(name, format!("{} {problem}", spec.name)));
-    let (symbol, coin) = (query.raw_symbol.is_some(), query.coin.is_some());
+    let (symbol, coin, normalized) =
+        (query.raw_symbol.is_some(), query.coin.is_some(), query.normalized_symbol.is_some());
+    // What has no coin, as a prediction market, is no part of any coin.
+    for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
+        if value.as_ref().is_some_and(String::is_empty) {
+            return refuse(name, &format!("needs a {name} that is not empty, or none"));
+        }
+    }
+    if normalized && spec.data_type != DataType::VolumeProfileAgg {
+        return refuse("normalizedSymbol", "does not go by normalizedSymbol; only VOLUME_PROFILE_AGG does");
+    }
     if spec.selection == Selection::SymbolOrCoin {
-        if !symbol && !coin {
+        if !symbol && !coin && !normalized {
             return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
         }
         // Section 4.1: TPO goes by coin alone as well.
@@ -333,6 +373,14 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         }
         if symbol && query.exchanges.len() > 1 {
             return refuse("exchange", "takes one exchange with rawSymbol; several go with coin");
+        }
+    }
+    if spec.selection == Selection::CoinOnly {
+        if symbol {
+            return refuse("rawSymbol", "is of a coin, not of one market; give coin and leave rawSymbol out");
+        }
+        if !coin {
+            return refuse("coin", "takes a coin, and exchanges where not all of them are meant; coin is missing");
         }
     }
     if query.gapfill && !spec.gapfill {
@@ -345,7 +393,9 @@ fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
         Some(asked) if spec.group_by != Some(asked) => {
             return refuse("transform.groupBy.type", &format!("does not aggregate by {}", asked.name()));
         }
-        Some(_) if !coin => return refuse("transform.groupBy.type", "aggregates by coin; give coin"),
+        Some(_) if !coin && !normalized => {
+            return refuse("transform.groupBy.type", "aggregates by coin; give coin");
+        }
         _ => {}
     }
     match query.funding_interval {

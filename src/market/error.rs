@@ -10,9 +10,6 @@ pub enum MarketError {
     /// The query breaks a rule of section 4.
     #[error(transparent)]
     Invalid(#[from] ParamError),
-    /// A sound query that the local service does not serve.
-    #[error("{0}")]
-    Unsupported(String),
     /// The data could not be read or written.
     #[error("{0}")]
     Internal(String),

@@ -11,13 +11,15 @@ pub enum Feed {
     Books,
     /// Forced orders.
     Liquidations,
-    /// Funding rates and open interest.
-    Tickers,
+    /// Funding rates, present or predicted.
+    FundingRates,
+    /// Open interest.
+    OpenInterest,
 }
 
 impl Feed {
     /// Every feed; a feed's place is `feed as usize`.
-    pub const ALL: [Self; 4] = [Self::Trades, Self::Books, Self::Liquidations, Self::Tickers];
+    pub const ALL: [Self; 5] = [Self::Trades, Self::Books, Self::Liquidations, Self::FundingRates, Self::OpenInterest];
 
     /// The feed that a data type of section 2.3 is made of; `None` for a type that is not made of a market's raw data.
     pub fn of(data_type: DataType) -> Option<Self> {
@@ -26,15 +28,16 @@ impl Feed {
 }
 
 /// What each served type is made of. The listing's `type` filter reads it; a new type is a new row.
-const FEEDS: [(DataType, Feed); 8] = [
+const FEEDS: [(DataType, Feed); 9] = [
     (DataType::TradeSideAgnosticAgg, Feed::Trades),
     (DataType::TradeAgg, Feed::Trades),
     (DataType::VolumeProfileAgg, Feed::Trades),
     (DataType::TpoAgg, Feed::Trades),
     (DataType::BlockBookSnapshotAgg, Feed::Books),
     (DataType::LiquidationAgg, Feed::Liquidations),
-    (DataType::FundingRateAgg, Feed::Tickers),
-    (DataType::OpenInterestAgg, Feed::Tickers),
+    (DataType::VenueLiquidationAgg, Feed::Liquidations),
+    (DataType::FundingRateAgg, Feed::FundingRates),
+    (DataType::OpenInterestAgg, Feed::OpenInterest),
 ];
 
 /// The feeds of one market.
@@ -71,9 +74,9 @@ mod tests {
 
     #[test]
     fn feeds_are_a_set() {
-        let feeds: Feeds = [Feed::Books, Feed::Tickers, Feed::Books].into_iter().collect();
-        assert_eq!(Feed::ALL.map(|feed| feeds.has(feed)), [false, true, false, true]);
-        assert!(feeds.serve(DataType::FundingRateAgg) && feeds.serve(DataType::OpenInterestAgg));
+        let feeds: Feeds = [Feed::Books, Feed::FundingRates, Feed::Books].into_iter().collect();
+        assert_eq!(Feed::ALL.map(|feed| feeds.has(feed)), [false, true, false, true, false]);
+        assert!(feeds.serve(DataType::FundingRateAgg) && !feeds.serve(DataType::OpenInterestAgg));
         assert!(!feeds.serve(DataType::LiquidationAgg) && !feeds.serve(DataType::TokenSupplyAgg));
         assert!(Feed::ALL.iter().enumerate().all(|(place, feed)| *feed as usize == place));
     }

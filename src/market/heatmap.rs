@@ -43,16 +43,31 @@ fn floor(value: f64) -> i64 {
     whole - i64::from((whole as f64) > value)
 }
 
+/// What a level adds to its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Counted {
+    /// Its amount as it is told.
+    Amount,
+    /// Its price × amount × this rate, in USD.
+    Value(f64),
+    /// Its amount × this, the USD that a contract is worth.
+    Contracts(f64),
+}
+
 /// Volume by block, of one side of one or several books.
 #[derive(Debug, Default)]
 pub(super) struct Blocks(Vec<(i64, f64)>);
 
 impl Blocks {
-    /// Adds a side's levels. With `rate`, volumes count price × amount × rate.
-    pub(super) fn collect(&mut self, levels: &[Level], step: &Step, rate: Option<f64>) {
+    /// Adds a side's levels.
+    pub(super) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
-            let volume = rate.map_or(amount, |rate| price * amount * rate);
+            let volume = match counted {
+                Counted::Amount => amount,
+                Counted::Value(rate) => price * amount * rate,
+                Counted::Contracts(contract) => amount * contract,
+            };
             let block = step.block(price);
             match self.0.last_mut() {
                 Some((last, sum)) if *last == block => *sum += volume,
@@ -102,7 +117,7 @@ mod tests {
 
     fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
         let (mut blocks, step) = (Blocks::default(), Step::new(step));
-        blocks.collect(levels, &step, None);
+        blocks.collect(levels, &step, Counted::Amount);
         (blocks, step)
     }
 
@@ -140,14 +155,14 @@ mod tests {
     #[test]
     fn usd_volumes_are_price_times_amount() {
         let (mut counted, step) = (Blocks::default(), Step::new(10.0));
-        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Some(1.0));
+        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
         assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
     }
 
     #[test]
     fn several_books_make_one() {
         let (mut sold, step) = blocks(&[(11.0, 1.0), (12.0, 2.0), (14.0, 4.0)], 1.0);
-        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, None);
+        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, Counted::Amount);
         assert_eq!(asks(&mut sold, &step, 9), [10.0, 8.0, 11.0, 1.0, 12.0, 18.0, 14.0, 36.0]);
     }
 

@@ -2,6 +2,7 @@
 //! its sources (demo, store); transforms. No HTTP.
 
 mod analytics;
+mod availability;
 mod cache;
 mod candles;
 mod demo;
@@ -16,6 +17,7 @@ mod listing;
 mod profiles;
 mod source;
 mod store;
+mod stream;
 mod summaries;
 mod window;
 
@@ -27,4 +29,5 @@ pub use error::MarketError;
 pub use feed::{Feed, Feeds};
 pub use ingest::{IngestReport, Problem, ingest};
 pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
-pub use summaries::{OptionSummary, PredictionState, SummaryKind, Supply, SupplyRow, Token};
+pub use stream::{StreamEvent, Subscription};
+pub use summaries::{OptionSummary, PredictionState, PredictionTold, SummaryKind, Supply, SupplyRow, Token};

@@ -1,9 +1,12 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
 use super::analytics::PositionTable;
-use super::derivatives::{Gauge, GaugeBar};
+use super::derivatives::{Gauge, GaugeBar, Ticker};
 use super::feed::Feeds;
-use super::summaries::{OptionSummary, PredictionState, Supply, Token};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
+use crate::clock::SECOND;
+use crate::protocol::DataType;
+use crate::protocol::contract::contract_usd;
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -13,24 +16,33 @@ pub struct Listing {
     pub exchange: String,
     /// Exchange-native symbol.
     pub raw_symbol: String,
-    /// Base asset.
+    /// Base asset; empty for a prediction market.
     pub coin: String,
     /// Quote asset; empty where nothing tells it.
     pub quote: String,
-    /// `SPOT` or `PERPETUAL`.
+    /// `SPOT` or `PERPETUAL`; empty for a prediction market.
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
-    /// Unix seconds from which on there is data.
+    /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
     pub available_since: i64,
-    /// What raw data there is.
+    /// What raw data there may be.
     pub feeds: Feeds,
 }
 
 impl Listing {
-    /// Symbol in BASE-QUOTE form.
+    /// Symbol in BASE-QUOTE form; empty without a base.
     pub fn normalized_symbol(&self) -> String {
-        if self.quote.is_empty() { self.coin.clone() } else { format!("{}-{}", self.coin, self.quote) }
+        if self.quote.is_empty() || self.coin.is_empty() {
+            self.coin.clone()
+        } else {
+            format!("{}-{}", self.coin, self.quote)
+        }
+    }
+
+    /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
+    pub fn contract_usd(&self) -> Option<f64> {
+        contract_usd(&self.exchange, &self.raw_symbol)
     }
 
     /// Whether the quote counts as one USD.
@@ -52,13 +64,13 @@ pub struct Bar {
     pub low: f64,
     /// Last price.
     pub close: f64,
-    /// Amount bought by takers, in coin.
+    /// Amount bought by takers, in the unit of the market's trades.
     pub buy: f64,
-    /// Amount sold by takers, in coin.
+    /// Amount sold by takers, in the unit of the market's trades.
     pub sell: f64,
-    /// Sum of price × amount bought, in quote.
+    /// Worth in quote of what was bought: the sum of price × amount, of an inverse market that of its contracts.
     pub buy_quote: f64,
-    /// Sum of price × amount sold, in quote.
+    /// Worth in quote of what was sold.
     pub sell_quote: f64,
     /// Unix nanoseconds of the first trade.
     pub first: i64,
@@ -73,10 +85,18 @@ pub struct Trade {
     pub time: i64,
     /// Price.
     pub price: f64,
-    /// Amount in coin.
+    /// Amount, in coin or in the contracts of an inverse market ([`Listing::contract_usd`]).
     pub amount: f64,
     /// Whether the taker bought.
     pub buy: bool,
+}
+
+impl Trade {
+    /// The trade with its amount in coin, when it is told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn in_coin(self, contract: f64) -> Self {
+        Self { amount: self.amount * contract / self.price, ..self }
+    }
 }
 
 impl Bar {
@@ -132,13 +152,19 @@ impl Bar {
         self.sell_quote += other.sell_quote;
     }
 
-    /// Amount traded, in coin.
+    /// The bar with its worth in quote, when amounts are told in contracts that are worth `contract` USD each.
+    #[must_use]
+    pub(super) fn of_contracts(self, contract: f64) -> Self {
+        Self { buy_quote: self.buy * contract, sell_quote: self.sell * contract, ..self }
+    }
+
+    /// Amount traded, in the unit of the market's trades.
     pub fn volume(&self) -> f64 {
         self.buy + self.sell
     }
 }
 
-/// One level of a book: price and amount in coin.
+/// One level of a book: price and amount, in the unit of the market's trades.
 pub type Level = (f64, f64);
 
 /// The state of an order book.
@@ -155,6 +181,14 @@ pub struct Book {
 #[error("{0}")]
 pub struct SourceError(pub String);
 
+/// Adds the next bar to a longer one.
+pub(super) fn join(whole: &mut Option<Bar>, next: &Bar) {
+    match whole {
+        None => *whole = Some(*next),
+        Some(whole) => whole.merge(next),
+    }
+}
+
 /// Seconds between settlements on most venues.
 pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
 
@@ -167,6 +201,13 @@ pub trait Source: Send + Sync {
     /// has only the trades up to then.
     fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
     -> Result<(), SourceError>;
+
+    /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        self.bars(market, from, to, now, &mut |bar| join(&mut whole, bar))?;
+        Ok(whole)
+    }
 
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
@@ -185,6 +226,19 @@ pub trait Source: Send + Sync {
     /// times; 1 for a market without trades.
     fn tick(&self, market: usize) -> Result<f64, SourceError>;
 
+    /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings()[market];
+        Ok(listing.feeds.serve(data_type).then(|| listing.available_since.saturating_mul(SECOND)))
+    }
+
+    /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        Ok(highest)
+    }
+
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 
@@ -197,6 +251,19 @@ pub trait Source: Send + Sync {
         _to: i64,
         _now: i64,
         _visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order. A source without them
+    /// tells nothing.
+    fn liquidations(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         Ok(())
     }
@@ -225,6 +292,18 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// As [`Source::trades`], of the readings of the market's gauges. A source without them tells nothing.
+    fn readings(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
     /// Seconds that a market's funding rates are for: its time between settlements.
     fn funding_seconds(&self, _market: usize) -> i64 {
         FUNDING_SECONDS
@@ -235,9 +314,9 @@ pub trait Source: Send + Sync {
         &[]
     }
 
-    /// The reading of an option summary at a whole minute (Unix seconds), percentage points; it looks at nothing later.
-    /// `None` where there is none.
-    fn option_summary(&self, _summary: usize, _at: i64) -> Result<Option<f64>, SourceError> {
+    /// The last reading of an option summary on a whole minute in `[from, at]` (Unix seconds), percentage points; it looks
+    /// at nothing later. `None` where there is none.
+    fn option_summary(&self, _summary: usize, _from: i64, _at: i64) -> Result<Option<f64>, SourceError> {
         Ok(None)
     }
 
@@ -267,6 +346,17 @@ pub trait Source: Send + Sync {
     /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
     /// opening.
     fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
+        None
+    }
+
+    /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
+    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+        None
+    }
+
+    /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
+    /// computes it from the positions.
+    fn prediction_told(&self, _event: usize, _at: i64) -> Option<&PredictionTold> {
         None
     }
 }

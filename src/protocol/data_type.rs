@@ -292,7 +292,6 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         max_points: 5_000,
         included_depth: Some(1_500),
         selection: Selection::CoinOnly,
-        group_by: None,
         lowest_tier: Tier::Advanced,
         shape: Shape::Heatmap,
         fields: LEVELS,

@@ -2,6 +2,8 @@
 //! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod analytics;
+pub mod body_size;
+pub mod contract;
 pub mod data_type;
 pub mod discovery;
 pub mod error_body;
@@ -10,6 +12,7 @@ pub mod identity;
 pub mod interval;
 pub mod query;
 pub mod records;
+pub mod stream;
 pub mod suggest;
 pub mod tier;
 pub mod wire;
@@ -18,8 +21,10 @@ pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
-pub use identity::SeriesId;
+pub use identity::{ID_FIELDS, SeriesId};
 pub use interval::Interval;
-pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketsQuery, ParamError, PointsQuery, SortDirection};
-pub use records::{Market, MarketsPage, Timestamp, Usage};
+pub use query::{
+    AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketSort, MarketsQuery, ParamError, PointsQuery, SortDirection,
+};
+pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};

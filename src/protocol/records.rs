@@ -71,6 +71,117 @@ pub struct Market {
     /// When the market became available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_since: Option<Timestamp>,
+    /// Recent price history, the newest last (supplement 5).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<f64>,
+    /// Distance of the last price to the highest one, percent, 0 or below (supplement 5).
+    #[serde(rename = "pctFromATH", skip_serializing_if = "is_nothing")]
+    pub pct_from_ath: f64,
+    /// 24-hour volume, USD (supplement 5).
+    #[serde(rename = "volume24hUsd", skip_serializing_if = "is_nothing")]
+    pub volume_24h_usd: f64,
+    /// Title of a prediction-market event (supplement 5).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What rests in the book of a prediction market, USD (supplement 5).
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub liquidity: f64,
+    /// Tags of a prediction market (supplement 5).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+    /// Present only when the exchange is the prediction venue.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prediction_markets: Vec<PredictionMarket>,
+    /// Fields this version does not know, as sent.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A tag of a prediction market (supplement 5).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tag {
+    /// Identifier.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// Name as people read it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// Name as addresses spell it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub slug: String,
+    /// Fields this version does not know, as sent.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// An element of `predictionMarkets` (section 2.4). Prices are probabilities, 0 to 1; volumes are outcome tokens.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PredictionMarket {
+    /// Name of the market as its address spells it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub slug: String,
+    /// The question.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub question: String,
+    /// Title within a grouped market.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group_item_title: String,
+    /// Possible outcomes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<String>,
+    /// Last price of the first outcome.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub last_price: f64,
+    /// 24-hour price change, as a difference of prices.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub one_day_price_change: f64,
+    /// Recent price history, the newest last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<f64>,
+    /// Total volume.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub total_volume: f64,
+    /// 24-hour volume that takers bought.
+    #[serde(rename = "buyVolume24H", skip_serializing_if = "is_nothing")]
+    pub buy_volume_24h: f64,
+    /// 24-hour volume that takers sold.
+    #[serde(rename = "sellVolume24H", skip_serializing_if = "is_nothing")]
+    pub sell_volume_24h: f64,
+    /// 24-hour volume change, percent.
+    #[serde(rename = "volumeChange24H", skip_serializing_if = "is_nothing")]
+    pub volume_change_24h: f64,
+    /// Current open interest.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub open_interest: f64,
+    /// 24-hour open interest change, as a difference.
+    #[serde(rename = "oneDayOIChange", skip_serializing_if = "is_nothing")]
+    pub one_day_oi_change: f64,
+    /// Number of different traders.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub unique_traders: f64,
+    /// Price step of an order.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub order_price_min_tick_size: f64,
+    /// Market condition, `0x` and 64 hexadecimal digits: the `rawSymbol` of data queries.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub condition_id: String,
+    /// Whether the market has resolved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// Market opening.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_since: Option<Timestamp>,
+    /// Market expiry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_to: Option<Timestamp>,
+    /// Kind of a sports market, if it is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sports_market_type: String,
+    /// Line of a sports market, if it has one.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub line: f64,
     /// Fields this version does not know, as sent.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -143,9 +254,26 @@ mod tests {
 
     #[test]
     fn unknown_market_fields_are_kept_and_zeros_left_out() {
-        let text = r#"{"exchange":"BYBIT","lastPrice":100.5,"availableSince":{"s":5},"pctFromATH":-3}"#;
+        let text = r#"{"exchange":"BYBIT","lastPrice":100.5,"availableSince":{"s":5},"pctFromATH":-3.5,"newer":7}"#;
         let market: Market = serde_json::from_str(text).unwrap();
-        assert_eq!(market.extra["pctFromATH"], -3);
+        assert_eq!((market.pct_from_ath, &market.extra["newer"]), (-3.5, &Value::from(7)));
+        assert_eq!(serde_json::to_string(&market).unwrap(), text);
+    }
+
+    #[test]
+    fn prediction_markets_are_read_and_written_by_their_wire_names() {
+        let text = concat!(
+            r#"{"exchange":"PREDICTION_VENUE","rawSymbol":"0xab","title":"T","liquidity":2.5,"#,
+            r#""tags":[{"id":"1","label":"L","slug":"l"}],"predictionMarkets":[{"slug":"s","question":"Q?","#,
+            r#""groupItemTitle":"G","outcomes":["Yes","No"],"lastPrice":0.5,"oneDayPriceChange":-0.25,"prices":[0.0,0.5],"#,
+            r#""totalVolume":8.5,"buyVolume24H":1.5,"sellVolume24H":2.5,"volumeChange24H":3.5,"openInterest":4.5,"#,
+            r#""oneDayOIChange":5.5,"uniqueTraders":6.5,"orderPriceMinTickSize":0.001,"conditionId":"0xab","closed":true,"#,
+            r#""availableSince":{"s":1},"availableTo":{"s":2},"sportsMarketType":"total","line":7.5,"newer":[]}]}"#,
+        );
+        let market: Market = serde_json::from_str(text).unwrap();
+        let inner = &market.prediction_markets[0];
+        assert!(market.extra.is_empty() && inner.extra.len() == 1 && inner.closed);
+        assert_eq!((inner.buy_volume_24h, inner.one_day_oi_change, inner.line), (1.5, 5.5, 7.5));
         assert_eq!(serde_json::to_string(&market).unwrap(), text);
     }
 }

@@ -1,12 +1,13 @@
 //! Keys and their budgets: who asks, what is charged, what the headers tell (service.md 5, 8.1 and 8.5).
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
 use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
@@ -27,6 +28,8 @@ pub(super) struct Access {
     digest: [u8; 32],
     pub(super) allowance: Allowance,
     bucket: Mutex<Bucket>,
+    /// One permit for each channel of the live stream that may be open at a time.
+    pub(super) streams: Arc<Semaphore>,
     clock: SharedClock,
 }
 
@@ -54,6 +57,7 @@ impl KeyRing {
         let access = |entry: KeyEntry| {
             Arc::new(Access {
                 bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
+                streams: Arc::new(Semaphore::new(entry.allowance.streams() as usize)),
                 name: entry.name,
                 digest: entry.key.digest(),
                 key: entry.key,
@@ -86,6 +90,11 @@ impl KeyRing {
             [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
         };
         self.0.iter().fold(text.to_owned(), hidden)
+    }
+
+    /// What the keys may do, by their names.
+    pub(super) fn plans(&self) -> BTreeMap<String, Allowance> {
+        self.0.iter().map(|access| (access.name.clone(), access.allowance)).collect()
     }
 
     /// The keys by their names, for their owner; without those of which only the hash is known.
@@ -142,7 +151,7 @@ impl Access {
         let now = self.clock.now();
         let limits = bucket.limits();
         match bucket.try_take(weight, now) {
-            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, open: AtomicBool::new(true) }),
+            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, state: AtomicU8::new(OPEN) }),
             Err(Refusal::TooHeavy) => Err(ErrorBody::forbidden(format!(
                 "the request weighs {weight}, more than the {} that the plan {} can ever hold; ask for a shorter window, \
                  fewer exchanges or less depth",
@@ -175,22 +184,28 @@ impl Access {
     }
 }
 
-/// Weight taken for a request under way. It is given back once, unless the request is answered first.
+/// Weight taken for a request under way. It is given back at most once: by an error, or when it is dropped
+/// without an answer.
 pub(super) struct Charge {
     access: Arc<Access>,
     weight: u64,
-    open: AtomicBool,
+    state: AtomicU8,
 }
 
+/// States of a [`Charge`].
+const OPEN: u8 = 0;
+const KEPT: u8 = 1;
+const RETURNED: u8 = 2;
+
 impl Charge {
-    /// The request was answered: its weight is spent.
+    /// The answer is made: its weight is spent, unless it went back before.
     pub(super) fn keep(&self) {
-        self.open.store(false, Ordering::SeqCst);
+        let _ = self.state.compare_exchange(OPEN, KEPT, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// The request gets no answer: its weight goes back.
+    /// The caller gets an error instead of an answer, whether one was made or not: the weight goes back.
     pub(super) fn refund(&self) {
-        if self.open.swap(false, Ordering::SeqCst) {
+        if self.state.swap(RETURNED, Ordering::SeqCst) != RETURNED {
             let mut bucket = self.access.bucket();
             bucket.refund(self.weight, self.access.clock.now());
         }
@@ -199,7 +214,9 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.refund();
+        if *self.state.get_mut() == OPEN {
+            self.refund();
+        }
     }
 }
 

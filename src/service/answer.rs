@@ -8,6 +8,7 @@ use axum::http::Response;
 use super::access::{Access, Charge};
 use super::front::Caller;
 use super::shared::Shared;
+use super::unsent::{Answered, Made};
 use super::{Answers, reply};
 use crate::protocol::ErrorBody;
 use crate::protocol::wire::KEY_HEADER;
@@ -40,29 +41,32 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 
 /// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
 /// in time keeps the charge: errors, panics and late answers cost nothing.
-pub(super) async fn compute<F, T>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<T, ErrorBody>
+pub(super) async fn compute<F, T>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Answered, ErrorBody>
 where
     F: FnOnce(&dyn Answers) -> Result<T, ErrorBody> + Send + 'static,
-    T: Send + 'static,
+    T: Into<Made> + Send + 'static,
 {
     let charge = charge.map(Arc::new);
     let running = async {
         let Ok(permit) = Arc::clone(&shared.computations).acquire_owned().await else {
-            return Err(ErrorBody::new(503, "UNAVAILABLE", "the service is stopping"));
+            return Err(stopping());
         };
         let (source, charge) = (Arc::clone(&shared.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
             let body = work(&*source)?;
             // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
             charge.as_deref().inspect(|charge| charge.keep());
-            Ok(body)
+            Ok((body, permit))
         });
-        task.await.unwrap_or_else(|_| {
+        let (body, permit) = task.await.unwrap_or_else(|_| {
             Err(ErrorBody::internal(
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
-        })
+        })?;
+        let held = shared.unsent.hold(body.into()).await;
+        // Only now may the next computation start: answers that wait for room hold further ones back.
+        drop(permit);
+        held.ok_or_else(stopping)
     };
     let answered = tokio::time::timeout(shared.answer_within, running).await.unwrap_or_else(|_| {
         let seconds = shared.answer_within.as_secs_f64();
@@ -73,4 +77,8 @@ where
         charge.as_deref().inspect(|charge| charge.refund());
     }
     answered
+}
+
+fn stopping() -> ErrorBody {
+    ErrorBody::new(503, "UNAVAILABLE", "the service is stopping")
 }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::columns::Series;
-use crate::market::{Market, MarketError};
+use crate::market::{Market, MarketError, StreamEvent, Subscription};
+use crate::protocol::stream::Channel;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DiscoveryList, ErrorBody, Filters, MarketsPage, MarketsQuery, PointsQuery,
 };
@@ -20,9 +21,6 @@ pub enum AnswerError {
     /// No such symbol. 400 `INVALID_SYMBOL`.
     #[error("{0}")]
     InvalidSymbol(String),
-    /// A sound query that this source does not serve. 400 `INVALID_PARAMS`.
-    #[error("{0}")]
-    Unsupported(String),
     /// The source itself failed. 500 `INTERNAL_ERROR`.
     #[error("{0}")]
     Internal(String),
@@ -31,7 +29,7 @@ pub enum AnswerError {
 impl From<AnswerError> for ErrorBody {
     fn from(error: AnswerError) -> Self {
         match error {
-            AnswerError::Invalid(message) | AnswerError::Unsupported(message) => Self::invalid_params(message),
+            AnswerError::Invalid(message) => Self::invalid_params(message),
             AnswerError::InvalidExchange(message) => Self::new(400, "INVALID_EXCHANGE", message),
             AnswerError::InvalidSymbol(message) => Self::new(400, "INVALID_SYMBOL", message),
             AnswerError::Internal(message) => Self::internal(message),
@@ -59,6 +57,17 @@ pub trait Answers: Send + Sync + 'static {
     fn analytics(&self, _query: &AnalyticsQuery, _now: i64) -> Result<AnalyticsAnswer, AnswerError> {
         Ok(AnalyticsAnswer::default())
     }
+
+    /// Begins a channel of the live stream: told will be what happens after `now` (Unix nanoseconds). A source without a
+    /// stream refuses.
+    fn subscribe(&self, channel: &Channel, _now: i64) -> Result<Subscription, AnswerError> {
+        Err(AnswerError::Invalid(format!("this source has no stream, so no {} either", channel.kind)))
+    }
+
+    /// What a subscription is told next: its events up to `until` (Unix nanoseconds, exclusive), in time order.
+    fn events(&self, _subscription: &mut Subscription, _until: i64) -> Result<Vec<StreamEvent>, AnswerError> {
+        Ok(Vec::new())
+    }
 }
 
 impl Answers for Market {
@@ -77,13 +86,20 @@ impl Answers for Market {
     fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, AnswerError> {
         Ok(Self::analytics(self, query, now)?)
     }
+
+    fn subscribe(&self, channel: &Channel, now: i64) -> Result<Subscription, AnswerError> {
+        Ok(Self::subscribe(self, channel, now)?)
+    }
+
+    fn events(&self, subscription: &mut Subscription, until: i64) -> Result<Vec<StreamEvent>, AnswerError> {
+        Ok(Self::events(self, subscription, until)?)
+    }
 }
 
 impl From<MarketError> for AnswerError {
     fn from(error: MarketError) -> Self {
         match error {
             MarketError::Invalid(problem) => Self::Invalid(problem.to_string()),
-            MarketError::Unsupported(message) => Self::Unsupported(message),
             MarketError::Internal(message) => Self::Internal(message),
         }
     }

@@ -8,13 +8,18 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 use super::Answers;
+use super::limits::ConnectionLimits;
 use super::log::AccessLog;
+use super::stream::StreamLimits;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
 use crate::protocol::Tier;
 
 /// Rate of the key `unlimited`, high enough that no load test meets it and low enough for every reader of the headers.
 const UNLIMITED_PER_MINUTE: u32 = 1_000_000_000;
+
+/// Streams of the key `unlimited`: each takes memory.
+const UNLIMITED_STREAMS: u32 = 1_000;
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +53,14 @@ impl Allowance {
         match self {
             Self::Tier(tier) => Some(tier.spec().history_days),
             Self::Unlimited => None,
+        }
+    }
+
+    /// Channels of the live stream that may be open at a time (section 6).
+    pub fn streams(self) -> u32 {
+        match self {
+            Self::Tier(tier) => tier.spec().streams,
+            Self::Unlimited => UNLIMITED_STREAMS,
         }
     }
 
@@ -119,6 +132,10 @@ pub struct ServiceConfig {
     /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
     /// never do.
     pub access_log: Option<AccessLog>,
+    /// Limits against slow, silent and greedy peers.
+    pub limits: ConnectionLimits,
+    /// Patience with the peers of the live stream.
+    pub stream: StreamLimits,
 }
 
 impl ServiceConfig {
@@ -132,6 +149,8 @@ impl ServiceConfig {
             keys: Vec::new(),
             answer_within: Duration::from_secs(30),
             access_log: None,
+            limits: ConnectionLimits::default(),
+            stream: StreamLimits::default(),
         }
     }
 }

@@ -1,81 +1,139 @@
 //! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::explain::Explained;
+use super::front::Peer;
+use super::guarded::Guarded;
+use super::limits::ConnectionLimits;
+use super::places::{Place, Places};
 use super::reply::is_dropped;
+use super::sending::Sending;
 
-/// Connections that are served at a time; more wait in the listener's queue.
-const MAX_CONNECTIONS: usize = 1_024;
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
-/// How long a peer may take to send a request's head, and to leave a connection idle: short, so that peers who say nothing
-/// do not hold all places for long. This package's client lets go of an idle connection before that.
-const HEAD_WITHIN: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long requests under way may take to finish when the service stops.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves connections until told to stop, then lets requests under way finish within [`GRACE`].
-pub(super) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+/// What a request knows of its connection. Who keeps it keeps the connection's place: an upgraded connection outlives its
+/// request.
+#[derive(Clone)]
+pub(super) struct Link {
+    stop: watch::Receiver<bool>,
+    _place: Arc<Place>,
+}
+
+impl Link {
+    /// Waits until the service stops.
+    pub(super) async fn stopped(&mut self) {
+        // An error means that nobody can stop it any more, which is a stop too.
+        let _ = self.stop.wait_for(|stop| *stop).await;
+    }
+}
+
+/// Serves connections until told to stop, then lets requests under way finish within the grace.
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ConnectionLimits,
+    mut stop: watch::Receiver<bool>,
+) {
+    let places = Places::new(limits.connections);
     let mut connections = JoinSet::new();
     loop {
         let accepting = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+            let accepted = listener.accept().await;
+            // Accepted first: a full house makes room for somebody who is there, and for nobody else.
+            match accepted {
+                Ok((stream, peer)) => places.take().await.map(|place| (stream, peer, place)),
+                Err(_) => None,
+            }
         };
-        let (place, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => break,
             accepted = accepting => accepted,
         };
         while connections.try_join_next().is_some() {}
-        match (place, accepted) {
-            (Ok(place), Ok((stream, _))) => {
-                connections.spawn(serve_one(stream, router.clone(), stop.clone(), place));
+        match accepted {
+            Some((stream, peer, place)) => {
+                connections.spawn(serve_one(stream, peer, router.clone(), limits, stop.clone(), place));
             }
-            _ => tokio::time::sleep(ACCEPT_PAUSE).await,
+            None => {
+                places.close_oldest();
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
         }
     }
     drop(listener);
-    let finish = async { while connections.join_next().await.is_some() {} };
+    let finish = async {
+        while connections.join_next().await.is_some() {}
+        // Connections that took another protocol are tasks of their own.
+        places.all_free().await;
+    };
     // What is still open after the grace is cut when the set is dropped.
-    let _ = tokio::time::timeout(GRACE, finish).await;
+    let _ = tokio::time::timeout(limits.grace, finish).await;
 }
 
-async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>, _place: OwnedSemaphorePermit) {
+async fn serve_one(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    limits: ConnectionLimits,
+    mut stop: watch::Receiver<bool>,
+    place: Place,
+) {
     // Answers are written whole; waiting to fill a packet only delays them. A socket that refuses still works.
     let _ = stream.set_nodelay(true);
+    let place = Arc::new(place);
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_header_size(MAX_HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     let routes = TowerToHyperService::new(router);
-    let service = service_fn(move |request| {
-        let answer = routes.call(request);
+    let asked = Arc::clone(&place);
+    let link = Link { stop: stop.clone(), _place: Arc::clone(&place) };
+    let service = service_fn(move |mut request: axum::http::Request<_>| {
+        asked.busy();
+        request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(link.clone());
+        let (answer, asked) = (routes.call(request), Arc::clone(&asked));
         async move {
             let response = answer.await.unwrap_or_else(|never| match never {});
-            // An error makes hyper close the connection without an answer.
-            if is_dropped(&response) { Err(io::Error::from(io::ErrorKind::ConnectionAborted)) } else { Ok(response) }
+            if is_dropped(&response) {
+                // An error makes hyper close the connection without an answer.
+                return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
+            }
+            // What took another protocol goes on.
+            let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+            let wrap = |body| if goes_on { body } else { Body::new(Sending::new(body, asked)) };
+            Ok(response.map(wrap))
         }
     });
-    let connection = http.serve_connection(Explained::new(TokioIo::new(stream)), service);
+    let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);
+    let connection = http.serve_connection(Explained::new(guarded), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {
         _ = connection.as_mut() => return,
-        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+        () = place.closing() => return,
+        _ = stop.wait_for(|stop| *stop) => {}
     }
-    let _ = connection.await;
+    // hyper alone would wait for the rest of a head of which some bytes came.
+    if !place.is_waiting() {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
 }

@@ -1,7 +1,7 @@
 //! Faults that a test wants of the service: slow, refused, broken and missing answers, on purpose and repeatable. Only the
 //! process that started a service reaches its switch ([`super::RunningService::faults`]); no request does.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ use axum::http::{HeaderName, HeaderValue};
 pub enum Fault {
     /// The request waits this long before it is served. Goes together with one of the others.
     Latency(Duration),
+    /// Waits, and then has the other fault: the same requests have both.
+    LateWith(Duration, Box<Fault>),
     /// 429 `RATE_LIMITED` with this `Retry-After`, in seconds; nothing is charged.
     RateLimited {
         /// Seconds that the answer asks to wait.
@@ -39,6 +41,24 @@ pub enum When {
     Next(u32),
     /// Each with this probability, 0 to 1, drawn from the switch's seed in the order in which requests arrive.
     Probability(f64),
+    /// As the probability says, but no more than so many; then the rule is gone.
+    AtMost {
+        /// 0 to 1.
+        probability: f64,
+        /// Requests that are hit.
+        count: u32,
+    },
+}
+
+impl When {
+    /// The probability of each request, and how many are left to be hit.
+    fn parts(self) -> (f64, Option<u32>) {
+        match self {
+            Self::Next(count) => (1.0, Some(count)),
+            Self::Probability(probability) => (probability, None),
+            Self::AtMost { probability, count } => (probability, Some(count)),
+        }
+    }
 }
 
 /// A rule of a [`FaultSwitch`].
@@ -73,9 +93,46 @@ struct Inner {
 
 #[derive(Debug)]
 struct State {
-    rules: Vec<FaultRule>,
+    rules: Vec<Armed>,
     random: fastrand::Rng,
     injected: u64,
+}
+
+/// A rule at work.
+#[derive(Debug)]
+struct Armed {
+    rule: FaultRule,
+    /// Hits that are left; `None` for no end.
+    left: Option<u32>,
+    hits: Arc<AtomicU64>,
+}
+
+/// A rule that was added: it counts, and can be taken back.
+#[derive(Debug, Clone)]
+pub struct AddedRule {
+    switch: FaultSwitch,
+    hits: Arc<AtomicU64>,
+}
+
+impl AddedRule {
+    /// Requests that this rule has hit.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::SeqCst)
+    }
+
+    /// Whether it can still hit.
+    pub fn is_active(&self) -> bool {
+        self.switch.lock().rules.iter().any(|armed| self.is(armed))
+    }
+
+    /// Takes it back. One that is gone already stays gone.
+    pub fn remove(&self) {
+        self.switch.retain(|armed| !self.is(armed));
+    }
+
+    fn is(&self, armed: &Armed) -> bool {
+        Arc::ptr_eq(&armed.hits, &self.hits)
+    }
 }
 
 impl Default for State {
@@ -96,20 +153,28 @@ impl FaultSwitch {
     /// Adds a rule, after those that are there.
     ///
     /// # Errors
-    /// A probability outside 0 to 1, a status outside 500 to 599, a header that HTTP cannot carry.
-    pub fn add(&self, rule: FaultRule) -> Result<(), FaultError> {
+    /// A probability outside 0 to 1, a status outside 500 to 599, a header that HTTP cannot carry, a path that no path
+    /// starts with.
+    pub fn add(&self, rule: FaultRule) -> Result<AddedRule, FaultError> {
         check(&rule)?;
+        let hits = Arc::new(AtomicU64::new(0));
+        let armed = Armed { left: rule.when.parts().1, rule, hits: Arc::clone(&hits) };
         let mut state = self.lock();
-        state.rules.push(rule);
+        state.rules.push(armed);
         self.0.on.store(true, Ordering::Release);
-        Ok(())
+        drop(state);
+        Ok(AddedRule { switch: self.clone(), hits })
     }
 
     /// Removes every rule.
     pub fn clear(&self) {
+        self.retain(|_| false);
+    }
+
+    fn retain(&self, keep: impl FnMut(&Armed) -> bool) {
         let mut state = self.lock();
-        state.rules.clear();
-        self.0.on.store(false, Ordering::Release);
+        state.rules.retain(keep);
+        self.0.on.store(!state.rules.is_empty(), Ordering::Release);
     }
 
     /// Starts the random sequence of [`When::Probability`] anew. The same seed, rules and requests in the same order give
@@ -132,23 +197,28 @@ impl FaultSwitch {
         let State { rules, random, injected } = &mut *state;
         let mut picked = Injected::default();
         let mut hit = false;
-        for rule in rules.iter_mut().filter(|rule| path.starts_with(&rule.path)) {
-            let is_latency = matches!(rule.fault, Fault::Latency(_));
+        for armed in rules.iter_mut().filter(|armed| path.starts_with(&armed.rule.path)) {
+            let is_latency = matches!(armed.rule.fault, Fault::Latency(_));
             if !is_latency && picked.fault.is_some() {
                 continue;
             }
-            match &mut rule.when {
-                When::Next(left) => *left = left.saturating_sub(1),
-                When::Probability(chance) if random.f64() >= *chance => continue,
-                When::Probability(_) => {}
+            let (probability, _) = armed.rule.when.parts();
+            // Certainty draws nothing, so that such a rule does not shift the sequence of the others.
+            if probability < 1.0 && random.f64() >= probability {
+                continue;
             }
+            armed.left = armed.left.map(|left| left.saturating_sub(1));
+            armed.hits.fetch_add(1, Ordering::SeqCst);
             hit = true;
-            match &rule.fault {
-                Fault::Latency(more) => picked.latency = picked.latency.saturating_add(*more),
-                fault => picked.fault = Some(fault.clone()),
-            }
+            let (latency, fault) = match &armed.rule.fault {
+                Fault::Latency(latency) => (*latency, None),
+                Fault::LateWith(latency, fault) => (*latency, Some((**fault).clone())),
+                fault => (Duration::ZERO, Some(fault.clone())),
+            };
+            picked.latency = picked.latency.saturating_add(latency);
+            picked.fault = picked.fault.or(fault);
         }
-        rules.retain(|rule| rule.when != When::Next(0));
+        rules.retain(|armed| armed.left != Some(0));
         self.0.on.store(!rules.is_empty(), Ordering::Release);
         *injected += u64::from(hit);
         hit.then_some(picked)
@@ -161,20 +231,34 @@ impl FaultSwitch {
 
 fn check(rule: &FaultRule) -> Result<(), FaultError> {
     let refuse = |place, problem: String| Err(FaultError { place, problem });
-    match rule.when {
-        When::Probability(chance) if !(0.0..=1.0).contains(&chance) => {
-            return refuse("probability", format!("{chance} is not within 0 to 1"));
-        }
-        When::Next(0) => return refuse("next", "0 requests can never be hit; give 1 or more".to_owned()),
-        _ => {}
+    if !rule.path.is_empty() && !rule.path.starts_with('/') {
+        return refuse("path", format!("{:?} starts no path; begin with a slash, such as /v1/points", rule.path));
     }
-    match &rule.fault {
+    let (probability, count) = rule.when.parts();
+    if !(0.0..=1.0).contains(&probability) {
+        return refuse("probability", format!("{probability} is not within 0 to 1"));
+    }
+    if count == Some(0) {
+        return refuse("count", "0 requests can never be hit; give 1 or more".to_owned());
+    }
+    check_fault(&rule.fault)
+}
+
+fn check_fault(fault: &Fault) -> Result<(), FaultError> {
+    let refuse = |place, problem: String| Err(FaultError { place, problem });
+    match fault {
         Fault::Failure(status) if !(500..=599).contains(status) => {
             refuse("status", format!("{status} is no server error; give 500 to 599"))
         }
         Fault::Headers(headers) => {
             headers.iter().try_for_each(|(name, value)| header(name, value.as_deref()).map(drop))
         }
+        Fault::LateWith(_, fault) => match **fault {
+            Fault::Latency(_) | Fault::LateWith(..) => {
+                refuse("latency", "a delay cannot hold another delay; give their sum".to_owned())
+            }
+            _ => check_fault(fault),
+        },
         _ => Ok(()),
     }
 }
@@ -217,6 +301,32 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_counts_its_hits_up_to_its_end_and_can_be_taken_back() {
+        let switch = FaultSwitch::default();
+        let half = switch.add(rule("", When::AtMost { probability: 0.5, count: 3 }, Fault::Drop)).unwrap();
+        let asked = (0..100).take_while(|_| half.is_active()).filter(|_| switch.pick("/").is_some()).count();
+        assert_eq!((asked, half.hits(), half.is_active(), switch.injected()), (3, 3, false, 3));
+        let always = switch.add(rule("", When::Probability(1.0), Fault::Drop)).unwrap();
+        let other = switch.add(rule("", When::Next(9), Fault::Latency(Duration::from_secs(1)))).unwrap();
+        assert!(switch.pick("/").is_some());
+        always.remove();
+        always.remove();
+        assert_eq!(switch.pick("/").unwrap().fault, None);
+        assert_eq!((always.hits(), other.hits()), (1, 2));
+    }
+
+    #[test]
+    fn a_delay_and_a_fault_hit_the_same_requests() {
+        let switch = FaultSwitch::default();
+        let late = Fault::LateWith(Duration::from_secs(2), Box::new(Fault::Failure(503)));
+        switch.add(rule("", When::Probability(0.5), late)).unwrap();
+        for picked in (0..100).filter_map(|_| switch.pick("/")) {
+            assert_eq!((picked.latency.as_secs(), picked.fault), (2, Some(Fault::Failure(503))));
+        }
+        assert!((20..80).contains(&switch.injected()), "{}", switch.injected());
+    }
+
+    #[test]
     fn a_seed_gives_the_same_faults_again_about_as_often_as_asked() {
         let switch = FaultSwitch::default();
         switch.add(rule("", When::Probability(0.25), Fault::Drop)).unwrap();
@@ -246,6 +356,10 @@ mod tests {
             let problem = switch.add(rule("", when, fault)).unwrap_err().to_string();
             assert!(problem.contains(part), "{problem}");
         }
+        let problem = switch.add(rule("v1", When::Next(1), Fault::Drop)).unwrap_err().to_string();
+        assert!(problem.contains("path: \"v1\" starts no path"), "{problem}");
+        let twice = Fault::LateWith(Duration::ZERO, Box::new(Fault::Latency(Duration::ZERO)));
+        assert!(switch.add(rule("", When::Next(1), twice)).is_err());
         assert_eq!(switch.pick("/"), None);
     }
 }

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::HOST;
+use axum::http::header::{CONNECTION, DATE, HOST, TRANSFER_ENCODING};
 use axum::http::uri::Authority;
-use axum::http::{Response, Version};
+use axum::http::{HeaderValue, Response, Version};
 use axum::middleware::Next;
 use futures::FutureExt;
 
@@ -24,6 +24,12 @@ use crate::protocol::{ErrorBody, Usage};
 
 /// Longest path and query that is read.
 const MAX_TARGET: usize = 16 * 1024;
+/// Longest body that is read, and thrown away, to reach the next request of the connection.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Who is at the other end of the connection, put into a request's extensions.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
 
 /// The caller, put into a request's extensions when its key is known.
 #[derive(Clone)]
@@ -38,15 +44,18 @@ pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, n
     let Some(log) = &shared.access_log else { return serve(&shared, request, next).await.0 };
     let (time, begun) = (shared.clock.now(), Instant::now());
     let method = request.method().to_string();
+    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let target = redact(&request.uri().to_string(), &shared.keys);
     let (response, access) = serve(&shared, request, next).await;
     let record = AccessRecord {
         time,
+        peer,
         method,
         target,
         holder: access.map(|access| access.name.clone()),
         status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
         weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
+        bytes: response.body().size_hint().lower(),
         microseconds: log::microseconds(begun.elapsed()),
     };
     log::tell(log, &record);
@@ -54,17 +63,31 @@ pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, n
 }
 
 /// The response, and who asked.
-async fn serve(shared: &Shared, mut request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
+async fn serve(shared: &Shared, request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
     if let Some(error) = transport_fault(&request, shared.bound_to) {
         return (refusal(&error), None);
     }
+    let request = match without_body(request, shared.limits.body_within).await {
+        Ok(request) => request,
+        Err(error) => return (closing(refusal(&error)), None),
+    };
+    serve_bare(shared, request, next).await
+}
+
+async fn serve_bare(shared: &Shared, mut request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
     let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
     request.extensions_mut().insert(Caller(access.clone()));
     let injected = shared.faults.pick(request.uri().path());
-    let response = match injected {
+    let mut response = match injected {
         None => answer(access.as_deref(), request, next).await,
         Some(injected) => inject(injected, access.as_deref(), request, next).await,
     };
+    // The date is the service's own time: a client that goes by it knows which buckets are closed here.
+    let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+    if let Ok(date) = HeaderValue::try_from(date) {
+        response.headers_mut().entry(DATE).or_insert(date);
+    }
     (response, access)
 }
 
@@ -93,7 +116,7 @@ async fn inject(injected: Injected, access: Option<&Access>, request: Request, n
         response
     };
     match injected.fault {
-        None | Some(Fault::Latency(_)) => answer(access, request, next).await,
+        None | Some(Fault::Latency(_) | Fault::LateWith(..)) => answer(access, request, next).await,
         Some(Fault::RateLimited { retry_after }) => {
             let message = format!("a fault that the service's owner switched on: try again in {retry_after} s");
             refuse(&ErrorBody::rate_limited(message, retry_after))
@@ -135,6 +158,10 @@ fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
         }
         _ => {}
     }
+    if request.headers().get_all(KEY_HEADER).iter().nth(1).is_some() {
+        let message = format!("send the header {KEY_HEADER} once, with one key");
+        return Some(ErrorBody::new(400, "INVALID_REQUEST", message));
+    }
     // A page of the web may get its own name resolved to this machine and so reach the service from a browser; the
     // name that it then sends gives it away.
     let named = hosts.first().map(|host| host.to_str().unwrap_or_default());
@@ -143,6 +170,40 @@ fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
     (bound_to.is_loopback() && foreign).then(|| {
         ErrorBody::forbidden("the header Host names another machine; ask the service by localhost or its own address")
     })
+}
+
+/// A request without its body: nothing here reads one. A short one is thrown away; the rest is refused, as is a body of
+/// unknown length, which is what smuggled requests hide in.
+async fn without_body(request: Request, within: Duration) -> Result<Request, ErrorBody> {
+    if request.headers().contains_key(TRANSFER_ENCODING) {
+        let message = "this service reads no bodies; send the request without Transfer-Encoding";
+        return Err(ErrorBody::new(400, "INVALID_REQUEST", message));
+    }
+    if request.body().is_end_stream() {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    let too_long = || {
+        let message = format!("this service reads no bodies and throws away at most {MAX_BODY} bytes; send none");
+        ErrorBody::new(413, "BODY_TOO_LARGE", message)
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_long());
+    }
+    match tokio::time::timeout(within, to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(_)) => Ok(Request::from_parts(parts, Body::empty())),
+        Ok(Err(_)) => Err(too_long()),
+        Err(_) => {
+            let message = "the body that the head of the request announces does not arrive; send none";
+            Err(ErrorBody::new(408, "TIMEOUT", message))
+        }
+    }
+}
+
+/// Tells that the connection ends with this answer: what is left of the request must not be taken for the next one.
+fn closing(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Whether a `host[:port]` names this machine's loopback or the address that the service is bound to.

@@ -87,18 +87,27 @@ fn entry(words: &[&str]) -> Result<KeyEntry, String> {
     let &[name, tier, key] = words else {
         return Err(format!("{} words; write three: name tier key", words.len()));
     };
+    key_entry(name, tier, key)
+}
+
+/// The entry of a key: a tier of section 8.1 or `unlimited`, and the key or `sha256:` with the 64 hexadecimal digits of its
+/// hash.
+///
+/// # Errors
+/// What is wrong with tier or key, in words that repeat neither.
+pub fn key_entry(name: &str, tier: &str, key: &str) -> Result<KeyEntry, String> {
     let allowance = match Tier::find(tier) {
         Some(tier) => Allowance::Tier(tier),
         None if tier.eq_ignore_ascii_case(Allowance::Unlimited.name()) => Allowance::Unlimited,
         None => {
             let tiers = TIERS.map(|row| row.name).join(", ");
             let unlimited = Allowance::Unlimited.name();
-            return Err(format!("the second word is no tier; write one of {tiers}, {unlimited}"));
+            return Err(format!("the tier is none that there is; write one of {tiers}, {unlimited}"));
         }
     };
     let key = match key.strip_prefix(HASH_PREFIX) {
         Some(digits) => KeySecret::Hashed(digest(digits).ok_or_else(|| {
-            format!("what follows {HASH_PREFIX} in the third word is no SHA-256; write its 64 hexadecimal digits")
+            format!("what follows {HASH_PREFIX} in the key is no SHA-256; write its 64 hexadecimal digits")
         })?),
         None if key.bytes().all(|byte| byte.is_ascii_graphic()) => key.to_owned().into(),
         None => return Err("the key holds characters that no header can; use ASCII letters and digits".to_owned()),
@@ -143,9 +152,9 @@ mod tests {
             ("lab free s3cret more".to_owned(), "line 1: 4 words"),
             (
                 "lab s3cret free".to_owned(),
-                "line 1: the second word is no tier; write one of free, basic, standard, advanced, unlimited",
+                "line 1: the tier is none that there is; write one of free, basic, standard, advanced, unlimited",
             ),
-            ("lab free sha256:s3cret".to_owned(), "line 1: what follows sha256: in the third word is no SHA-256"),
+            ("lab free sha256:s3cret".to_owned(), "line 1: what follows sha256: in the key is no SHA-256"),
             (format!("lab free sha256:{}é", &ABC[..62]), "is no SHA-256"),
             ("lab free s3cret\u{e9}".to_owned(), "characters that no header can"),
             ("a free s3cret\n# x\na free other".to_owned(), "line 3: the name is that of line 1"),

@@ -1,5 +1,6 @@
 //! The access log: one record for each request, without keys.
 
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,8 @@ use std::time::Duration;
 pub struct AccessRecord {
     /// The service's time at the start of the request, Unix nanoseconds.
     pub time: i64,
+    /// Address of the peer.
+    pub peer: Option<IpAddr>,
     /// HTTP method.
     pub method: String,
     /// Path with query. The service's keys in it, and values of parameters that are named like a key, read `[key]`.
@@ -19,6 +22,8 @@ pub struct AccessRecord {
     pub status: u16,
     /// Weight that was charged.
     pub weight: u64,
+    /// Bytes of the answer's body.
+    pub bytes: u64,
     /// Time from the head of the request to the answer, in microseconds; sending the answer does not count.
     pub microseconds: u64,
 }

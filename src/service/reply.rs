@@ -1,9 +1,8 @@
 //! Answers as HTTP responses: status, `application/json`, the rate-limit headers (service.md 7 and 8.5).
 
-use std::convert::Infallible;
 use std::io;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use futures::stream::{self, StreamExt};
@@ -12,8 +11,8 @@ use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_H
 use crate::protocol::{ErrorBody, Usage};
 
 /// A whole JSON body. Its length is known, so it is sent with `Content-Length`.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -24,22 +23,9 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
 pub(super) struct Paid(pub(super) u64);
 
 /// A body that was paid for.
-pub(super) fn paid(body: Vec<u8>, weight: u64) -> Response<Body> {
+pub(super) fn paid(body: impl Into<Body>, weight: u64) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
-    response
-}
-
-/// As [`paid`], of a body in pieces: they are sent one after the other, under the length of the whole.
-pub(super) fn paid_in_parts(mut pieces: Vec<Vec<u8>>, weight: u64) -> Response<Body> {
-    if pieces.len() <= 1 {
-        return paid(pieces.pop().unwrap_or_default(), weight);
-    }
-    let length: usize = pieces.iter().map(Vec::len).sum();
-    let mut response = paid(Vec::new(), weight);
-    let pieces = pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
-    *response.body_mut() = Body::from_stream(stream::iter(pieces));
-    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     response
 }
 

@@ -1,12 +1,13 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics and the
-//! description of all these; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the
+//! description of all these, and the live stream; anything else is 404 or 405.
 
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Extension, RawQuery, State};
+use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::middleware::Next;
 use axum::routing::get;
 use axum::{Router, middleware};
 
@@ -15,7 +16,7 @@ use super::check::check;
 use super::front::{Caller, Told, front};
 use super::openapi::OPENAPI_PATH;
 use super::shared::Shared;
-use super::{analytics, lists, openapi, reply};
+use super::{analytics, lists, openapi, reply, stream};
 use crate::clock::SECOND;
 use crate::encode;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -32,7 +33,9 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .merge(lists::routes())
         .merge(openapi::routes())
         .merge(analytics::routes())
+        .merge(stream::routes())
         .method_not_allowed_fallback(not_allowed)
+        .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
         .with_state(shared)
@@ -56,7 +59,7 @@ async fn points(
         let series = source.points(&query, now)?;
         Ok(encode::points_in_parts(&series, query.flatten))
     });
-    Ok(reply::paid_in_parts(body.await?, checked.weight))
+    Ok(reply::paid(body.await?, checked.weight))
 }
 
 async fn markets(
@@ -83,10 +86,15 @@ async fn usage(Extension(caller): Extension<Caller>) -> Answer {
     Ok(response)
 }
 
+/// HEAD would compute, and charge, a whole answer to tell its length: it is refused as every other method.
+async fn only_get(request: Request, next: Next) -> Response<Body> {
+    if request.method() == Method::HEAD { not_allowed().await } else { next.run(request).await }
+}
+
 async fn not_allowed() -> Response<Body> {
-    let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "this service only reads; use GET");
+    let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "the only method of this service is GET");
     let mut response = reply::refusal(&error);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     response
 }
 

@@ -11,12 +11,13 @@ use tokio::runtime;
 use tokio::sync::{Semaphore, watch};
 
 use super::access::KeyRing;
-use super::config::ServiceConfig;
+use super::config::{Allowance, ServiceConfig};
 use super::connections::serve;
 use super::error::ServiceError;
 use super::faults::FaultSwitch;
 use super::routes::router;
 use super::shared::Shared;
+use super::unsent::Unsent;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -40,7 +41,7 @@ impl Service {
         })?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let exposed = keys.exposed();
+        let (exposed, plans) = (keys.exposed(), keys.plans());
         let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
         let faults = FaultSwitch::default();
         let shared = Shared {
@@ -49,9 +50,12 @@ impl Service {
             keys,
             bound_to: config.host,
             computations: Arc::new(Semaphore::new(computations)),
+            unsent: Unsent::new(config.limits.unsent),
+            limits: config.limits,
             answer_within: config.answer_within,
             faults: faults.clone(),
             access_log: config.access_log,
+            stream: config.stream,
         };
         let (stop, stopped) = watch::channel(false);
         let (ready, outcome) = mpsc::channel();
@@ -59,7 +63,7 @@ impl Service {
         let thread = Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
         let gone = || Err(io::Error::other("the service's thread ended at once"));
         outcome.recv().unwrap_or_else(|_| gone())?;
-        Ok(RunningService { address, keys: exposed, faults, stop, thread: Mutex::new(Some(thread)) })
+        Ok(RunningService { address, keys: exposed, plans, faults, stop, thread: Mutex::new(Some(thread)) })
     }
 }
 
@@ -82,7 +86,8 @@ fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, re
         Ok((runtime, listener)) => {
             // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
             drop(ready.send(Ok(())));
-            runtime.block_on(serve(listener, router(Arc::new(shared)), stopped));
+            let limits = shared.limits;
+            runtime.block_on(serve(listener, router(Arc::new(shared)), limits, stopped));
             runtime.shutdown_timeout(LEFT_BEHIND_AFTER);
         }
     }
@@ -92,6 +97,7 @@ fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, re
 pub struct RunningService {
     address: SocketAddr,
     keys: BTreeMap<String, String>,
+    plans: BTreeMap<String, Allowance>,
     faults: FaultSwitch,
     stop: watch::Sender<bool>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -118,12 +124,17 @@ impl RunningService {
         self.keys.clone()
     }
 
+    /// What each key may do, by its name; also of keys of which only the hash is known.
+    pub fn plans(&self) -> BTreeMap<String, Allowance> {
+        self.plans.clone()
+    }
+
     /// The switch of its faults, off at first. Nothing that comes over the network reaches it.
     pub fn faults(&self) -> FaultSwitch {
         self.faults.clone()
     }
 
-    /// Stops it: no new connections, two seconds for requests under way, then the rest is cut. A second call does
+    /// Stops it: no new connections, the grace of its limits for requests under way, then the rest is cut. A second call does
     /// nothing; a call beside another waits for the same end.
     pub fn stop(&self) {
         self.stop.send_replace(true);

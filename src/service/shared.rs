@@ -9,7 +9,10 @@ use tokio::sync::Semaphore;
 use super::Answers;
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
+use super::limits::ConnectionLimits;
 use super::log::AccessLog;
+use super::stream::StreamLimits;
+use super::unsent::Unsent;
 use crate::clock::SharedClock;
 
 /// What all requests share.
@@ -20,7 +23,10 @@ pub(super) struct Shared {
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
+    pub(super) unsent: Unsent,
+    pub(super) limits: ConnectionLimits,
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,
     pub(super) access_log: Option<AccessLog>,
+    pub(super) stream: StreamLimits,
 }

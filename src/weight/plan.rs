@@ -7,6 +7,7 @@
 
 use super::formula::{Demand, WeightError, of};
 use crate::protocol::TypeSpec;
+use crate::protocol::tier::TIERS;
 
 /// Points that one step of the weight formula counts.
 pub const BLOCK: u64 = 1_000;
@@ -42,15 +43,14 @@ pub enum PlanError {
     #[error(transparent)]
     Weight(#[from] WeightError),
     /// Even the smallest request is heavier than the bucket.
-    #[error(
-        "the smallest request weighs {weight}, more than the bucket ever holds ({burst}); \
-         ask fewer exchanges, less depth, or use a higher tier"
-    )]
+    #[error("the smallest request weighs {weight}, more than the bucket ever holds ({burst}); {remedy}")]
     TooHeavy {
         /// Weight of up to a thousand points.
         weight: u64,
         /// Capacity of the bucket.
         burst: u64,
+        /// What would run: fewer exchanges at once, less depth, or a tier.
+        remedy: String,
     },
     /// The window is absurdly long.
     #[error("the window holds {points} points, more than a plan takes ({}); shorten it", MAX_BLOCKS * BLOCK)]
@@ -83,7 +83,9 @@ pub fn slices(
     for size in 1..=blocks.min((max_points / BLOCK).max(1)) {
         let weight = weigh(size * BLOCK)?;
         match burst {
-            Some(burst) if weight > burst && size == 1 => return Err(PlanError::TooHeavy { weight, burst }),
+            Some(burst) if weight > burst && size == 1 => {
+                return Err(PlanError::TooHeavy { weight, burst, remedy: remedy(spec, demand, weight, burst) });
+            }
             Some(burst) if weight > burst => break,
             _ => weights.push(weight),
         }
@@ -99,6 +101,30 @@ pub fn slices(
         left -= points;
     }
     Ok(slices)
+}
+
+/// What would make a thousand points fit into a bucket of `burst`.
+fn remedy(spec: &TypeSpec, demand: &Demand, weight: u64, burst: u64) -> String {
+    let fits = |demand: Demand| {
+        let period = (BLOCK as i64).saturating_mul(demand.interval);
+        of(spec, &Demand { period, ..demand }).is_ok_and(|weight| weight <= burst)
+    };
+    let mut ways = Vec::new();
+    if let Some(exchanges) = (1..demand.exchanges).rev().find(|&exchanges| fits(Demand { exchanges, ..*demand })) {
+        ways.push(format!("ask at most {exchanges} exchanges at once"));
+    }
+    if let (Some(included), Some(depth)) = (spec.included_depth, demand.max_depth) {
+        let bands = (1..=depth.div_ceil(included)).rev().map(|bands| bands.saturating_mul(included));
+        if let Some(depth) =
+            bands.filter(|bound| *bound < depth).find(|&depth| fits(Demand { max_depth: Some(depth), ..*demand }))
+        {
+            ways.push(format!("ask a max_depth of at most {depth}"));
+        }
+    }
+    if let Some(tier) = TIERS.iter().find(|tier| u64::from(tier.burst()) >= weight) {
+        ways.push(format!("use the tier {}, whose bucket holds {}", tier.name, tier.burst()));
+    }
+    if ways.is_empty() { "ask fewer exchanges and less depth".to_owned() } else { ways.join(", or ") }
 }
 
 /// Sizes, in blocks and largest first, whose weights sum to the least; `weights[k]` is the weight of k blocks.
@@ -149,8 +175,21 @@ mod tests {
     fn burst_bounds_a_request_and_names_what_cannot_run() {
         assert_eq!(cut(5_000, 1, 100_000, Some(2)), [(2_000, 2), (2_000, 2), (1_000, 1)]);
         let window = Window { from: 0, to: 60 };
-        let error = slices(DataType::TradeAgg.spec(), &demand(50), window, 1_000, Some(10)).unwrap_err();
-        assert_eq!(error, PlanError::TooHeavy { weight: 11, burst: 10 });
+        // 50 exchanges weigh 1 + 50 / 5 = 11, 45 weigh 10 (section 8.2).
+        let error = slices(DataType::TradeAgg.spec(), &demand(50), window, 1_000, Some(10)).unwrap_err().to_string();
+        assert!(error.contains("weighs 11") && error.contains("holds (10)"), "{error}");
+        assert!(
+            error.ends_with("ask at most 45 exchanges at once, or use the tier free, whose bucket holds 20"),
+            "{error}"
+        );
+        // A book at 17,501 levels is in the band of 2.0 and weighs 20, at 7,000 it weighs 12 (section 8.4).
+        let deep = Demand { max_depth: Some(17_501), ..demand(1) };
+        let book = DataType::BlockBookSnapshotAgg.spec();
+        let error = slices(book, &deep, window, 1_000, Some(13)).unwrap_err().to_string();
+        assert!(
+            error.ends_with("ask a max_depth of at most 7000, or use the tier free, whose bucket holds 20"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -175,15 +214,20 @@ mod tests {
         fn slices_cover_the_window_once_at_the_least_weight(
             kind in 0usize..12, points in 1i64..12_500, exchanges in 1u32..8, depth in 1u32..12_000,
             max_blocks in 1u64..8, interval in prop::sample::select(vec![60i64, 300, 3_600]),
+            burst in prop::option::of(30u64..200), cuts in prop::collection::vec(1i64..4_000, 0..8),
         ) {
             let spec = &crate::protocol::data_type::DATA_TYPES[kind];
             let demand = Demand { interval, period: 0, exchanges, max_depth: Some(depth) };
             let window = Window { from: 86_400, to: 86_400 + points * interval };
-            let slices = slices(spec, &demand, window, max_blocks * BLOCK, None).unwrap();
+            let Ok(slices) = slices(spec, &demand, window, max_blocks * BLOCK, burst) else {
+                let one = of(spec, &Demand { period: 1_000 * interval, ..demand }).unwrap();
+                prop_assert!(one > burst.unwrap());
+                return Ok(());
+            };
             let mut at = window.from;
             for slice in &slices {
                 prop_assert_eq!(slice.from, at);
-                prop_assert!(slice.points <= max_blocks * BLOCK);
+                prop_assert!(slice.points <= max_blocks * BLOCK && burst.is_none_or(|burst| slice.weight <= burst));
                 prop_assert_eq!(slice.weight, of(spec, &Demand { period: slice.period, ..demand }).unwrap());
                 at += slice.period;
             }
@@ -191,8 +235,20 @@ mod tests {
             let weights: Vec<u64> = (0..=max_blocks)
                 .map(|size| of(spec, &Demand { period: size as i64 * 1_000 * interval, ..demand }).unwrap())
                 .collect();
+            let weights: Vec<u64> =
+                weights.into_iter().take_while(|weight| burst.is_none_or(|burst| *weight <= burst)).collect();
             let least = brute_force((points as usize).div_ceil(1_000), &weights);
-            prop_assert_eq!(slices.iter().map(|slice| slice.weight).sum::<u64>(), least);
+            let sum = slices.iter().map(|slice| slice.weight).sum::<u64>();
+            prop_assert_eq!(sum, least);
+            // Cuts anywhere else never weigh less.
+            let (mut left, mut elsewhere) = (points, 0);
+            for size in cuts.into_iter().chain(std::iter::repeat(2_777)) {
+                let size = size.min(left).min(max_blocks as i64 * 1_000);
+                elsewhere += of(spec, &Demand { period: size * interval, ..demand }).unwrap();
+                left -= size;
+                if left == 0 { break; }
+            }
+            prop_assert!(burst.is_some() || elsewhere >= sum);
         }
     }
 }

@@ -8,10 +8,11 @@ import threading
 from contextlib import contextmanager
 
 
-def run(code, environment=None, **options):
+def run(code, environment=None, timeout=60, **options):
     """Runs Python code in a child process and returns its standard output."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False, **options)
+    settings = {"env": environment, "capture_output": True, "text": True, "timeout": timeout, "check": False}
+    done = subprocess.run(command, **settings, **options)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

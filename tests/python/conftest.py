@@ -21,6 +21,12 @@ def shared():
     return folder if folder.is_dir() else None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def budgets(tmp_path_factory):
+    """The budgets that processes share are kept in a folder of the test run, not in the user's."""
+    os.environ["MARKETPOINTS_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def demo():
     """A demo service for tests that change nothing in it; its budget is shared, so use the unlimited key."""
@@ -46,5 +52,6 @@ def client(demo):
 def environment(demo):
     """Environment of a child process that talks to the demo service."""
     settings = {"MARKETPOINTS_API_KEY": demo.keys["unlimited"], "MARKETPOINTS_BASE_URL": demo.url}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MARKETPOINTS_")}
+    own = ("MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER", "MARKETPOINTS_CLOCK_OFFSET")
+    kept = {name: value for name, value in os.environ.items() if name not in own}
     return kept | settings | {"PYTHONWARNINGS": "error"}

@@ -8,15 +8,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def scripted(answer):
-    """Serves ``answer(path with query)``: an object sent as JSON, or bytes as they are. Yields address and requests."""
+    """Serves ``answer(path with query)``: an object sent as JSON, bytes as they are, or a status, headers and either.
+
+    Yields address and requests.
+    """
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.path)
             said = answer(self.path)
+            status, headers, said = said if isinstance(said, tuple) else (200, {}, said)
             body = said if isinstance(said, bytes) else json.dumps(said).encode()
-            self.send_response(200)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

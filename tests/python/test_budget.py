@@ -157,7 +157,8 @@ def test_the_client_knows_the_charge_before_it_sends(service):
         plan = client.plan(*arguments, **settings)
         client.points(*arguments, **settings)
         assert client.usage().used == plan.weight == independent.weight(10, 3500, Fraction(1200), 1, 3600)
-        assert 1500 - plan.weight <= client.budget.remaining < 1500  # it refills at once, 12.5 a second
+        assert 1500 - plan.weight <= client.budget.remaining <= 1500  # it refills at once, 12.5 a second
+        assert client.budget.used == plan.weight
 
 
 def test_walls_are_403_and_cost_nothing(service):

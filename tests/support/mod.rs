@@ -16,6 +16,8 @@ pub(crate) enum Step {
     Close,
     /// Keep the connection open and say nothing until the client goes away.
     Stall,
+    /// Do anything with the connection.
+    Run(fn(TcpStream)),
     /// Choose by the request's head.
     Choose(fn(&str) -> Step),
 }
@@ -73,6 +75,7 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>, script: &Mutex<VecDeq
                 let _ = stream.shutdown(Shutdown::Write);
             }
             Step::Close => {}
+            Step::Run(run) => run(stream),
             Step::Stall => drop(stream.read(&mut byte)),
             Step::Choose(choose) => {
                 step = choose(&head);

@@ -23,6 +23,18 @@ environment:
 
 `marketpoints serve` starts a service on this machine and prints these settings for it.
 """
+SERVE_HELP = """\
+keys file: a line for each key, `name tier key`; # starts a comment. The tier is free, basic, standard, advanced or
+unlimited; in place of the key may stand sha256: and the 64 hexadecimal digits of its SHA-256.
+  lab      advanced  mp-lab-5f0c2a
+  student  free      sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
+The keys of a file are not printed.
+
+The access log tells time, peer, name of the key, method, target, status, weight, bytes and microseconds; never a key.
+
+Ctrl-C or SIGTERM stops it: no new connections, requests under way get --grace seconds to finish, then the status is 0.
+A second one ends it at once.
+"""
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
@@ -86,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
         "--output", metavar="DIR", default="demo-output", help="folder for the files (default: %(default)s)"
     )
 
-    one = command("serve", commands.serve, "run the local service until Ctrl-C")
+    one = command("serve", commands.serve, "run the local service until Ctrl-C or SIGTERM", SERVE_HELP)
     one.add_argument("--data", metavar="STORE", help="store made by `marketpoints ingest` (default: the demo market)")
     one.add_argument("--now", metavar="TIME", help=f"what time it is for the service: {TIME_HELP} (default: now)")
     one.add_argument(
@@ -94,6 +106,11 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     one.add_argument("--seed", type=int, default=0, help="seed of the demo market (default: %(default)s)")
+    one.add_argument("--keys", metavar="FILE", help="the keys to take, see below (default: a new one for each tier)")
+    one.add_argument("--access-log", metavar="FILE", help="append a line of JSON for each request; - is standard error")
+    one.add_argument(
+        "--grace", type=float, default=10.0, metavar="S", help="seconds to finish when it is stopped (default: 10)"
+    )
 
     one = command(
         "ingest",

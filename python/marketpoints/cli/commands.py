@@ -51,14 +51,25 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def serve(given: argparse.Namespace) -> int:
     """Runs the local service until Ctrl-C or a termination signal."""
     ended = threading.Event()
-    with LocalService(given.data, moment(given.now), given.port, host=given.host, seed=given.seed) as service:
-        signal.signal(signal.SIGTERM, lambda *_: ended.set())
-        signal.signal(signal.SIGINT, lambda *_: ended.set())
+
+    def end(number: int, _: object) -> None:
+        # Who asks twice does not want to wait for the grace.
+        signal.signal(number, signal.SIG_DFL)
+        ended.set()
+
+    options = {"host": given.host, "seed": given.seed, "grace": given.grace}
+    with LocalService(
+        given.data, moment(given.now), given.port, keys=given.keys, access_log=given.access_log, **options
+    ) as service:
+        signal.signal(signal.SIGTERM, end)
+        signal.signal(signal.SIGINT, end)
         print(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}")
         print("keys:")
-        for tier, key in service.keys.items():
-            print(f"  {tier:<10} {key}")
-        print(f"for a client:\n  export {URL}={service.url} {KEY}={service.keys['advanced']} {TIER}=advanced")
+        for name, tier in service.tiers.items():
+            # Keys of a file are their owner's to keep, and output ends up in logs.
+            print(f"  {name:<10} {service.keys[name] if given.keys is None else tier}")
+        key = f"{service.keys['advanced']} {TIER}=advanced" if given.keys is None else f"… {TIER}=…"
+        print(f"for a client:\n  export {URL}={service.url} {KEY}={key}")
         if given.now is not None:
             # A client must know what time it is here, or it takes the forming bucket for a closed one.
             print(f"  export {CLOCK}={service.now() - time.time():.3f}")
@@ -101,7 +112,10 @@ def fetch(given: argparse.Namespace) -> int:
 
 def plan(given: argparse.Namespace) -> int:
     """Shows what a fetch would send and cost."""
-    with Client(os.environ.get(KEY) or NO_KEY, os.environ.get(URL) or NO_URL) as client:
+    known = os.environ.get(KEY)
+    # Nothing is spent: without a key there is no budget that others share.
+    scope = None if known else "process"
+    with Client(known or NO_KEY, os.environ.get(URL) or NO_URL, budget=scope) as client:
         planned = client.plan(data_type(given), *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})

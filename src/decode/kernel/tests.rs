@@ -73,7 +73,7 @@ fn halfway(value: f64) -> String {
     if next - whole >= 2.0 {
         return format!("{middle}");
     }
-    format!("{:.30}", (whole + next) / 2.0)
+    format!("{:.30}", f64::midpoint(whole, next))
 }
 
 fn many(count: usize, seed: u64) {
@@ -305,7 +305,8 @@ fn times_are_whole_seconds_and_nanoseconds_within_a_second() {
         for (seconds, part, expected) in cases {
             for place in 0..9 {
                 let row = |index: usize| if index == place { (seconds, part) } else { ("7", "8") };
-                let text: String = (0..9).map(|index| format!("s{},n{}}}", row(index).0, row(index).1)).collect();
+                let rows: Vec<_> = (0..9).map(|index| format!("s{},n{}}}", row(index).0, row(index).1)).collect();
+                let text = rows.concat();
                 let text = format!("{}{text}", " ".repeat(40));
                 let mut places = vec![0; text.len() + 64];
                 let found = kernel.index(text.as_bytes(), 0, &mut places);

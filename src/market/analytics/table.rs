@@ -86,6 +86,11 @@ impl Position {
         self.unrealized_size > 0.0
     }
 
+    /// When the position was entered, Unix seconds.
+    pub fn entered(&self) -> i64 {
+        if self.is_open() { self.latest_open_ts } else { self.last_trade - self.prev_hold_duration }
+    }
+
     /// Tokens held and realized.
     pub fn size(&self) -> f64 {
         self.unrealized_size + self.realized_size

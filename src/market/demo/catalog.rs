@@ -18,7 +18,7 @@ const fn coin(ticker: &'static str, name: &'static str, level: f64, yearly_devia
     Coin { ticker, name, level, yearly_deviation, turnover }
 }
 
-const COINS: [Coin; 8] = [
+const COINS: [Coin; 10] = [
     coin("BTC", "Bitcoin", 88_000.0, 0.45, 3.2e10),
     coin("ETH", "Ethereum", 3_100.0, 0.6, 1.8e10),
     coin("SOL", "Solana", 165.0, 0.8, 5e9),
@@ -27,6 +27,8 @@ const COINS: [Coin; 8] = [
     coin("DOGE", "Dogecoin", 0.21, 0.95, 1.2e9),
     coin("ADA", "Cardano", 0.72, 0.85, 6e8),
     coin("LINK", "Chainlink", 17.0, 0.8, 5e8),
+    coin("AVAX", "Avalanche", 24.0, 0.9, 4e8),
+    coin("LTC", "Litecoin", 95.0, 0.7, 3.5e8),
 ];
 
 struct Venue {

@@ -104,6 +104,12 @@ pub(super) struct EventTraits {
     pub(super) resolved: Option<bool>,
 }
 
+/// Tells the tape of a market from others. It keeps their hashes apart from those of the questions.
+pub(super) fn tape_seed(seed: u64, event: usize) -> u64 {
+    const ODDS: u64 = 0x4f44_4453;
+    place(&[seed, ODDS, event as u64])
+}
+
 /// The prediction markets of a seed: each with its traits, and the two outcomes of each, one after the other.
 pub(super) fn events(seed: u64) -> (Vec<PredictionEvent>, Vec<EventTraits>, Vec<Outcome>) {
     let (mut events, mut traits, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());

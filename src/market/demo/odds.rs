@@ -6,27 +6,24 @@ use crate::market::summaries::PredictionState;
 
 const DAY: f64 = 86_400.0;
 /// Prices of an open market are multiples of this, and at least one away from 0 and 1.
-const TICK: f64 = 0.001;
+pub(super) const TICK: f64 = 0.001;
 /// How sure the market is just before the end, as a logarithm of odds.
 const SURE: f64 = 5.0;
 
-/// The state of a market at a Unix second; `None` before its opening. `seed` tells this market from another.
-pub(super) fn state(event: &EventTraits, seed: u64, at: i64) -> Option<PredictionState> {
-    (at >= event.opened).then(|| {
-        let closed = event.resolved.filter(|_| at >= event.ends);
-        PredictionState {
-            opened: event.opened,
-            ends: event.ends,
-            closed: closed.is_some(),
-            price: closed.map_or_else(|| price(event, seed, at.min(event.ends)), |first| f64::from(u8::from(first))),
-            tick: TICK,
-        }
+/// The state of a market at a Unix second, with the price of its last trade up to then; `None` before its opening.
+pub(super) fn state(event: &EventTraits, at: i64, last_price: impl FnOnce() -> f64) -> Option<PredictionState> {
+    (at >= event.opened).then(|| PredictionState {
+        opened: event.opened,
+        ends: event.ends,
+        closed: event.resolved.is_some() && at >= event.ends,
+        price: last_price(),
+        tick: TICK,
     })
 }
 
-/// Price of the first outcome of an open market. Noise moves the logarithm of the odds, and the nearer the end, the
+/// What the first outcome of an open market is worth at a Unix second. `seed` tells this market from another. Noise moves the logarithm of the odds, and the nearer the end, the
 /// harder the outcome pulls.
-fn price(event: &EventTraits, seed: u64, at: i64) -> f64 {
+pub(super) fn quote(event: &EventTraits, seed: u64, at: i64) -> f64 {
     let moved = |salt: u64, days: f64| {
         let noise = |second: i64| smooth(seed ^ salt, second as f64 / DAY / days);
         noise(at) - noise(event.opened)
@@ -46,18 +43,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markets_open_at_their_odds_and_end_at_what_came_true() {
+    fn markets_open_at_their_odds_and_end_near_what_came_true() {
         for (seed, event) in events(0).1.iter().enumerate() {
-            let at = |second: i64| state(event, seed as u64, second);
-            assert_eq!(at(event.opened - 1), None);
-            assert!((at(event.opened).unwrap().price - event.odds).abs() < TICK);
-            let (before, end) = (at(event.ends - 1).unwrap(), at(event.ends).unwrap());
-            assert!(!before.closed && end.closed == event.resolved.is_some());
+            let at = |second: i64| quote(event, seed as u64, second);
+            assert!((at(event.opened) - event.odds).abs() < TICK);
             match event.resolved {
-                Some(true) => assert!(before.price > 0.9 && end.price == 1.0),
-                Some(false) => assert!(before.price < 0.1 && end.price == 0.0),
-                None => assert_eq!(at(event.ends + 86_400), Some(end), "nothing moves after the expiry"),
+                Some(true) => assert!(at(event.ends - 1) > 0.9),
+                Some(false) => assert!(at(event.ends - 1) < 0.1),
+                None => assert!((0.02..0.98).contains(&at(event.ends - 1))),
             }
+            assert_eq!(state(event, event.opened - 1, || 0.5), None);
+            assert!(!state(event, event.ends - 1, || 0.5).unwrap().closed);
+            assert_eq!(state(event, event.ends, || 0.5).unwrap().closed, event.resolved.is_some());
         }
     }
 
@@ -65,7 +62,7 @@ mod tests {
     fn prices_stay_on_the_ticks_between_nothing_and_all() {
         for (seed, event) in events(1).1.iter().enumerate() {
             for second in (event.opened..event.ends).step_by(43_200) {
-                let price = state(event, seed as u64, second).unwrap().price;
+                let price = quote(event, seed as u64, second);
                 assert!((TICK..=1.0 - TICK).contains(&price));
                 assert_eq!(format!("{price:.3}").parse::<f64>().unwrap(), price);
             }

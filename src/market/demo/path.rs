@@ -4,7 +4,7 @@
 //! bridge built by midpoint displacement, each midpoint drawn from the hash of its place. Its step is scaled by a slow
 //! factor, so that calm and wild days follow each other as they do in markets.
 
-use super::noise::{mix, normal, place, smooth};
+use super::noise::{FURTHEST, mix, normal, place, smooth, smooth_most};
 
 /// Minutes between knots, as a power of two.
 const KNOT_BITS: u32 = 16;
@@ -29,6 +29,24 @@ pub(super) struct Block {
     pub prices: Vec<f64>,
 }
 
+/// What no minute of a block goes beyond.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    /// First Unix minute of the block.
+    pub start: i64,
+    /// Highest price at a minute's boundary.
+    pub highest: f64,
+    /// Furthest change from one boundary to the next, as a fraction.
+    pub change: f64,
+    /// Most wildness.
+    pub wildness: f64,
+}
+
+/// Wildness from noise of a salt and a length in days: slow waves of days and hours.
+fn wave(noise: impl Fn(u64, f64) -> f64) -> f64 {
+    (0.55 * noise(1, 9.0) + 0.5 * noise(2, 1.3) + 0.35 * noise(3, 0.17)).exp()
+}
+
 impl Path {
     /// Tells this path from another.
     pub(super) fn seed(&self) -> u64 {
@@ -49,8 +67,71 @@ impl Path {
     /// How wild the market is at a minute: about 0.3 to 3, in slow waves of days and hours.
     pub(super) fn wildness(&self, minute: i64) -> f64 {
         let days = minute as f64 / 1_440.0;
-        let wave = |salt: u64, length: f64| smooth(self.seed ^ salt, days / length);
-        (0.55 * wave(1, 9.0) + 0.5 * wave(2, 1.3) + 0.35 * wave(3, 0.17)).exp()
+        wave(|salt, length| smooth(self.seed ^ salt, days / length))
+    }
+
+    /// Bounds of the blocks that hold the minutes `first..end`, without making the blocks.
+    pub(super) fn bounds(&self, first: i64, end: i64) -> Vec<Bound> {
+        let mut bounds = Vec::new();
+        if first >= end {
+            return bounds;
+        }
+        for segment in first >> KNOT_BITS..=(end - 1) >> KNOT_BITS {
+            let logs = self.block_ends(segment);
+            for (index, ends) in logs.windows(2).enumerate() {
+                let start = (segment << KNOT_BITS) + ((index as i64) << BLOCK_BITS);
+                if start < end && start + BLOCK > first {
+                    bounds.push(self.bound(start, ends[0], ends[1]));
+                }
+            }
+        }
+        bounds
+    }
+
+    /// Logarithms of the price at the ends of a segment's blocks, as [`Path::block`] walks down to them.
+    fn block_ends(&self, segment: i64) -> Vec<f64> {
+        let blocks = 1usize << (KNOT_BITS - BLOCK_BITS);
+        let mut logs = vec![0.0; blocks + 1];
+        (logs[0], logs[blocks]) = (self.knot(segment), self.knot(segment + 1));
+        for bits in (BLOCK_BITS + 1..=KNOT_BITS).rev() {
+            let step = 1usize << (bits - BLOCK_BITS);
+            for index in (0..blocks).step_by(step) {
+                let low = (segment << KNOT_BITS) + ((index as i64) << BLOCK_BITS);
+                logs[index + step / 2] = self.middle(low, bits, logs[index], logs[index + step]);
+            }
+        }
+        logs
+    }
+
+    fn bound(&self, start: i64, left: f64, right: f64) -> Bound {
+        let (from, to) = (start as f64 / 1_440.0, (start + BLOCK) as f64 / 1_440.0);
+        let wildness = wave(|salt, length| smooth_most(self.seed ^ salt, from / length, to / length));
+        // Each halving of the block adds at most one furthest draw to the higher end, and to half the distance of neighbours.
+        let (mut rise, mut apart) = (0.0, (right - left).abs());
+        for bits in (1..=BLOCK_BITS).rev() {
+            let draw = FURTHEST * self.minute_deviation * wildness * ((1i64 << bits) as f64).sqrt() / 2.0;
+            rise += draw;
+            apart = apart / 2.0 + draw;
+        }
+        Bound { start, highest: self.level * (left.max(right) + rise).exp(), change: apart.exp_m1(), wildness }
+    }
+
+    /// The price at the beginning of a Unix minute, as its block has it, without making the block.
+    pub(super) fn price(&self, minute: i64) -> f64 {
+        let segment = minute >> KNOT_BITS;
+        let (mut low, mut bits) = (segment << KNOT_BITS, KNOT_BITS);
+        let (mut left, mut right) = (self.knot(segment), self.knot(segment + 1));
+        while low < minute {
+            let middle = self.middle(low, bits, left, right);
+            bits -= 1;
+            if minute < low + (1 << bits) {
+                right = middle;
+            } else {
+                low += 1 << bits;
+                left = middle;
+            }
+        }
+        self.level * left.exp()
     }
 
     /// The block that holds a minute (Unix minutes).
@@ -127,7 +208,24 @@ mod tests {
         let expected = path.block(NOW);
         for minute in expected.start..expected.start + BLOCK {
             assert_eq!(path.block(minute).prices, expected.prices);
+            assert_eq!(path.price(minute).to_bits(), expected.prices[(minute - expected.start) as usize].to_bits());
         }
+    }
+
+    #[test]
+    fn blocks_stay_within_their_bounds() {
+        let path = path();
+        let bounds = path.bounds(NOW - 70_000, NOW);
+        assert!(bounds.windows(2).all(|two| two[1].start == two[0].start + BLOCK));
+        assert!(bounds[0].start <= NOW - 70_000 && NOW <= bounds[bounds.len() - 1].start + BLOCK);
+        for bound in bounds.iter().step_by(5) {
+            let block = path.block(bound.start);
+            assert!(block.prices.iter().all(|price| *price <= bound.highest * (1.0 + 1e-12)));
+            assert!(block.prices.windows(2).all(|two| (two[1] / two[0] - 1.0).abs() <= bound.change + 1e-12));
+            assert!((block.start..block.start + BLOCK).all(|minute| path.wildness(minute) <= bound.wildness + 1e-12));
+            assert!(bound.highest < 1.6 * block.prices[0], "a bound that says something");
+        }
+        assert!(path.bounds(5, 5).is_empty());
     }
 
     #[test]

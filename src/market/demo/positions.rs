@@ -1,7 +1,8 @@
 //! The demo's wallets and their positions on the prediction venue.
 
-use super::events::{EventTraits, LAST, events, hexadecimal};
+use super::events::{EventTraits, LAST, events, hexadecimal, tape_seed};
 use super::noise::{mix, normal, place, uniform};
+use super::odds::quote;
 use crate::market::analytics::{Counts, Outcome, Position, PositionTable};
 
 const WALLETS: usize = 500;
@@ -18,8 +19,8 @@ struct Trader {
     seed: u64,
     /// Typical size of a position in tokens.
     scale: f64,
-    /// How much better than the odds it buys, in price.
-    edge: f64,
+    /// Whether it buys at the better of two chances, or at the worse.
+    patient: bool,
     merges: bool,
 }
 
@@ -58,8 +59,10 @@ pub(super) fn table(seed: u64) -> PositionTable {
     let mut positions = Vec::with_capacity(POSITIONS);
     for (wallet, many) in spread(&traders, outcomes.len()).into_iter().enumerate() {
         for outcome in choose(&traders[wallet], &outcomes, many) {
-            let event = &traits[outcomes[outcome].event];
-            let position = position(&traders[wallet], outcome, &outcomes[outcome], event);
+            let place = outcomes[outcome].event;
+            let first = |at: i64| quote(&traits[place], tape_seed(seed, place), at);
+            let price = |at: i64| if outcome.is_multiple_of(2) { first(at) } else { 1.0 - first(at) };
+            let position = position(&traders[wallet], outcome, &outcomes[outcome], &traits[place], price);
             positions.push(Position { wallet, outcome, ..position });
         }
     }
@@ -72,7 +75,7 @@ fn trader(seed: u64) -> Trader {
     Trader {
         seed,
         scale: (5.5 + 1.6 * normal(place(&[seed, 2]))).exp() * if whale { 300.0 } else { 1.0 },
-        edge: 0.05 * normal(place(&[seed, 3])),
+        patient: normal(place(&[seed, 3])) > 0.0,
         merges: place(&[seed, 4]).is_multiple_of(MERGING),
     }
 }
@@ -110,18 +113,26 @@ fn choose(trader: &Trader, outcomes: &[Outcome], many: usize) -> Vec<usize> {
     order
 }
 
-/// A wallet's position in an outcome; the caller fills in whose and where.
-fn position(trader: &Trader, index: usize, outcome: &Outcome, event: &EventTraits) -> Position {
+/// A wallet's position in an outcome; the caller fills in whose and where. `price` is that of the outcome at a Unix second:
+/// wallets buy and sell on the market's tape.
+fn position(
+    trader: &Trader,
+    index: usize,
+    outcome: &Outcome,
+    event: &EventTraits,
+    price: impl Fn(i64) -> f64,
+) -> Position {
     let mut draw = Draw(place(&[trader.seed, 7, index as u64]));
     let size = micro(1.0 + trader.scale * draw.normal().exp());
     let end = event.ends.min(LAST);
-    let opened = event.opened + ((end - event.opened) as f64 * 0.8 * draw.uniform()) as i64;
+    let mut chance = || event.opened + ((end - event.opened) as f64 * 0.8 * draw.uniform()) as i64;
+    let (one, two) = (chance(), chance());
+    let (cheap, dear) = if price(one) <= price(two) { (one, two) } else { (two, one) };
+    let opened = if trader.patient { cheap } else { dear };
     if trader.merges {
         return merged(&mut draw, size, opened, end);
     }
-    let odds = if index.is_multiple_of(2) { event.odds } else { 1.0 - event.odds };
-    let entry = (odds + 0.1 * draw.normal() - trader.edge).clamp(0.01, 0.99);
-    let avg_price = micro(size * entry) / size;
+    let avg_price = micro(size * price(opened)) / size;
     let mut counts = Counts {
         buy: draw.count(),
         split: draw.rare(0.05),
@@ -133,9 +144,6 @@ fn position(trader: &Trader, index: usize, outcome: &Outcome, event: &EventTrait
     };
     let fate = draw.uniform();
     let (sold_at, part) = (opened + ((end - opened) as f64 * draw.uniform()) as i64, draw.uniform());
-    // What a seller gets: the price has moved towards the outcome in a resolved market, anywhere in an open one.
-    let drift = outcome.resolved_price.map_or(0.15 * draw.normal(), |price| (price - 0.5) * 0.5 * draw.uniform());
-    let exit = (entry + drift + 0.06 * draw.normal()).clamp(0.005, 0.995);
     let held = |counts| Position {
         unrealized_size: size,
         avg_price,
@@ -156,7 +164,7 @@ fn position(trader: &Trader, index: usize, outcome: &Outcome, event: &EventTrait
             counts.sell = draw.count();
             counts.merge = draw.rare(0.05);
             let partly = outcome.resolved_price.is_none() && fate < 0.65;
-            (if partly { micro(size * (0.1 + 0.8 * part)) } else { size }, exit, sold_at)
+            (if partly { micro(size * (0.1 + 0.8 * part)) } else { size }, price(sold_at), sold_at)
         }
     };
     let avg_exit_price = if redeemed.is_some() { exit } else { micro(realized * exit) / realized };

@@ -32,7 +32,7 @@ struct Facts {
     chains: &'static [Chain],
 }
 
-const FACTS: [Facts; 8] = [
+const FACTS: [Facts; 10] = [
     Facts {
         coin: "BTC",
         circulating: 19.97e6,
@@ -100,6 +100,22 @@ const FACTS: [Facts; 8] = [
             ("BSC", "0xf8a0bf9cf54bb92f17374d9e9a321e6a111a51bd", 0.003),
             ("ARBITRUM", "0xf97f4df75117a78c1a5a0dbb814af92458539fb4", 0.006),
         ],
+    },
+    Facts {
+        coin: "AVAX",
+        circulating: 427e6,
+        growth: 0.04,
+        existing: 460e6,
+        most: 720e6,
+        chains: &[("AVALANCHE", "", 0.12), ("BSC", "0x1ce0c2827e2ef14d5c4f29a091d735a204794041", 0.001)],
+    },
+    Facts {
+        coin: "LTC",
+        circulating: 76.6e6,
+        growth: 0.013,
+        existing: 0.0,
+        most: 84e6,
+        chains: &[("LITECOIN", "", 0.0)],
     },
 ];
 

@@ -82,11 +82,14 @@ impl Asked<'_> {
 
     /// `FUNDING_RATE_AGG`. Rates are given per `transform.normalize.fundingInterval`, in proportion to time. The weight of
     /// an exchange in a bucket is its open interest at the bucket's end: one weight for all four values, so that the mean
-    /// high stays the highest and the mean low the lowest. An exchange of unknown open interest has no weight.
+    /// high stays the highest and the mean low the lowest. An exchange of unknown open interest has no weight. Where open
+    /// interests are told in unlike units, their values in USD weigh.
     pub(in crate::market) fn funding_rate(&self) -> Result<Vec<Series>, MarketError> {
-        let gauges = [Gauge::FundingRate, Gauge::PredictedRate, Gauge::OpenInterest];
         let mut series = Vec::new();
         for group in self.groups() {
+            let unlike = group.iter().any(|&market| self.contract(market) != self.contract(group[0]));
+            let weight = if unlike { Gauge::OpenInterestValue } else { Gauge::OpenInterest };
+            let gauges = [Gauge::FundingRate, Gauge::PredictedRate, weight];
             let (rates, predicted) = if let [market] = group {
                 (self.gauge(*market, Gauge::FundingRate)?, self.gauge(*market, Gauge::PredictedRate)?)
             } else {
@@ -114,15 +117,28 @@ impl Asked<'_> {
         }
     }
 
+    /// What brings a market's quote to USD, where it must be brought.
     fn rates(&self, market: usize) -> Result<Option<Rates<'_>>, MarketError> {
         let listing = &self.source.listings()[market];
-        let foreign = self.query.usd && !listing.is_usd_like();
+        let foreign = !listing.is_usd_like();
         foreign.then(|| Rates::new(self.source, &listing.quote, self.buckets)).transpose()
+    }
+
+    fn contract(&self, market: usize) -> Option<f64> {
+        self.source.listings()[market].contract_usd()
+    }
+
+    /// The gauge that a source tells for another: contracts are worth what they are, whatever the price told with them.
+    fn told(&self, market: usize, gauge: Gauge) -> Gauge {
+        match gauge {
+            Gauge::OpenInterestValue if self.contract(market).is_some() => Gauge::OpenInterest,
+            gauge => gauge,
+        }
     }
 
     fn liquidation_bars(&self, market: usize) -> Result<Bars, MarketError> {
         let Buckets { from, end, now, .. } = *self.buckets;
-        let mut rates = self.rates(market)?;
+        let mut rates = if self.query.usd { self.rates(market)? } else { None };
         let visit = |visit: &mut dyn FnMut(&Bar)| self.source.liquidation_bars(market, from, end, now, visit);
         candles::roll_up_from(visit, self.buckets, rates.as_mut())
     }
@@ -133,7 +149,7 @@ impl Asked<'_> {
         let rates = if gauge == Gauge::OpenInterestValue { self.rates(market)? } else { None };
         let factor = self.factor(market, gauge);
         let (mut bars, mut missing) = (Gauges::new(), None);
-        self.source.gauge_bars(market, gauge, from, end, now, &mut |minute| {
+        self.source.gauge_bars(market, self.told(market, gauge), from, end, now, &mut |minute| {
             let rate = match &rates {
                 Some(rates) => rates.at(minute.start),
                 None => Some(1.0),
@@ -159,7 +175,8 @@ impl Asked<'_> {
                 let asked = self.query.funding_interval.unwrap_or(FUNDING_INTERVAL);
                 asked as f64 / (self.source.funding_seconds(market) * 1_000) as f64
             }
-            Gauge::OpenInterest | Gauge::OpenInterestValue => 1.0,
+            Gauge::OpenInterest => 1.0,
+            Gauge::OpenInterestValue => self.contract(market).unwrap_or(1.0),
         }
     }
 
@@ -196,13 +213,13 @@ impl Asked<'_> {
 
     /// The last minute of a gauge before the window, in the units of the query.
     fn before(&self, market: usize, gauge: Gauge) -> Result<Option<GaugeBar>, MarketError> {
-        let Some(bar) = self.source.gauge_before(market, gauge, self.buckets.from, self.buckets.now)? else {
+        let Some(bar) =
+            self.source.gauge_before(market, self.told(market, gauge), self.buckets.from, self.buckets.now)?
+        else {
             return Ok(None);
         };
-        let rate = match self.rates(market)? {
-            Some(rates) if gauge == Gauge::OpenInterestValue => rates.at(self.buckets.from),
-            _ => Some(1.0),
-        };
+        let rates = if gauge == Gauge::OpenInterestValue { self.rates(market)? } else { None };
+        let rate = rates.map_or(Some(1.0), |rates| rates.at(self.buckets.from));
         Ok(rate.map(|rate| bar.times(rate * self.factor(market, gauge))))
     }
 

@@ -1,5 +1,7 @@
 //! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
 
+use crate::market::feed::Feed;
+
 /// A quantity that the derivative ticker tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gauge {
@@ -7,7 +9,7 @@ pub enum Gauge {
     FundingRate,
     /// The rate predicted for the next settlement, a fraction.
     PredictedRate,
-    /// Open interest in coin.
+    /// Open interest, in the unit of the market's trades.
     OpenInterest,
     /// Open interest × the price told with it, in quote.
     OpenInterestValue,
@@ -16,6 +18,14 @@ pub enum Gauge {
 impl Gauge {
     /// Every gauge; a gauge's place is `gauge as usize`.
     pub const ALL: [Self; 4] = [Self::FundingRate, Self::PredictedRate, Self::OpenInterest, Self::OpenInterestValue];
+
+    /// The raw data that tells the gauge.
+    pub const fn feed(self) -> Feed {
+        match self {
+            Self::FundingRate | Self::PredictedRate => Feed::FundingRates,
+            Self::OpenInterest | Self::OpenInterestValue => Feed::OpenInterest,
+        }
+    }
 
     /// Name of the gauge, as files spell it.
     pub const fn name(self) -> &'static str {
@@ -37,7 +47,7 @@ pub struct Ticker {
     pub funding_rate: f64,
     /// Predicted rate of the next settlement, a fraction.
     pub predicted_rate: f64,
-    /// Open interest in coin.
+    /// Open interest, in the unit of the market's trades.
     pub open_interest: f64,
     /// Price that values the open interest, in quote.
     pub price: f64,

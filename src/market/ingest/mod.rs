@@ -1,20 +1,34 @@
 //! Raw dumps → store.
 //!
-//! Dumps lie as `KIND/EXCHANGE/SYMBOL/DAY.csv` or `.csv.gz`, with the columns of the published tick-data dumps in any
-//! order; KIND is `trades`, `incremental_book_L2`, `liquidations` or `derivative_ticker` (there an empty field means
-//! unknown). A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
+//! Dumps of a market lie as `KIND/EXCHANGE/SYMBOL/DAY.csv` or `.csv.gz`, with the columns of the published tick-data dumps
+//! in any order. KIND is `trades`, `incremental_book_L2`, `book_snapshot_25`, `book_snapshot_5`, `liquidations`,
+//! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Sheets of the
+//! package's own layouts lie as `KIND/NAME.csv` or `KIND/FOLDER/NAME.csv`, gzip or not; KIND is `token_supply`, `markets` or
+//! `positions`. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
 
 mod events;
+mod fault;
 mod lines;
+mod options;
+mod predictions;
 mod rows;
+mod sheet;
+mod snapshots;
 mod streamed;
+mod supply;
+mod task;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use self::events::{Kind, ingest_file};
+use self::events::Kind;
+use self::fault::Fault;
+use self::task::Task;
 use super::MarketError;
-use super::store::parse_date;
+use super::store::{BookSource, parse_date, sweep, unfit};
 
 /// Most bad rows that are listed for one file; the rest is counted.
 const MOST_PROBLEMS: usize = 1_000;
@@ -26,9 +40,37 @@ pub struct Problem {
     pub file: String,
     /// Line in the file, the header being line 1; 0 when it is the file as a whole.
     pub line: u64,
-    /// What is wrong.
+    /// What is wrong, and what mends it.
     pub what: String,
+    /// Name of the column; empty for the row, or the file, as a whole.
+    pub column: String,
 }
+
+/// What files of a folder of dumps hold. In the order in which they are read: of the books of a day, those that tell most
+/// come first.
+#[derive(Debug, Clone, Copy)]
+enum Layout {
+    Events(Kind),
+    Snapshots(BookSource),
+    Options,
+    Supply,
+    PredictionMarkets,
+    PredictionPositions,
+}
+
+/// The folders of the layouts.
+const LAYOUTS: [(&str, Layout); 10] = [
+    ("derivative_ticker", Layout::Events(Kind::Tickers)),
+    ("incremental_book_L2", Layout::Events(Kind::Books)),
+    ("book_snapshot_25", Layout::Snapshots(BookSource::Snapshots25)),
+    ("book_snapshot_5", Layout::Snapshots(BookSource::Snapshots5)),
+    ("liquidations", Layout::Events(Kind::Liquidations)),
+    ("markets", Layout::PredictionMarkets),
+    ("options_chain", Layout::Options),
+    ("positions", Layout::PredictionPositions),
+    ("token_supply", Layout::Supply),
+    ("trades", Layout::Events(Kind::Trades)),
+];
 
 /// What an ingest did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +83,8 @@ pub struct IngestReport {
     pub rows: usize,
     /// What was left out.
     pub problems: Vec<Problem>,
+    /// Whether the ingest was ended before it had seen every file.
+    pub interrupted: bool,
 }
 
 impl IngestReport {
@@ -49,17 +93,26 @@ impl IngestReport {
         self.unchanged += other.unchanged;
         self.rows += other.rows;
         self.problems.extend(other.problems);
+        self.interrupted |= other.interrupted;
     }
 
     fn problem(&mut self, file: &Path, line: u64, what: impl Into<String>) {
-        self.problems.push(Problem { file: file.display().to_string(), line, what: what.into() });
+        self.fault(file, line, Fault::new("", what));
+    }
+
+    fn fault(&mut self, file: &Path, line: u64, fault: Fault) {
+        let (column, what) = fault.into_parts();
+        self.problems.push(Problem { file: file.display().to_string(), line, what, column });
     }
 }
 
 /// Reads every dump below `dumps` into the store at `store`, which is made if it is not there.
 ///
-/// A dump file that the store holds already changes nothing; one with new content replaces its day. `keep_going` is
-/// asked before each file: on `false` the ingest ends with what it has done, and what is in the store is whole.
+/// A dump file that the store holds already changes nothing; one with new content replaces what the old one told. Of
+/// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
+/// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
+/// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
+/// unfinished an hour ago or more are removed.
 ///
 /// # Errors
 /// [`MarketError::Internal`] when `dumps` is no folder or the store cannot be written. Bad data is no error: it is in
@@ -69,37 +122,125 @@ pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Resu
         let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
         return Err(MarketError::Internal(message));
     }
+    sweep(store, SystemTime::now());
     let mut report = IngestReport::default();
-    for kind_folder in entries(dumps)? {
-        let name = file_name(&kind_folder);
-        let Some(kind) = Kind::find(&name) else {
-            let what = format!("{name:?} is no kind of dump that is read; known are {}", Kind::NAMES.join(", "));
-            report.problem(&kind_folder, 0, what);
+    let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
+    for (name, layout) in LAYOUTS {
+        let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
+        else {
             continue;
         };
-        for exchange in folders(&kind_folder, &mut report)? {
-            for symbol in folders(&exchange, &mut report)? {
-                let market = (file_name(&exchange), file_name(&symbol));
-                let mut last_day = None;
-                for file in entries(&symbol)? {
-                    let Some(day) = day_of(&file) else {
-                        report.problem(&file, 0, "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz");
-                        continue;
-                    };
-                    if last_day.replace(day) == Some(day) {
-                        report.problem(&file, 0, "a second file of the same day; only the first was read");
-                        continue;
-                    }
-                    if !keep_going() {
-                        return Ok(report);
-                    }
-                    ingest_file(kind, &file, store, &market, day, &mut report)?;
-                }
+        let files = match layout {
+            Layout::Events(_) | Layout::Snapshots(_) | Layout::Options => {
+                days(&folders.swap_remove(place), &mut report)?
             }
+            _ => sheets(&folders.swap_remove(place), &mut report)?,
+        };
+        for file in files {
+            if !keep_going() {
+                report.interrupted = true;
+            }
+            if report.interrupted {
+                return Ok(report);
+            }
+            take(layout, &file, store, &mut report, keep_going)?;
         }
+    }
+    folders.sort();
+    for other in folders {
+        report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
     }
     Ok(report)
 }
+
+/// A file to read.
+enum Source {
+    /// Exchange, symbol and Unix day.
+    Day(String, String, i64),
+    /// Name of the sheet, with its folder.
+    Sheet(String),
+}
+
+fn take(
+    layout: Layout,
+    (file, source): &(PathBuf, Source),
+    store: &Path,
+    report: &mut IngestReport,
+    keep_going: &dyn Fn() -> bool,
+) -> Result<(), MarketError> {
+    let mut task = Task { file, store, report, keep_going };
+    match (layout, source) {
+        (Layout::Events(kind), Source::Day(exchange, symbol, day)) => {
+            events::ingest_file(kind, (exchange, symbol), *day, &mut task)
+        }
+        (Layout::Snapshots(kind), Source::Day(exchange, symbol, day)) => {
+            snapshots::ingest_file(kind, (exchange, symbol), *day, &mut task)
+        }
+        (Layout::Options, Source::Day(exchange, symbol, day)) => {
+            if symbol == options::SYMBOL {
+                return options::ingest_file(exchange, *day, &mut task);
+            }
+            let what = format!(
+                "option chains are read from {0}/DAY.csv.gz, one file for all options; not from {symbol}",
+                options::SYMBOL
+            );
+            task.report.problem(file, 0, what);
+            Ok(())
+        }
+        (Layout::Supply, Source::Sheet(name)) => supply::ingest_file(name, &mut task),
+        (Layout::PredictionMarkets, Source::Sheet(name)) => predictions::ingest_markets(name, &mut task),
+        (Layout::PredictionPositions, Source::Sheet(name)) => predictions::ingest_positions(name, &mut task),
+        // A layout is either cut by days or a sheet.
+        (_, Source::Day(..) | Source::Sheet(_)) => Ok(()),
+    }
+}
+
+/// The files of a kind that is cut by market and day.
+fn days(kind: &Path, report: &mut IngestReport) -> Result<Vec<(PathBuf, Source)>, MarketError> {
+    let mut files = Vec::new();
+    for (exchange, folder) in folders(kind, report)? {
+        for (symbol, folder) in folders(&folder, report)? {
+            let mut last_day = None;
+            for file in entries(&folder)? {
+                let Some(day) = day_of(&file) else {
+                    report.problem(&file, 0, "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz");
+                    continue;
+                };
+                if last_day.replace(day) == Some(day) {
+                    report.problem(&file, 0, "a second file of the same day; only the first was read");
+                    continue;
+                }
+                files.push((file, Source::Day(exchange.clone(), symbol.clone(), day)));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a kind of sheets: in its folder, and in the folders there.
+fn sheets(kind: &Path, report: &mut IngestReport) -> Result<Vec<(PathBuf, Source)>, MarketError> {
+    let mut files = Vec::new();
+    for path in entries(kind)? {
+        let inside = if path.is_dir() { entries(&path)? } else { vec![path] };
+        for file in inside {
+            let name = file.strip_prefix(kind).ok().and_then(Path::to_str).map(|name| name.replace('\\', "/"));
+            let Some(name) = name else {
+                report.problem(&file, 0, NOT_UTF8);
+                continue;
+            };
+            if file.is_dir() || name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv").is_none() {
+                report.problem(&file, 0, "no sheet: those are NAME.csv or NAME.csv.gz, at most one folder down");
+            } else if let Some(why) = unfit(&name) {
+                report.problem(&file, 0, format!("its name {why}"));
+            } else {
+                files.push((file, Source::Sheet(name)));
+            }
+        }
+    }
+    Ok(files)
+}
+
+const NOT_UTF8: &str = "its name is not UTF-8, so no query could name it; rename it";
 
 /// What is in a folder, by name, without hidden files.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
@@ -109,10 +250,22 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
     Ok(paths)
 }
 
-fn folders(parent: &Path, report: &mut IngestReport) -> Result<Vec<PathBuf>, MarketError> {
-    let (folders, others): (Vec<_>, Vec<_>) = entries(parent)?.into_iter().partition(|path| path.is_dir());
-    for other in others {
-        report.problem(&other, 0, "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)");
+/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is told and left out:
+/// two such must not become one.
+fn folders(parent: &Path, report: &mut IngestReport) -> Result<Vec<(String, PathBuf)>, MarketError> {
+    let mut folders = Vec::new();
+    for path in entries(parent)? {
+        if !path.is_dir() {
+            report.problem(&path, 0, "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)");
+            continue;
+        }
+        match path.file_name().and_then(|name| name.to_str()).map(str::to_owned) {
+            None => report.problem(&path, 0, NOT_UTF8),
+            Some(name) => match unfit(&name) {
+                Some(why) => report.problem(&path, 0, format!("its name {why}")),
+                None => folders.push((name, path)),
+            },
+        }
     }
     Ok(folders)
 }

@@ -7,24 +7,35 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::fault::Fault;
 use super::lines::Lines;
 use crate::hexadecimal::hexadecimal;
 
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Hash of a file's bytes, in hexadecimal.
-pub(super) fn fingerprint(path: &Path) -> std::io::Result<String> {
+/// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, asked after each piece, says no.
+pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
+    /// A look takes longer than a page, but a piece takes no time that somebody would notice.
+    const PIECE: u64 = 1 << 26;
     let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
+    let mut pending = PIECE;
     loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hasher.update(&buffer[..read]),
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(Some(hexadecimal(&hasher.finalize())));
+        }
+        hasher.update(&buffer[..read]);
+        pending = pending.saturating_sub(read as u64);
+        if pending == 0 {
+            pending = PIECE;
+            if !keep_going() {
+                return Ok(None);
+            }
         }
     }
-    Ok(hexadecimal(&hasher.finalize()))
 }
 
 /// A dump file being read.
@@ -104,35 +115,36 @@ impl Rows {
 }
 
 impl<'a> Row<'a> {
-    fn text(&self, column: usize) -> Result<&'a [u8], String> {
+    /// A field as it is in the file.
+    pub(super) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
         if self.fields.len() == self.width {
             return Ok(&self.text[self.fields[self.columns[column]].clone()]);
         }
-        Err(format!("{} columns, the header has {}", self.fields.len(), self.width))
+        Err(Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width)))
     }
 
     /// A time in microseconds as Unix nanoseconds.
-    pub(super) fn time(&self, column: usize) -> Result<i64, String> {
+    pub(super) fn time(&self, column: usize) -> Result<i64, Fault> {
         let text = self.text(column)?;
-        let micros = whole(text);
-        let micros = micros.ok_or_else(|| format!("{} is no time in microseconds", shown(text)))?;
+        let bad = |what: String| Fault::new("timestamp", what);
+        let micros = whole(text).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
         if self.times.contains(&micros) {
             return Ok(micros * 1_000);
         }
-        Err(format!("timestamp {micros} µs is not within a day of the file's date"))
+        Err(bad(format!("{micros} µs is not within a day of the file's date; move the row to its day's file")))
     }
 
-    /// A number of at least `least`, or above it when `above`.
-    pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, String> {
+    /// A number of at least 0, or above it when `above`.
+    pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
         let text = self.text(column)?;
         let value = decimal(text).filter(|value| value.is_finite());
         let right = |value: &f64| if above { *value > 0.0 } else { *value >= 0.0 };
         let wanted = if above { "above 0" } else { "of 0 or more" };
-        value.filter(right).ok_or_else(|| format!("{name} {} is no number {wanted}", shown(text)))
+        value.filter(right).ok_or_else(|| Fault::new(name, format!("{} is no number {wanted}", shown(text))))
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
-    pub(super) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, String> {
+    pub(super) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, Fault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(f64::NAN);
@@ -141,21 +153,21 @@ impl<'a> Row<'a> {
         let wanted = if signed { "" } else { " of 0 or more" };
         value
             .filter(|value| signed || *value >= 0.0)
-            .ok_or_else(|| format!("{name} {} is no number{wanted}", shown(text)))
+            .ok_or_else(|| Fault::new(name, format!("{} is no number{wanted}", shown(text))))
     }
 
     /// One of two words.
-    pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, String> {
+    pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
         match self.text(column)? {
             text if text == yes.as_bytes() => Ok(true),
             text if text == no.as_bytes() => Ok(false),
-            text => Err(format!("{name} {} is neither {yes} nor {no}", shown(text))),
+            text => Err(Fault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
         }
     }
 }
 
 /// A whole number.
-fn whole(text: &[u8]) -> Option<i64> {
+pub(super) fn whole(text: &[u8]) -> Option<i64> {
     // Times of this century have 16 digits: up to 18 fit without a check at each.
     if text.is_empty() || text.len() > 18 || !text.iter().all(u8::is_ascii_digit) {
         return std::str::from_utf8(text).ok()?.parse().ok();
@@ -187,7 +199,8 @@ fn decimal(text: &[u8]) -> Option<f64> {
     if count == 0 || digits >= 1 << 53 { general() } else { Some(digits as f64 / TENS[decimals]) }
 }
 
-fn shown(text: &[u8]) -> String {
+/// A field as a message quotes it.
+pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")

@@ -1,10 +1,10 @@
 //! Trades that come in order go straight to the store: one thread unpacks, one reads, one writes.
 
-use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use super::IngestReport;
-use super::events::{TRADE_COLUMNS, read_rows, trade};
+use super::events::{TRADE_COLUMNS, trade};
+use super::task::Task;
 use crate::archive::ArchiveError;
 use crate::market::source::Trade;
 use crate::market::store::{Place, TradeWriter};
@@ -14,7 +14,7 @@ const BATCH: usize = 1 << 19;
 
 /// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
 /// written, and nothing is in the report.
-pub(super) fn trades(file: &Path, place: &Place<'_>, report: &mut IngestReport) -> Result<bool, ArchiveError> {
+pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<bool, ArchiveError> {
     let (sender, batches) = sync_channel::<Vec<Trade>>(1);
     let mut own = IngestReport::default();
     std::thread::scope(|scope| {
@@ -26,13 +26,15 @@ pub(super) fn trades(file: &Path, place: &Place<'_>, report: &mut IngestReport) 
             Ok(writer)
         });
         let (mut batch, mut last, mut ordered) = (Vec::with_capacity(BATCH), i64::MIN, true);
-        let whole = read_rows(file, place.day, &mut own, &TRADE_COLUMNS, trade, &mut |trade: Trade| {
+        let mut reading = Task { report: &mut own, ..*task };
+        let whole = reading.each_row(place.day, &TRADE_COLUMNS, |row| {
+            let trade = trade(row)?;
             ordered = last <= trade.time;
             last = trade.time;
             batch.push(trade);
             // A writer that is gone has failed; what it says is asked for below.
             let full = batch.len() == BATCH;
-            ordered && (!full || sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_ok())
+            Ok(ordered && (!full || sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_ok()))
         });
         let _ = sender.send(batch);
         drop(sender);
@@ -40,7 +42,7 @@ pub(super) fn trades(file: &Path, place: &Place<'_>, report: &mut IngestReport) 
         if !ordered {
             return Ok(false);
         }
-        report.add(own);
+        task.report.add(own);
         if whole {
             writer.finish()?;
         }

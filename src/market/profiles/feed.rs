@@ -1,4 +1,4 @@
-//! Trades as profiles count them: in coin, or in USD with their prices converted as candles' are.
+//! Events as profiles count them, trades or liquidations: in coin, or in USD with their prices converted as candles' are.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,22 @@ use super::step::server_step;
 use crate::clock::SECOND;
 use crate::market::MarketError;
 use crate::market::candles::Rates;
+use crate::market::feed;
 use crate::market::heatmap::Step;
 use crate::market::source::{Bar, Source, Trade};
 use crate::market::window::Buckets;
 
-/// The trades of some markets over a window, cut into sessions.
+/// What a profile is made of: events with a time, a price, an amount and a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tape {
+    Trades,
+    Liquidations,
+}
+
+/// The events of some markets over a window, cut into sessions.
 pub(super) struct Feed<'a> {
     pub source: &'a dyn Source,
+    pub tape: Tape,
     pub markets: &'a [usize],
     pub grid: Grid,
     pub window: Buckets,
@@ -21,39 +30,46 @@ pub(super) struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Visits the trades of each market, one market after the other, each by time. In USD, the prices of a market with
-    /// another quote are converted by the rate of their minute.
-    pub(super) fn trades(
+    /// Visits the events of each market, one market after the other, each by time and with what it adds to a volume: its
+    /// amount, or its worth in USD. In USD, the prices of a market with another quote are converted by the rate of their
+    /// minute, and contracts are brought to coin.
+    pub(super) fn events(
         &self,
-        mut visit: impl FnMut(usize, &Trade) -> Result<(), MarketError>,
+        mut visit: impl FnMut(usize, &Trade, f64) -> Result<(), MarketError>,
     ) -> Result<(), MarketError> {
         let Buckets { from, end, now, .. } = self.window;
         for &market in self.markets {
             let rates = self.rates(market)?;
             let mut converter = Converter { rates: rates.as_ref(), minute: i64::MIN, rate: 1.0 };
+            let contract = self.source.listings()[market].contract_usd().filter(|_| self.usd);
             let mut outcome = Ok(());
-            self.source.trades(market, from, end, now, &mut |trade| {
+            let mut tell = |event: &Trade| {
                 if outcome.is_ok() {
-                    outcome = converter.trade(trade).and_then(|trade| visit(market, &trade));
+                    outcome = match contract {
+                        Some(contract) => visit(market, &event.in_coin(contract), event.amount * contract),
+                        None => converter.trade(event).and_then(|event| {
+                            let volume = if self.usd { event.price * event.amount } else { event.amount };
+                            visit(market, &event, volume)
+                        }),
+                    };
                 }
-            })?;
+            };
+            match self.tape {
+                Tape::Trades => self.source.trades(market, from, end, now, &mut tell)?,
+                Tape::Liquidations => self.source.liquidations(market, from, end, now, &mut tell)?,
+            }
             outcome?;
         }
         Ok(())
     }
 
-    /// What a trade adds to a volume: its amount in coin, or its worth in USD.
-    pub(super) fn volume(&self, trade: &Trade) -> f64 {
-        if self.usd { trade.price * trade.amount } else { trade.amount }
-    }
-
     /// The server's steps by session start, as far as they must be known beforehand: with several markets, the first
-    /// trade of a session may be of any of them. With one, its first trade is known when it is visited.
+    /// event of a session may be of any of them. With one, its first event is known when it is visited.
     pub(super) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
-            // Converted prices are on no grid.
-            if !self.is_converted(market) {
+            // Converted prices are on no grid, and without trades nothing tells the grid.
+            if !self.is_converted(market) && self.source.listings()[market].feeds.has(feed::Feed::Trades) {
                 ticks.push(self.source.tick(market)?);
             }
         }
@@ -72,7 +88,7 @@ impl Feed<'_> {
         let rates = self.rates(market)?;
         let mut converter = Converter { rates: rates.as_ref(), minute: i64::MIN, rate: 1.0 };
         let (mut outcome, mut told) = (Ok(()), i64::MIN);
-        self.source.bars(market, from, end, now, &mut |bar| {
+        let mut tell = |bar: &Bar| {
             // Only the first bar of a session matters.
             if outcome.is_err() || bar.start < told {
                 return;
@@ -89,7 +105,11 @@ impl Feed<'_> {
                 }
                 Err(error) => outcome = Err(error),
             }
-        })?;
+        };
+        match self.tape {
+            Tape::Trades => self.source.bars(market, from, end, now, &mut tell)?,
+            Tape::Liquidations => self.source.liquidation_bars(market, from, end, now, &mut tell)?,
+        }
         outcome
     }
 
@@ -105,7 +125,7 @@ impl Feed<'_> {
     }
 }
 
-/// The rate of a minute, looked up once for its trades.
+/// The rate of a minute, looked up once for its events.
 struct Converter<'a> {
     rates: Option<&'a Rates<'a>>,
     minute: i64,
@@ -142,7 +162,7 @@ impl Steps {
         Self { given: Some(size), ticks: Vec::new(), by_session: BTreeMap::new() }
     }
 
-    /// The step of the session that starts at `start`, its size first. `price` is that of the session's first trade,
+    /// The step of the session that starts at `start`, its size first. `price` is that of the session's first event,
     /// where the step is not yet known.
     pub(super) fn of(&mut self, start: i64, price: f64) -> (f64, Step) {
         let chosen = || *self.by_session.entry(start).or_insert_with(|| server_step(price, &self.ticks));

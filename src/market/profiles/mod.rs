@@ -1,10 +1,11 @@
-//! Profiles of trades by price: volume profiles and market profiles (TPO). service.md 2.3 and 4.1, supplement 4 and the
+//! Profiles by price: of trades, as volume profiles and market profiles (TPO), and of liquidations, as heatmaps. service.md 2.3 and 4.1, supplement 4 and the
 //! design's "Rules of the local service"; what they leave open is decided here.
 //!
 //! **Levels.** A trade counts to the level price = floor(price / step) × step. The step is `blockSize` for TPO where it
 //! is given. Otherwise, and always for volume profiles (which ignore `blockSize`), the server chooses it for each bucket
 //! or session: the member of 1, 2, 5, 10, … × 10ⁿ that is nearest in proportion to price / 2000 among the multiples of
-//! the market's tick, price being that of the bucket's first trade. So a closed bucket is the same whatever the window,
+//! the market's tick (where its trades tell it), price being that of the bucket's first trade, or first liquidation in
+//! a heatmap of liquidations. So a closed bucket is the same whatever the window,
 //! and a forming one never changes its grid. With several markets the first trade is that of all of them, and the step
 //! is a multiple of each tick.
 //!
@@ -31,6 +32,7 @@
 //! visited. `total_tpo_count` is the sum of `tpo_count`, `total_volume` that of `volume`.
 
 mod feed;
+mod liquidations;
 mod profile;
 mod sessions;
 mod step;
@@ -41,6 +43,7 @@ mod tpo_columns;
 mod value_area;
 mod volume;
 
-pub(super) use step::nearest_step;
+pub(super) use liquidations::liquidation_heatmap;
+pub(super) use step::{level, nearest_step, server_step};
 pub(super) use tpo::{TpoSettings, market_profiles};
 pub(super) use volume::volume_profiles;

@@ -47,7 +47,7 @@ fn decimal(digit: f64, exponent: i32) -> f64 {
 ///
 /// # Errors
 /// When the step is so fine that doubles cannot tell the levels of this price apart.
-pub(super) fn level(step: &Step, size: f64, price: f64) -> Result<i64, ParamError> {
+pub(in crate::market) fn level(step: &Step, size: f64, price: f64) -> Result<i64, ParamError> {
     if (price / size).abs() < MOST_LEVEL {
         return Ok(step.block(price));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::feed::{Feed, Steps};
+use super::feed::{Feed, Steps, Tape};
 use super::profile::Profile;
 use super::sessions::{Grid, Session};
 use super::tpo_columns::TpoColumns;
@@ -62,7 +62,7 @@ pub(in crate::market) fn market_profiles(
     settings: &TpoSettings,
 ) -> Result<Series, MarketError> {
     let TpoSettings { grid, window, block_minutes, block_size, usd } = *settings;
-    let feed = Feed { source, markets, grid, window, usd };
+    let feed = Feed { source, tape: Tape::Trades, markets, grid, window, usd };
     let mut steps = match block_size {
         Some(size) => Steps::always(size),
         None => feed.steps()?,
@@ -70,7 +70,7 @@ pub(in crate::market) fn market_profiles(
     let block_seconds = i64::from(block_minutes) * 60;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut session = Session { start: 0, end: 0 };
-    feed.trades(|market, trade| {
+    feed.events(|market, trade, volume| {
         let second = trade.time.div_euclid(SECOND);
         if !(session.start..session.end).contains(&second) {
             session = grid.session(second);
@@ -79,7 +79,7 @@ pub(in crate::market) fn market_profiles(
             let (size, step) = steps.of(session.start, trade.price);
             Profile::new(session, size, step)
         });
-        profile.add(market, trade, feed.volume(trade), block_seconds)?;
+        profile.add(market, trade, volume, block_seconds)?;
         Ok(())
     })?;
     let tpos = profiles.values().fold(0, |sum: u64, profile| sum.saturating_add(profile.tpos()));

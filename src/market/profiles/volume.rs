@@ -1,8 +1,9 @@
-//! Volume profiles (supplement 4): per bucket, flat triplets of price, buy volume and sell volume.
+//! Volume by price level and bucket: volume profiles (supplement 4: flat triplets of price, buy volume and sell volume),
+//! and what liquidation heatmaps are made of.
 
 use std::collections::BTreeMap;
 
-use super::feed::Feed;
+use super::feed::{Feed, Tape};
 use super::sessions::{Grid, Session};
 use super::step::level;
 use crate::clock::SECOND;
@@ -14,10 +15,44 @@ use crate::market::window::Buckets;
 use crate::protocol::{SeriesId, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
-struct Profile {
+pub(super) struct Profile {
     size: f64,
-    step: Step,
-    levels: BTreeMap<i64, (f64, f64)>,
+    pub step: Step,
+    pub levels: BTreeMap<i64, (f64, f64)>,
+    /// Unix nanoseconds and level of the last event.
+    pub last: (i64, i64),
+}
+
+/// The profiles of some markets' events together, by start of the bucket; a bucket without events has none.
+pub(super) fn profiles(
+    source: &dyn Source,
+    tape: Tape,
+    markets: &[usize],
+    buckets: &Buckets,
+    usd: bool,
+) -> Result<BTreeMap<i64, Profile>, MarketError> {
+    let feed = Feed { source, tape, markets, grid: Grid::Every(buckets.interval), window: *buckets, usd };
+    let mut steps = feed.steps()?;
+    let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
+    let mut bucket = Session { start: 0, end: 0 };
+    feed.events(|_, event, volume| {
+        let second = event.time.div_euclid(SECOND);
+        if !(bucket.start..bucket.end).contains(&second) {
+            bucket = feed.grid.session(second);
+        }
+        let profile = profiles.entry(bucket.start).or_insert_with(|| {
+            let (size, step) = steps.of(bucket.start, event.price);
+            Profile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
+        });
+        let level = level(&profile.step, profile.size, event.price)?;
+        let (bought, sold) = profile.levels.entry(level).or_insert((0.0, 0.0));
+        *(if event.buy { bought } else { sold }) += volume;
+        if event.time >= profile.last.0 {
+            profile.last = (event.time, level);
+        }
+        Ok(())
+    })?;
+    Ok(profiles)
 }
 
 /// The volume profiles of some markets together, one per bucket with trades, under the column `profile`.
@@ -31,24 +66,7 @@ pub(in crate::market) fn volume_profiles(
     buckets: &Buckets,
     usd: bool,
 ) -> Result<Series, MarketError> {
-    let feed = Feed { source, markets, grid: Grid::Every(buckets.interval), window: *buckets, usd };
-    let mut steps = feed.steps()?;
-    let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
-    let mut bucket = Session { start: 0, end: 0 };
-    feed.trades(|_, trade| {
-        let second = trade.time.div_euclid(SECOND);
-        if !(bucket.start..bucket.end).contains(&second) {
-            bucket = feed.grid.session(second);
-        }
-        let profile = profiles.entry(bucket.start).or_insert_with(|| {
-            let (size, step) = steps.of(bucket.start, trade.price);
-            Profile { size, step, levels: BTreeMap::new() }
-        });
-        let level = level(&profile.step, profile.size, trade.price)?;
-        let (bought, sold) = profile.levels.entry(level).or_insert((0.0, 0.0));
-        *(if trade.buy { bought } else { sold }) += feed.volume(trade);
-        Ok(())
-    })?;
+    let profiles = profiles(source, Tape::Trades, markets, buckets, usd)?;
     let mut values = List::default();
     for profile in profiles.values() {
         values.push(

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout::{self, Dataset};
 use super::trades::{Columns, FINGERPRINT, fingerprint};
-use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Book, Level, SourceError};
@@ -24,6 +25,41 @@ pub(in crate::market) struct Event {
     /// New amount of the level; 0 removes it.
     pub amount: f64,
 }
+
+/// The kind of dump that a day's books were made of, the one that tells least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::market) enum BookSource {
+    /// Snapshots of 5 levels a side.
+    Snapshots5,
+    /// Snapshots of 25 levels a side.
+    Snapshots25,
+    /// Every change of the whole book.
+    Changes,
+}
+
+impl BookSource {
+    const ALL: [Self; 3] = [Self::Snapshots5, Self::Snapshots25, Self::Changes];
+
+    /// Levels a side; `None` where the whole book is told.
+    pub(in crate::market) const fn levels(self) -> Option<usize> {
+        match self {
+            Self::Snapshots5 => Some(5),
+            Self::Snapshots25 => Some(25),
+            Self::Changes => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Snapshots5 => "book_snapshot_5",
+            Self::Snapshots25 => "book_snapshot_25",
+            Self::Changes => "incremental_book_L2",
+        }
+    }
+}
+
+/// Metadata key: what kind of dump a day's books were made of; without it they were made of changes.
+const SOURCE: &str = "marketpoints.source_kind";
 
 /// Side of a row that stands for a minute whose book ended empty.
 const NO_LEVEL: i64 = -1;
@@ -51,6 +87,12 @@ impl State {
         }
     }
 
+    /// The state that a book shows; `in_snapshot` tells whether it ended within a snapshot.
+    fn of(book: &Book, in_snapshot: bool) -> Self {
+        let side = |levels: &[Level]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
+        Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
+    }
+
     fn book(&self) -> Book {
         let level = |(price, amount): (&u64, &f64)| (f64::from_bits(*price), *amount);
         Book { bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
@@ -69,9 +111,9 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: i64,
     events: &[Event],
-    hash: &str,
+    (source, hash): (BookSource, &str),
 ) -> Result<(), ArchiveError> {
-    let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned())];
+    let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned()), (SOURCE.to_owned(), source.name().to_owned())];
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
     write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
@@ -81,6 +123,22 @@ pub(in crate::market) fn write(
 pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
     let files = [Dataset::BookEvents, Dataset::Books];
     fingerprint(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
+}
+
+/// The dump that a day's books were made of: its kind, and its hash. `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+) -> Option<(BookSource, String)> {
+    let hash = read_fingerprint(root, exchange, symbol, day)?;
+    let metadata = read_metadata(&layout::file(root, Dataset::Books, exchange, symbol, day)).ok()?;
+    let source = match metadata.iter().find(|(name, _)| name == SOURCE) {
+        None => BookSource::Changes,
+        Some((_, kind)) => BookSource::ALL.into_iter().find(|source| source.name() == kind)?,
+    };
+    Some((source, hash))
 }
 
 fn event_table(events: &[Event]) -> Table {
@@ -180,13 +238,13 @@ pub(super) fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
 }
 
 impl BookDay {
-    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from the events.
+    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from its events.
     pub(super) fn last(
         &self,
         from: i64,
         to: i64,
         now: i64,
-        events: impl FnOnce() -> Result<Vec<Event>, SourceError>,
+        events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
         let begun = |minute: &MinuteBook| minute.start < to && minute.start.saturating_mul(SECOND) <= now;
         let end = self.minutes.partition_point(begun);
@@ -196,12 +254,20 @@ impl BookDay {
         if last.last_event <= now {
             return Ok(Some(last.book.clone()));
         }
-        let (mut state, mut in_window) = (State::default(), false);
-        for event in events()?.iter().take_while(|event| event.time <= now) {
-            state.apply(event);
-            in_window |= minute(event) >= from;
+        let before = end.checked_sub(2).map(|index| &self.minutes[index]);
+        let events = events()?;
+        let first = events.partition_point(|event| minute(event) < last.start);
+        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
+        if of_minute.is_empty() {
+            return Ok(before.filter(|before| before.start >= from).map(|before| before.book.clone()));
         }
-        Ok(in_window.then(|| state.book()))
+        // Everything up to the minute is in the book at the end of the one before.
+        let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
+        let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
+        for event in of_minute {
+            state.apply(event);
+        }
+        Ok(Some(state.book()))
     }
 }
 
@@ -224,7 +290,10 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", 0, &events, "hash").unwrap();
+        write(folder.path(), "X", "A/B", 0, &events, (BookSource::Snapshots25, "hash")).unwrap();
+        let origin = read_origin(folder.path(), "X", "A/B", 0);
+        assert_eq!(origin, Some((BookSource::Snapshots25, "hash".to_owned())));
+        assert_eq!(read_origin(folder.path(), "X", "A/B", 1), None);
         assert_eq!(read_fingerprint(folder.path(), "X", "A/B", 0).as_deref(), Some("hash"));
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", 0)).unwrap();
         let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", 0)).unwrap();
@@ -234,7 +303,7 @@ mod tests {
 
     fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
         let (_folder, books, events) = day();
-        let book = books.last(from, to, now * SECOND, || Ok(events)).unwrap()?;
+        let book = books.last(from, to, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
         Some((book.bids, book.asks))
     }
 
@@ -255,9 +324,12 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", 0, &events, "hash").unwrap();
+        write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, "hash")).unwrap();
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
-        let last = |to: i64, now: i64| books.last(0, to, now * SECOND, || Ok(events.to_vec())).unwrap().unwrap().bids;
+        let last = |to: i64, now: i64| {
+            let events = || Ok(Arc::new(events.to_vec()));
+            books.last(0, to, now * SECOND, events).unwrap().unwrap().bids
+        };
         assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
         assert_eq!(last(300, 200), []);
         assert_eq!(last(60, 200), [(9.0, 1.0)]);

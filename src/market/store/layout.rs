@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use crate::market::feed::{Feed, Feeds};
 use crate::market::source::{FUNDING_SECONDS, Listing};
+use crate::protocol::contract::{contract_usd, undated};
 use crate::protocol::exchange::{Venue, venue};
 
 /// Seconds in a day.
@@ -23,16 +24,36 @@ pub(super) enum Dataset {
     LiquidationMinutes,
     Tickers,
     TickerMinutes,
+    OptionMinutes,
+    TokenSupply,
+    PredictionMarkets,
+    PredictionPositions,
 }
 
 impl Dataset {
+    /// Every kind.
+    const ALL: [Self; 12] = [
+        Self::Trades,
+        Self::Candles,
+        Self::BookEvents,
+        Self::Books,
+        Self::Liquidations,
+        Self::LiquidationMinutes,
+        Self::Tickers,
+        Self::TickerMinutes,
+        Self::OptionMinutes,
+        Self::TokenSupply,
+        Self::PredictionMarkets,
+        Self::PredictionPositions,
+    ];
+
     /// The minute aggregate of a feed: what is there when the feed is.
     pub(super) const fn of(feed: Feed) -> Self {
         match feed {
             Feed::Trades => Self::Candles,
             Feed::Books => Self::Books,
             Feed::Liquidations => Self::LiquidationMinutes,
-            Feed::Tickers => Self::TickerMinutes,
+            Feed::FundingRates | Feed::OpenInterest => Self::TickerMinutes,
         }
     }
 
@@ -46,6 +67,10 @@ impl Dataset {
             Self::LiquidationMinutes => "liquidations_1m",
             Self::Tickers => "derivative_ticker",
             Self::TickerMinutes => "derivative_ticker_1m",
+            Self::OptionMinutes => "option_summaries_1m",
+            Self::TokenSupply => "token_supply",
+            Self::PredictionMarkets => "prediction_markets",
+            Self::PredictionPositions => "prediction_positions",
         }
     }
 }
@@ -75,6 +100,48 @@ pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)>
                 }
             }
         }
+    }
+    found
+}
+
+/// Where the file of a sheet lies: a table that is not cut by market and day.
+pub(super) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
+    root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
+}
+
+/// Every sheet of a dataset, by the name of its source.
+pub(super) fn sheets(root: &Path, dataset: Dataset) -> Vec<PathBuf> {
+    let mut found: Vec<(String, PathBuf)> = entries(&root.join(dataset.name()), "source=")
+        .into_iter()
+        .filter_map(|(source, folder)| Some((decode(&source)?, folder.join(FILE))))
+        .filter(|(_, file)| file.is_file())
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, file)| file).collect()
+}
+
+/// Longest name of a folder that every usual file system takes, bytes.
+const LONGEST_NAME: usize = 255;
+
+/// Why a name cannot be that of a folder `KEY=name` of a store; `None` when it can.
+pub(in crate::market) fn unfit(name: &str) -> Option<String> {
+    let (length, most) = (encode(name).len(), LONGEST_NAME - "exchange=".len());
+    let reason = "characters other than letters, digits, '-', '_' and '.' take three bytes each";
+    (length > most)
+        .then(|| format!("takes {length} bytes in a store, at most {most} fit ({reason}); give it a shorter name"))
+}
+
+/// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
+pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Dataset::ALL.iter().map(|dataset| root.join(dataset.name())).collect();
+    let mut next = 0;
+    while let Some(folder) = found.get(next) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        // A link may lead out of the store: it is not followed.
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+        found.extend(below);
+        next += 1;
     }
     found
 }
@@ -155,7 +222,8 @@ const USD: &str = "USD";
 /// The listing of a market that only its names describe.
 pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
     let (coin, mut quote) = split_symbol(&raw_symbol);
-    if quote.is_empty() && BARE.contains(&exchange.as_str()) {
+    let inverse = contract_usd(&exchange, &raw_symbol).is_some();
+    if inverse || quote.is_empty() && BARE.contains(&exchange.as_str()) {
         USD.clone_into(&mut quote);
     }
     let category = if venue(&exchange) == Some(Venue::Derivatives) { "PERPETUAL" } else { "SPOT" };
@@ -171,19 +239,33 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: F
     }
 }
 
-/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`. The quote is
-/// empty where it does not tell.
+/// Words of a raw symbol that tell what kind of contract it is; the last four say when a future ends.
+const CONTRACTS: [&str; 7] = ["SWAP", "PERP", "PERPETUAL", "CW", "NW", "CQ", "NQ"];
+
+/// Whether a part of a raw symbol is the day on which a future ends: `241227`, `27DEC24`.
+fn is_date(part: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (day, year) = (part.find(char::is_alphabetic), part.rfind(char::is_alphabetic));
+    match (day, year) {
+        (Some(day), Some(year)) => year - day == 2 && digits(&part[..day]) && digits(&part[year + 1..]),
+        _ => part.len() == 6 && digits(part),
+    }
+}
+
+/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`,
+/// `BTCUSD_241227`. The quote is empty where it does not tell.
 fn split_symbol(raw_symbol: &str) -> (String, String) {
     let upper = raw_symbol.to_uppercase();
-    let mut parts = upper.split(['-', '_', '/']).filter(|part| !matches!(*part, "SWAP" | "PERP" | "PERPETUAL"));
-    let (base, quote) = match (parts.next(), parts.next()) {
-        (Some(base), Some(quote)) => (base.to_owned(), quote.to_owned()),
-        _ => {
-            let ending = |quote: &&&str| upper.len() > quote.len() && upper.ends_with(**quote);
-            match QUOTES.iter().find(ending) {
-                Some(quote) => (upper[..upper.len() - quote.len()].to_owned(), (*quote).to_owned()),
-                None => (upper, String::new()),
-            }
+    let mut parts = upper.split(['-', '_', '/']);
+    let base = parts.next().unwrap_or(&upper);
+    let (base, quote) = match parts.find(|part| !CONTRACTS.contains(part) && !is_date(part)) {
+        Some(quote) => (base.to_owned(), quote.to_owned()),
+        None => {
+            let ending = |name: &str| {
+                let quote = QUOTES.iter().find(|quote| name.len() > quote.len() && name.ends_with(**quote))?;
+                Some((name[..name.len() - quote.len()].to_owned(), (*quote).to_owned()))
+            };
+            ending(base).or_else(|| ending(undated(base))).unwrap_or((base.to_owned(), String::new()))
         }
     };
     (if base == "XBT" { "BTC".to_owned() } else { base }, quote)
@@ -207,6 +289,15 @@ mod tests {
             ("XBTUSD", "BTC", "USD"),
             ("BTC_USDT", "BTC", "USDT"),
             ("ETHFDUSD", "ETH", "FDUSD"),
+            ("BTCUSD_PERP", "BTC", "USD"),
+            ("BTCUSD_241227", "BTC", "USD"),
+            ("BTC-USD-241227", "BTC", "USD"),
+            ("BTCUSDH25", "BTC", "USD"),
+            ("BTC-PERPETUAL", "BTC", ""),
+            ("ETH-27DEC24", "ETH", ""),
+            ("ETH_CQ", "ETH", ""),
+            ("PERP-USDT", "PERP", "USDT"),
+            ("-", "", ""),
         ] {
             assert_eq!(split_symbol(symbol), (base.to_owned(), quote.to_owned()), "{symbol}");
         }

@@ -1,19 +1,32 @@
 //! A store: Parquet files that [`super::ingest()`] made of raw dumps.
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
-//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`. The
-//! minute aggregates answer for everything but profiles; the events also for the minute that holds `now`.
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`,
+//! `option_summaries_1m` of option chains. The minute aggregates answer for everything but profiles; the events also for
+//! the minute that holds `now`. What is not cut by market and day lies in `DATASET/source=FILE/part.parquet`:
+//! `token_supply`, `prediction_markets`, `prediction_positions`.
 
 mod books;
 mod layout;
+mod leftovers;
 mod minutes;
+mod options;
+mod predictions;
+mod sheets;
+mod supply;
 mod tickers;
 mod trades;
 #[cfg(test)]
 mod visits;
 
-pub(super) use books::{Event, read_fingerprint as read_book_fingerprint, write as write_books};
-pub(super) use layout::{DAY, parse_date};
+pub(super) use books::{
+    BookSource, Event, read_fingerprint as read_book_fingerprint, read_origin as read_book_origin, write as write_books,
+};
+pub(super) use layout::{DAY, parse_date, unfit};
+pub(super) use leftovers::sweep;
+pub(super) use options::{OptionReading, read_fingerprint as read_option_fingerprint, write as write_options};
+pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
+pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
 pub(super) use trades::{
     LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
@@ -26,13 +39,20 @@ use std::sync::Arc;
 use self::books::BookDay;
 use self::layout::Dataset;
 use self::minutes::{Minutes, near};
+use self::options::Options;
+use self::predictions::Predictions;
+use self::supply::Supplies;
 use self::tickers::GaugeDay;
 use self::trades::Pair;
+use super::analytics::PositionTable;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use super::feed::Feed;
 use super::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
+use crate::archive::read_first;
 use crate::clock::SECOND;
+use crate::protocol::DataType;
 
 /// Day files of bars kept decoded: about 60 MB.
 const KEPT_BAR_DAYS: usize = 400;
@@ -40,8 +60,12 @@ const KEPT_BAR_DAYS: usize = 400;
 const KEPT_GAUGE_DAYS: usize = 150;
 /// Day files of events and books kept decoded; they are larger.
 const KEPT_EVENT_DAYS: usize = 8;
+/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+const KEPT_BOOK_EVENT_DAYS: usize = 2;
 /// Price steps kept: a number each.
 const KEPT_TICKS: usize = 10_000;
+/// First events and days' highest prices kept: some numbers each.
+const KEPT_FACTS: usize = 200_000;
 
 /// Days with a file, ascending, by feed.
 type Days = [Vec<i64>; Feed::ALL.len()];
@@ -55,9 +79,26 @@ pub(super) struct Store {
     bars: Cache<(Feed, usize, i64), Vec<Bar>>,
     trades: Cache<(Feed, usize, i64), Vec<Trade>>,
     books: Cache<(usize, i64), BookDay>,
+    book_events: Cache<(usize, i64), Vec<Event>>,
     gauges: Cache<(usize, i64), GaugeDay>,
     tickers: Cache<(usize, i64), Vec<Ticker>>,
     ticks: Cache<usize, f64>,
+    firsts: Cache<(usize, DataType), Option<i64>>,
+    /// Of the trades in a day's file.
+    peaks: Cache<(usize, i64), Option<Peak>>,
+    options: Options,
+    supplies: Supplies,
+    predictions: Option<Predictions>,
+}
+
+/// The highest price of a file's trades, and when they were.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    high: f64,
+    /// Unix seconds of the first and of the last minute.
+    minutes: (i64, i64),
+    /// Unix nanoseconds of the last trade.
+    last: i64,
 }
 
 impl Store {
@@ -69,7 +110,11 @@ impl Store {
                 found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
             }
         }
-        if found.is_empty() {
+        let supplies = Supplies::open(root)?;
+        let options = Options::open(root, |coin| supplies.coin_name(coin))?;
+        let predictions = Predictions::open(root)?;
+        let others = supplies.last_time().is_some() || options.last_day().is_some() || predictions.is_some();
+        if found.is_empty() && !others {
             let problem = format!("{} is no store: nothing was ingested there; run ingest first", root.display());
             return Err(SourceError(problem));
         }
@@ -78,7 +123,15 @@ impl Store {
             for days in &mut of {
                 days.sort_unstable();
             }
-            let first = of.iter().flatten().min().copied().unwrap_or(0);
+            for feed in [Feed::FundingRates, Feed::OpenInterest] {
+                let tells =
+                    |day: &i64| tickers::tells(&layout::file(root, Dataset::of(feed), &exchange, &symbol, *day), feed);
+                // One day is enough, and most often it is the first: a store of years opens at once.
+                if !of[feed as usize].iter().any(tells) {
+                    of[feed as usize].clear();
+                }
+            }
+            let Some(first) = of.iter().flatten().min().copied() else { continue };
             let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
             listings.push(layout::listing(exchange, symbol, first * DAY, feeds));
             days.push(of);
@@ -90,21 +143,73 @@ impl Store {
             bars: Cache::new(KEPT_BAR_DAYS),
             trades: Cache::new(KEPT_EVENT_DAYS),
             books: Cache::new(KEPT_EVENT_DAYS),
+            book_events: Cache::new(KEPT_BOOK_EVENT_DAYS),
             gauges: Cache::new(KEPT_GAUGE_DAYS),
             tickers: Cache::new(KEPT_EVENT_DAYS),
             ticks: Cache::new(KEPT_TICKS),
+            firsts: Cache::new(KEPT_FACTS),
+            peaks: Cache::new(KEPT_FACTS),
+            options,
+            supplies,
+            predictions,
         })
     }
 
     /// Unix nanoseconds of the end of the last day.
     pub(super) fn last_event(&self) -> Option<i64> {
-        let days = self.days.iter().flatten().flatten();
-        days.max().map(|day| (day + 1) * DAY * SECOND)
+        // A folder may be named by any date; nanoseconds end in the year 2262.
+        let days = self.days.iter().flatten().flatten().copied().chain(self.options.last_day());
+        let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
+        let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
+        days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
     }
 
     fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
         let listing = &self.listings[market];
         layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
+    }
+
+    fn day_bars(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
+        self.bars.get((feed, market, day), || trades::read_bars(&self.file(pair.minutes, market, day)))
+    }
+
+    fn day_gauges(&self, market: usize, day: i64) -> Result<Arc<GaugeDay>, SourceError> {
+        self.gauges.get((market, day), || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day)))
+    }
+
+    /// Unix nanoseconds of the first event in a day's file that a data type is made of.
+    fn first_of(&self, market: usize, data_type: DataType, day: i64) -> Result<Option<i64>, SourceError> {
+        let bars = |feed: Feed, pair: Pair| {
+            let bars = self.day_bars(feed, pair, market, day)?;
+            Ok(bars.first().map(|bar| bar.first))
+        };
+        match Feed::of(data_type) {
+            Some(Feed::Trades) => bars(Feed::Trades, TRADES),
+            Some(Feed::Liquidations) => bars(Feed::Liquidations, LIQUIDATIONS),
+            Some(feed @ (Feed::FundingRates | Feed::OpenInterest)) => {
+                let day = self.day_gauges(market, day)?;
+                let told = Gauge::ALL.into_iter().filter(|gauge| gauge.feed() == feed);
+                Ok(told.filter_map(|gauge| day[gauge as usize].first()).map(|bar| bar.first).min())
+            }
+            Some(Feed::Books) => {
+                let path = self.file(Dataset::BookEvents, market, day);
+                read_first(&path, "time").map_err(|error| SourceError(error.to_string()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What a day's file of trades tells of the highest price.
+    fn peak(&self, market: usize, day: i64) -> Result<Arc<Option<Peak>>, SourceError> {
+        self.peaks.get((market, day), || {
+            let bars = self.day_bars(Feed::Trades, TRADES, market, day)?;
+            let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
+            Ok(Some(Peak {
+                high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX),
+            }))
+        })
     }
 
     fn day_trades(&self, feed: Feed, pair: Pair, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
@@ -120,10 +225,7 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, Bar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let path = self.file(pair.minutes, market, day);
-            self.bars.get((feed, market, day), || trades::read_bars(&path))
-        };
+        let read = |day: i64| self.day_bars(feed, pair, market, day);
         let partial = |day: i64, start: i64| {
             let events = self.day_trades(feed, pair, market, day)?;
             let mut part: Option<Bar> = None;
@@ -138,6 +240,40 @@ impl Store {
         use_them(&Minutes { days: &self.days[market][feed as usize], read: &read, partial: &partial })
     }
 
+    /// Visits the minute bars with a start in `[from, to)` of a market's trades or liquidations.
+    fn visit_bars(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let valued = self.valued(market);
+        self.minutes(feed, pair, market, now, |minutes| minutes.visit(from, to, now, &mut |bar| visit(&valued(*bar))))
+    }
+
+    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
+        let contract = self.listings[market].contract_usd();
+        move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
+    }
+
+    /// Visits the trades or liquidations with a time in `[from, to)`, by time and then by file order.
+    fn visit_events(
+        &self,
+        feed: Feed,
+        pair: Pair,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| self.day_trades(feed, pair, market, day);
+        in_order(&self.days[market][feed as usize], (from, to, now), &read, |event| event.time, visit)
+    }
+
     /// Hands over the minute bars of a gauge of a market.
     fn gauges<T>(
         &self,
@@ -146,18 +282,41 @@ impl Store {
         now: i64,
         use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
     ) -> T {
-        let read = |day: i64| {
-            let read = || tickers::read_bars(&self.file(Dataset::TickerMinutes, market, day));
-            Ok(Arc::clone(&self.gauges.get((market, day), read)?[gauge as usize]))
-        };
+        let read = |day: i64| Ok(Arc::clone(&self.day_gauges(market, day)?[gauge as usize]));
         let partial = |day: i64, start: i64| {
             let read = || tickers::read_readings(&self.file(Dataset::Tickers, market, day));
             let readings = self.tickers.get((market, day), read)?;
             let told: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
             Ok(minute_bars(&told, gauge).pop())
         };
-        use_them(&Minutes { days: &self.days[market][Feed::Tickers as usize], read: &read, partial: &partial })
+        let days = &self.days[market][gauge.feed() as usize];
+        use_them(&Minutes { days, read: &read, partial: &partial })
     }
+}
+
+/// Visits the events of day files with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file.
+fn in_order<T: Copy>(
+    days: &[i64],
+    (from, to, now): (i64, i64, i64),
+    read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
+    time: fn(&T) -> i64,
+    visit: &mut dyn FnMut(&T),
+) -> Result<(), SourceError> {
+    let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+    // The next file may still hold events of this day: they wait for it.
+    let mut waiting: Vec<T> = Vec::new();
+    for &day in near(days, from, to) {
+        let events = read(day)?;
+        let begin = events.partition_point(|event| time(event) < first);
+        let end = events.partition_point(|event| time(event) <= last).max(begin);
+        waiting.extend_from_slice(&events[begin..end]);
+        // Stable, so that of events at one time those of the earlier file come first.
+        waiting.sort_by_key(time);
+        let ready = waiting.partition_point(|event| time(event) < (day * DAY).saturating_mul(SECOND));
+        waiting.drain(..ready).for_each(|event| visit(&event));
+    }
+    waiting.iter().for_each(visit);
+    Ok(())
 }
 
 /// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
@@ -178,11 +337,12 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
-        self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))
+        let bar = self.minutes(Feed::Trades, TRADES, market, now, |minutes| minutes.before(before, now))?;
+        Ok(bar.map(self.valued(market)))
     }
 
     fn trades(
@@ -193,21 +353,7 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
-        // The next file may still hold trades of this day: they wait for it.
-        let mut waiting: Vec<Trade> = Vec::new();
-        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
-            let trades = self.day_trades(Feed::Trades, TRADES, market, day)?;
-            let begin = trades.partition_point(|trade| trade.time < first);
-            let end = trades.partition_point(|trade| trade.time <= last).max(begin);
-            waiting.extend_from_slice(&trades[begin..end]);
-            // Stable, so that of trades at one time those of the earlier file come first.
-            waiting.sort_by_key(|trade| trade.time);
-            let ready = waiting.partition_point(|trade| trade.time < (day * DAY).saturating_mul(SECOND));
-            waiting.drain(..ready).for_each(|trade| visit(&trade));
-        }
-        waiting.iter().for_each(visit);
-        Ok(())
+        self.visit_events(Feed::Trades, TRADES, market, (from, to), now, visit)
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
@@ -218,11 +364,47 @@ impl Source for Store {
         Ok(*tick)
     }
 
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let Some(feed) = Feed::of(data_type) else { return Ok(None) };
+        let first = self.firsts.get((market, data_type), || {
+            let days = &self.days[market][feed as usize];
+            for (place, &day) in days.iter().enumerate() {
+                let Some(first) = self.first_of(market, data_type, day)? else { continue };
+                // A file may reach into the day before its own.
+                let next = days.get(place + 1).filter(|next| **next == day + 1);
+                let other = next.map(|&next| self.first_of(market, data_type, next)).transpose()?.flatten();
+                return Ok(Some(other.map_or(first, |other| other.min(first))));
+            }
+            Ok::<_, SourceError>(None)
+        })?;
+        Ok(*first)
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
+        for &day in near(&self.days[market][Feed::Trades as usize], from, to) {
+            let Some(peak) = *self.peak(market, day)? else { continue };
+            if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
+                count(peak.high);
+                continue;
+            }
+            let (first, last) = (from.max(peak.minutes.0), to.min(peak.minutes.1.saturating_add(60)));
+            if first < last {
+                self.bars(market, first, last, now, &mut |bar| count(bar.high))?;
+            }
+        }
+        Ok(highest)
+    }
+
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
         for &day in near(&self.days[market][Feed::Books as usize], from, to).iter().rev() {
             let read = || books::read(&self.file(Dataset::Books, market, day));
             let books = self.books.get((market, day), read)?;
-            let events = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+            let events = || {
+                let read = || books::read_events(&self.file(Dataset::BookEvents, market, day));
+                self.book_events.get((market, day), read)
+            };
             if let Some(book) = books.last(from, to, now, events)? {
                 return Ok(Some(book));
             }
@@ -238,7 +420,18 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.minutes(Feed::Liquidations, LIQUIDATIONS, market, now, |minutes| minutes.visit(from, to, now, visit))
+        self.visit_bars(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.visit_events(Feed::Liquidations, LIQUIDATIONS, market, (from, to), now, visit)
     }
 
     fn gauge_bars(
@@ -263,7 +456,60 @@ impl Source for Store {
         self.gauges(gauge, market, now, |minutes| minutes.before(before, now))
     }
 
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| {
+            self.tickers.get((market, day), || tickers::read_readings(&self.file(Dataset::Tickers, market, day)))
+        };
+        // A file tells both or one of them.
+        let [rates, interest] = [Feed::FundingRates, Feed::OpenInterest].map(|feed| &self.days[market][feed as usize]);
+        let days = if rates.is_empty() { interest } else { rates };
+        in_order(days, (from, to, now), &read, |reading| reading.time, visit)
+    }
+
     fn funding_seconds(&self, market: usize) -> i64 {
         layout::funding_seconds(&self.listings[market].exchange)
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.options.summaries()
+    }
+
+    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        self.options.last(summary, from, at)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.supplies.tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supplies.visit(token, from, to, now.div_euclid(SECOND), visit);
+        Ok(())
+    }
+
+    fn positions(&self) -> Option<&PositionTable> {
+        self.predictions.as_ref().map(Predictions::table)
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.predictions.as_ref()?.state(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+        self.predictions.as_ref()?.told(event, at)
     }
 }

@@ -4,11 +4,15 @@ use std::path::Path;
 
 use super::layout::{self, Dataset};
 use super::trades::{Columns, FINGERPRINT, fingerprint};
-use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME};
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
+use crate::market::feed::Feed;
 use crate::market::source::SourceError;
+
+/// Metadata key: names of the gauges that the readings tell.
+const GAUGES: &str = "marketpoints.gauges";
 
 /// The bars of a day, by gauge.
 pub(super) type GaugeDay = [std::sync::Arc<Vec<GaugeBar>>; Gauge::ALL.len()];
@@ -25,7 +29,22 @@ pub(in crate::market) fn write(
     let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
+    let told: Vec<&str> = Gauge::ALL.into_iter().filter(|gauge| is_told(readings, *gauge)).map(Gauge::name).collect();
+    let metadata = [metadata, vec![(GAUGES.to_owned(), told.join(","))]].concat();
     write_parquet(&path(Dataset::TickerMinutes), &bar_table(readings), &metadata)
+}
+
+fn is_told(readings: &[Ticker], gauge: Gauge) -> bool {
+    readings.iter().any(|reading| reading.value(gauge).is_some())
+}
+
+/// Whether a file of minute bars holds data of a feed. One whose footer does not say is taken to: what is wrong with it
+/// shows when it is read.
+pub(super) fn tells(path: &Path, feed: Feed) -> bool {
+    let metadata = read_metadata(path).unwrap_or_default();
+    let told = metadata.iter().find(|(name, _)| name == GAUGES);
+    let of_feed = |name: &str| Gauge::ALL.into_iter().any(|gauge| gauge.feed() == feed && gauge.name() == name);
+    told.is_none_or(|(_, names)| names.split(',').any(of_feed))
 }
 
 /// Hash of the dump file that a day's bars were made of; `None` when there are none yet.

@@ -165,6 +165,14 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Strings, empty where there is none.
+    pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>, SourceError> {
+        match self.take(name)? {
+            Column::Text(values) => Ok(values.into_iter().map(Option::unwrap_or_default).collect()),
+            _ => Err(self.foreign(name)),
+        }
+    }
+
     fn foreign(&self, name: &str) -> SourceError {
         SourceError(format!("{}: no column {name} as this store has it; ingest the dump again", self.path.display()))
     }

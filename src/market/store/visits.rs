@@ -53,3 +53,13 @@ fn the_tick_is_the_finest_decimal_of_the_first_day() {
     let (_folder, store) = store();
     assert_eq!(store.tick(0).unwrap(), 0.01); // 3.25; the thousandths come on a later day
 }
+
+#[test]
+fn a_day_beyond_the_clock_is_the_end_of_time() {
+    let (folder, store) = store();
+    assert_eq!(store.last_event(), Some(14 * DAY * SECOND));
+    let days = folder.path().join("candles_1m/exchange=VENUE/symbol=BTCUSDT");
+    std::fs::create_dir(days.join("date=9999-12-31")).unwrap();
+    std::fs::copy(days.join("date=1970-01-14/part.parquet"), days.join("date=9999-12-31/part.parquet")).unwrap();
+    assert_eq!(Store::open(folder.path()).unwrap().last_event(), Some(i64::MAX));
+}

@@ -2,7 +2,7 @@
 //! What the specification leaves open is decided here.
 //!
 //! **Option summaries** are read once a minute, on the minute. A bucket tells its last reading, the forming bucket the
-//! last one up to now; so an hour's value is that of its last minute. Skew is the implied volatility of the put with a
+//! last one up to now; so an hour's value is that of its last minute that has one ([`chain`] says how a store reads). Skew is the implied volatility of the put with a
 //! delta of −0.25 less that of the call with 0.25, and implied volatility is that at the money, both annual and in
 //! percentage points. `exchange` (one), `coin`, `rawSymbol` and `tenor` are all required: 400 says which is missing, and
 //! so does a tenor that no summary has, or the symbol of the other kind (`BTC_ATM` for skew), for these can never be
@@ -18,9 +18,12 @@
 //! **Listing.** Each option summary has an entry for each tenor, without prices. A prediction market has an entry of its
 //! own under its `conditionId`, without coin and category, so that a filter by either leaves it out; `predictionMarkets`
 //! holds that one market. `lastPrice`, `prices` (24 hourly ones, the newest last) and the changes are of the first
-//! outcome; volumes, open interest (in tokens) and traders are those of the positions as of now. `closed` says that the
-//! market has resolved: one past its expiry may still be waiting. It serves no data type: there are no trades of it.
+//! outcome; volumes are those of its trades, so that they agree with its candles, and those of the positions where a source
+//! has no trades of it; open interest (in tokens of both outcomes) and traders are those of the positions. `liquidity` is
+//! what rests in its book, price × amount. `closed` says that the market has resolved: one past its expiry may still be
+//! waiting.
 
+pub(super) mod chain;
 mod options;
 mod predictions;
 mod supply;
@@ -28,9 +31,9 @@ mod supply;
 mod tests;
 
 pub use options::{OptionSummary, SummaryKind};
-pub use predictions::PredictionState;
+pub use predictions::{PredictionState, PredictionTold};
 pub use supply::{Supply, SupplyRow, Token};
 
 pub(super) use options::{option_entries, option_summaries};
-pub(super) use predictions::prediction_entries;
+pub(super) use predictions::{PREDICTION_VENUE, prediction_entries};
 pub(super) use supply::{Marketcaps, token_supply};

@@ -3,7 +3,7 @@
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::market::MarketError;
-use crate::market::listing::{Face, wants};
+use crate::market::listing::{Face, asked, wants};
 use crate::market::source::Source;
 use crate::market::window::Buckets;
 use crate::protocol::discovery::TENORS;
@@ -80,7 +80,7 @@ pub(in crate::market) fn option_summaries(
     for start in buckets.starts() {
         // The reading of the bucket's last minute, or the last up to now.
         let last = (start + buckets.interval.seconds - 60).min(buckets.now.div_euclid(60 * SECOND) * 60);
-        if let Some(value) = source.option_summary(summary, last)? {
+        if let Some(value) = source.option_summary(summary, start, last)? {
             timestamps.push(start * SECOND);
             values.push(value);
         }
@@ -151,7 +151,8 @@ pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuer
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
         let face = Face { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
-        wants(query, &face, |data_type| data_type == row.kind.data_type()).then(|| Market {
+        let wanted = wants(query, &face) && asked(query, |data_type| data_type == row.kind.data_type());
+        wanted.then(|| Market {
             exchange: row.exchange.clone(),
             raw_symbol: row.raw_symbol.clone(),
             normalized_symbol: row.coin.clone(),

@@ -1,20 +1,18 @@
-//! Prediction markets in the listing (service.md 2.4): prices of the source, volumes and traders of the positions that the
-//! analytics tell, so that the two agree.
+//! Prediction markets in the listing (service.md 2.4): prices and volumes of their trades, open interest and traders of the
+//! positions that the analytics tell.
 
-use std::collections::HashSet;
-
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
 
 use crate::clock::SECOND;
 use crate::market::MarketError;
 use crate::market::analytics::{Position, PositionTable, PredictionEvent};
-use crate::market::listing::{Face, wants};
+use crate::market::availability::Availability;
+use crate::market::listing::{Face, Row, asked, wants};
 use crate::market::source::Source;
-use crate::protocol::{Market, MarketsQuery, Timestamp};
+use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
 /// The one exchange of prediction markets.
-pub(in crate::market) const VENUE: &str = "PREDICTION_VENUE";
+pub(in crate::market) const PREDICTION_VENUE: &str = "PREDICTION_VENUE";
 const DAY: i64 = 86_400;
 /// Hourly prices told in `prices`.
 const HISTORY: i64 = 24;
@@ -24,153 +22,235 @@ const HISTORY: i64 = 24;
 pub struct PredictionState {
     /// Unix seconds of the opening.
     pub opened: i64,
-    /// Unix seconds of the expiry.
+    /// Unix seconds of the expiry; 0 where it is unknown.
     pub ends: i64,
     /// Whether the market has resolved.
     pub closed: bool,
-    /// Price of the first outcome, 0 to 1.
+    /// Price of the last trade of the first outcome, 0 to 1; NaN where it is unknown.
     pub price: f64,
-    /// Price step of an order.
+    /// Price step of an order; NaN where it is unknown.
     pub tick: f64,
 }
 
-/// `PredictionMarket` of section 2.4; what is zero or empty is left out.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry<'a> {
-    slug: String,
-    question: &'a str,
-    #[serde(skip_serializing_if = "nothing")]
-    group_item_title: String,
-    outcomes: Vec<&'a str>,
-    #[serde(skip_serializing_if = "nothing")]
-    last_price: f64,
-    #[serde(skip_serializing_if = "nothing")]
-    one_day_price_change: f64,
-    prices: Vec<f64>,
-    #[serde(skip_serializing_if = "nothing")]
-    total_volume: f64,
-    #[serde(rename = "buyVolume24H", skip_serializing_if = "nothing")]
-    buy_volume: f64,
-    #[serde(rename = "sellVolume24H", skip_serializing_if = "nothing")]
-    sell_volume: f64,
-    #[serde(rename = "volumeChange24H", skip_serializing_if = "nothing")]
-    volume_change: f64,
-    #[serde(skip_serializing_if = "nothing")]
-    open_interest: f64,
-    #[serde(rename = "oneDayOIChange", skip_serializing_if = "nothing")]
-    one_day_oi_change: f64,
-    #[serde(skip_serializing_if = "nothing")]
-    unique_traders: f64,
-    order_price_min_tick_size: f64,
-    condition_id: &'a str,
-    #[serde(skip_serializing_if = "nothing")]
-    closed: bool,
-    available_since: Timestamp,
-    available_to: Timestamp,
+/// Figures of a prediction market that a source was told and need not compute (section 2.4); NaN or empty where it was
+/// not. Volumes and open interest count outcome tokens.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PredictionTold {
+    /// Market URL slug.
+    pub slug: String,
+    /// Title within a grouped market.
+    pub group_item_title: String,
+    /// Sports market type.
+    pub sports_market_type: String,
+    /// Recent prices, the newest last.
+    pub prices: Vec<f64>,
+    /// Change of the price in 24 hours.
+    pub one_day_price_change: f64,
+    /// Volume from the beginning.
+    pub total_volume: f64,
+    /// Bought in 24 hours.
+    pub buy_volume: f64,
+    /// Sold in 24 hours.
+    pub sell_volume: f64,
+    /// Change of the 24-hour volume, percent.
+    pub volume_change: f64,
+    /// Open interest.
+    pub open_interest: f64,
+    /// Change of the open interest in 24 hours.
+    pub one_day_oi_change: f64,
+    /// Wallets that traded.
+    pub unique_traders: f64,
+    /// Liquidity, USD.
+    pub liquidity: f64,
+    /// Line of a sports market.
+    pub line: f64,
 }
 
-fn nothing<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-/// The prediction markets that fit a query of `/v1/markets`, as of `now` (Unix nanoseconds), each with what was traded in
-/// 24 hours, USD. One that opens later is not told.
+/// The prediction markets that fit a query of `/v1/markets`, as of `now` (Unix nanoseconds). One that opens later is not
+/// told.
 ///
 /// # Errors
-/// [`MarketError::Internal`] where an entry cannot be written as JSON.
+/// [`MarketError::Internal`] when the data cannot be read.
 pub(in crate::market) fn prediction_entries(
     source: &dyn Source,
     query: &MarketsQuery,
     now: i64,
-) -> Result<Vec<(f64, Market)>, MarketError> {
+) -> Result<Vec<Row>, MarketError> {
     let Some(table) = source.positions() else { return Ok(Vec::new()) };
-    let second = now.div_euclid(SECOND);
-    let mut entries = Vec::new();
+    let venue = source.listings().iter().enumerate().filter(|(_, listing)| listing.exchange == PREDICTION_VENUE);
+    let markets: HashMap<&str, usize> = venue.map(|(market, listing)| (&*listing.raw_symbol, market)).collect();
+    let mut rows = Vec::new();
     for (place, event) in table.events().iter().enumerate() {
-        let texts = [&event.condition_id, &event.market_name];
-        let face = Face { exchange: VENUE, coin: "", category: "", texts: &texts.map(|text| text.to_lowercase()) };
-        // None of them serves a data type: there are positions, not trades.
-        if !wants(query, &face, |_| false) {
+        let texts = [&event.condition_id, &event.market_name].map(|text| text.to_lowercase());
+        if !wants(query, &Face { exchange: PREDICTION_VENUE, coin: "", category: "", texts: &texts }) {
             continue;
         }
-        if let Some(state) = source.prediction(place, second) {
-            entries.push(entry(source, table, place, &state, second)?);
+        let market = markets.get(&*event.condition_id).copied();
+        let available = market.map(|market| Availability::of(source, market, now)).transpose()?.flatten();
+        let serves = |data_type| available.as_ref().is_some_and(|available| available.serves(data_type));
+        if !asked(query, serves) {
+            continue;
+        }
+        if let Some(state) = source.prediction(place, now.div_euclid(SECOND)) {
+            let view = View { source, table, place, state, now, market: market.filter(|_| available.is_some()) };
+            rows.push(view.row()?);
         }
     }
-    Ok(entries)
+    Ok(rows)
 }
 
-fn entry(
-    source: &dyn Source,
-    table: &PositionTable,
+/// A prediction market as of a moment.
+struct View<'a> {
+    source: &'a dyn Source,
+    table: &'a PositionTable,
+    /// Place among the positions' events.
     place: usize,
-    state: &PredictionState,
+    state: PredictionState,
+    /// Unix nanoseconds.
     now: i64,
-) -> Result<(f64, Market), MarketError> {
-    let event = &table.events()[place];
-    let outcomes = table.outcomes_of(place);
-    let rows = table.held(&outcomes);
-    let price_at = |at: i64| source.prediction(place, at).map(|state| state.price);
-    let day_ago = price_at(now - DAY).unwrap_or(state.price);
-    let (today, yesterday) = (Traded::between(&rows, now - DAY, now), Traded::between(&rows, now - 2 * DAY, now - DAY));
-    let change = percent(yesterday.bought + yesterday.sold, today.bought + today.sold);
-    let interest = held_at(&rows, now);
-    let begun = || rows.iter().filter(|row| entered(row) <= now);
-    let since = Timestamp { s: state.opened, ns: 0 };
-    let entry = Entry {
-        slug: slug(&event.market_name),
-        question: &event.market_name,
-        group_item_title: group_item_title(table, event),
-        outcomes: outcomes.iter().map(|&outcome| &*table.outcomes()[outcome].name).collect(),
-        last_price: state.price,
-        one_day_price_change: state.price - day_ago,
-        prices: (0..HISTORY).rev().filter_map(|hour| price_at(now - 3_600 * hour)).collect(),
-        total_volume: begun().map(|row| row.size()).sum(),
-        buy_volume: today.bought,
-        sell_volume: today.sold,
-        volume_change: change,
-        open_interest: interest,
-        one_day_oi_change: interest - held_at(&rows, now - DAY),
-        unique_traders: begun().map(|row| row.wallet).collect::<HashSet<_>>().len() as f64,
-        order_price_min_tick_size: state.tick,
-        condition_id: &event.condition_id,
-        closed: state.closed,
-        available_since: since,
-        available_to: Timestamp { s: state.ends, ns: 0 },
-    };
-    let entry = serde_json::to_value([entry]).map_err(|error| MarketError::Internal(error.to_string()))?;
-    let tags = [event.category.trim(), event.sub_category.trim()].map(|label| {
-        let slug = slug(label);
-        json!({ "id": slug, "label": label, "slug": slug })
-    });
-    let mut extra = Map::new();
-    extra.insert("predictionMarkets".to_owned(), entry);
-    extra.insert("title".to_owned(), Value::from(event.market_name.clone()));
-    extra.insert("tags".to_owned(), Value::from(tags.to_vec()));
-    let market = Market {
-        exchange: VENUE.to_owned(),
-        raw_symbol: event.condition_id.clone(),
-        full_name: event.market_name.clone(),
-        last_price: state.price,
-        volume_24h: today.bought + today.sold,
-        volume_change_24h: change,
-        price_change_24h: percent(day_ago, state.price),
-        available_since: Some(since),
-        extra,
-        ..Market::default()
-    };
-    Ok((today.worth, market))
+    /// Place among the source's markets, where its trades are.
+    market: Option<usize>,
 }
 
-/// When a position was entered, Unix seconds.
-fn entered(row: &Position) -> i64 {
-    if row.is_open() { row.latest_open_ts } else { row.last_trade - row.prev_hold_duration }
+impl View<'_> {
+    fn row(&self) -> Result<Row, MarketError> {
+        let (event, state) = (&self.table.events()[self.place], &self.state);
+        let second = self.now.div_euclid(SECOND);
+        let outcomes = self.table.outcomes_of(self.place);
+        let held = self.table.held(&outcomes);
+        let price_at =
+            |at: i64| self.source.prediction(self.place, at).map(|state| state.price).filter(|price| !price.is_nan());
+        let day_ago = price_at(second - DAY).unwrap_or(state.price);
+        let today = self.traded(&held, second - DAY, second)?;
+        let yesterday = self.traded(&held, second - 2 * DAY, second - DAY)?;
+        let change = percent(yesterday.bought + yesterday.sold, today.bought + today.sold);
+        let interest = held_at(&held, second);
+        let begun = || held.iter().filter(|row| row.entered() <= second);
+        let tracked = || begun().map(|row| row.size()).sum();
+        let since = Timestamp { s: state.opened, ns: 0 };
+        let names = outcomes.iter().map(|&outcome| self.table.outcomes()[outcome].name.clone());
+        let price = known(state.price);
+        let mut inner = PredictionMarket {
+            slug: slug(&event.market_name),
+            question: event.market_name.clone(),
+            group_item_title: group_item_title(self.table, event),
+            outcomes: names.collect(),
+            last_price: price,
+            one_day_price_change: known(state.price - day_ago),
+            prices: (0..HISTORY).rev().filter_map(|hour| price_at(second - 3_600 * hour)).collect(),
+            total_volume: self.source.prediction_volume(self.place, second).unwrap_or_else(tracked),
+            buy_volume_24h: today.bought,
+            sell_volume_24h: today.sold,
+            volume_change_24h: change,
+            open_interest: interest,
+            one_day_oi_change: interest - held_at(&held, second - DAY),
+            unique_traders: begun().map(|row| row.wallet).collect::<HashSet<_>>().len() as f64,
+            order_price_min_tick_size: known(state.tick),
+            condition_id: event.condition_id.clone(),
+            closed: state.closed,
+            available_since: Some(since),
+            available_to: (state.ends > 0).then_some(Timestamp { s: state.ends, ns: 0 }),
+            ..PredictionMarket::default()
+        };
+        let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
+        if let Some(told) = self.source.prediction_told(self.place, second) {
+            hear(&mut inner, told);
+            if told.buy_volume >= 0.0 || told.sell_volume >= 0.0 {
+                worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
+            }
+            if told.liquidity > 0.0 {
+                liquidity = told.liquidity;
+            }
+        }
+        let price_change = (day_ago > 0.0 && !state.price.is_nan()).then(|| percent(day_ago, state.price));
+        let entry = Market {
+            exchange: PREDICTION_VENUE.to_owned(),
+            raw_symbol: event.condition_id.clone(),
+            full_name: event.market_name.clone(),
+            last_price: price,
+            volume_24h: inner.buy_volume_24h + inner.sell_volume_24h,
+            volume_24h_usd: worth,
+            volume_change_24h: inner.volume_change_24h,
+            price_change_24h: price_change.unwrap_or(0.0),
+            available_since: Some(since),
+            title: event.market_name.clone(),
+            liquidity,
+            tags: [&event.category, &event.sub_category].into_iter().filter_map(|label| tag(label)).collect(),
+            prediction_markets: vec![inner],
+            ..Market::default()
+        };
+        Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
+    }
+
+    /// What was traded after `from` and not after `to` (Unix seconds; with trades, in the minutes that begin then).
+    fn traded(&self, held: &[&Position], from: i64, to: i64) -> Result<Traded, MarketError> {
+        let Some(market) = self.market else { return Ok(Traded::between(held, from, to)) };
+        let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
+        // As the other markets' 24 hours: the last one holds the minute of now.
+        let to = if to == self.now.div_euclid(SECOND) { to + 1 } else { to };
+        self.source.bars(market, from, to, self.now, &mut |bar| {
+            traded.bought += bar.buy;
+            traded.sold += bar.sell;
+            traded.worth += bar.buy_quote + bar.sell_quote;
+        })?;
+        Ok(traded)
+    }
+
+    /// What rests in the book now, USD.
+    fn liquidity(&self) -> Result<f64, MarketError> {
+        let Some(market) = self.market else { return Ok(0.0) };
+        let minute = self.now.div_euclid(60 * SECOND) * 60;
+        let book = self.source.last_book(market, minute, minute + 60, self.now)?.unwrap_or_default();
+        Ok(book.bids.iter().chain(&book.asks).map(|(price, amount)| price * amount).sum())
+    }
+}
+
+/// What was told counts, the rest is as computed.
+fn hear(entry: &mut PredictionMarket, told: &PredictionTold) {
+    for (figure, told) in [
+        (&mut entry.one_day_price_change, told.one_day_price_change),
+        (&mut entry.total_volume, told.total_volume),
+        (&mut entry.buy_volume_24h, told.buy_volume),
+        (&mut entry.sell_volume_24h, told.sell_volume),
+        (&mut entry.volume_change_24h, told.volume_change),
+        (&mut entry.open_interest, told.open_interest),
+        (&mut entry.one_day_oi_change, told.one_day_oi_change),
+        (&mut entry.unique_traders, told.unique_traders),
+        (&mut entry.line, told.line),
+    ] {
+        if !told.is_nan() {
+            *figure = told;
+        }
+    }
+    for (text, told) in [
+        (&mut entry.slug, &told.slug),
+        (&mut entry.group_item_title, &told.group_item_title),
+        (&mut entry.sports_market_type, &told.sports_market_type),
+    ] {
+        if !told.is_empty() {
+            text.clone_from(told);
+        }
+    }
+    let prices: Vec<f64> = told.prices.iter().copied().filter(|price| !price.is_nan()).collect();
+    if !prices.is_empty() {
+        entry.prices = prices;
+    }
+}
+
+/// 0, which the wire leaves out, for what is unknown.
+fn known(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value }
+}
+
+/// A tag by its label; none without.
+fn tag(label: &str) -> Option<Tag> {
+    let (label, slug) = (label.trim(), slug(label));
+    (!slug.is_empty()).then(|| Tag { id: slug.clone(), label: label.to_owned(), slug, ..Tag::default() })
 }
 
 /// Tokens held at a second.
 fn held_at(rows: &[&Position], at: i64) -> f64 {
-    let begun = rows.iter().filter(|row| entered(row) <= at);
+    let begun = rows.iter().filter(|row| row.entered() <= at);
     begun.map(|row| if row.last_trade <= at { row.unrealized_size } else { row.size() }).sum()
 }
 
@@ -188,7 +268,7 @@ impl Traded {
         let within = |at: i64| from < at && at <= to;
         let mut traded = Self { bought: 0.0, sold: 0.0, worth: 0.0 };
         for row in rows {
-            if row.counts.buy > 0 && within(entered(row)) {
+            if row.counts.buy > 0 && within(row.entered()) {
                 traded.bought += row.size();
                 traded.worth += row.size() * row.avg_price;
             }

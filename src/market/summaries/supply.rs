@@ -22,7 +22,7 @@ pub struct Token {
 
 /// One row of a snapshot: the figures of section 2.3 with NaN where one is unknown, on one chain. Amounts are in USD,
 /// supplies in coin.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SupplyRow {
     /// Market capitalization.
     pub marketcap: f64,

@@ -13,7 +13,7 @@ mod transform;
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
 pub use filters::{FILTER_PARAMETERS, Filters};
 pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
-pub use markets::{MARKETS_PARAMETERS, MarketsQuery};
+pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSort, MarketsQuery};
 pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
 pub use points::{POINTS_PARAMETERS, PointsQuery};

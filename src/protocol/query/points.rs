@@ -16,6 +16,8 @@ pub struct PointsQuery {
     pub coin: Option<String>,
     /// `rawSymbol`
     pub raw_symbol: Option<String>,
+    /// `normalizedSymbol`; volume profiles only (supplement 4)
+    pub normalized_symbol: Option<String>,
     /// `interval`, wire name
     pub interval: Option<String>,
     /// `from`, Unix seconds
@@ -51,11 +53,12 @@ pub struct PointsQuery {
 }
 
 /// Parameter names of `/v1/points`, for hints on a misspelt one.
-pub const POINTS_PARAMETERS: [&str; 19] = [
+pub const POINTS_PARAMETERS: [&str; 20] = [
     "type",
     "exchange",
     "coin",
     "rawSymbol",
+    "normalizedSymbol",
     "interval",
     "from",
     "period",
@@ -80,6 +83,7 @@ impl PointsQuery {
         pairs.extend(self.exchanges.iter().map(|name| ("exchange", Cow::Borrowed(name.as_str()))));
         push_text(&mut pairs, "coin", self.coin.as_deref());
         push_text(&mut pairs, "rawSymbol", self.raw_symbol.as_deref());
+        push_text(&mut pairs, "normalizedSymbol", self.normalized_symbol.as_deref());
         push_text(&mut pairs, "interval", self.interval.as_deref());
         push_number(&mut pairs, "from", self.from);
         push_number(&mut pairs, "period", self.period);
@@ -129,6 +133,7 @@ impl PointsQuery {
             "exchange" => self.exchanges.push(value),
             "coin" => self.coin = Some(value),
             "rawSymbol" => self.raw_symbol = Some(value),
+            "normalizedSymbol" => self.normalized_symbol = Some(value),
             "interval" => self.interval = Some(value),
             "from" => self.from = Some(number(name, &value, "Unix seconds, a whole number")?),
             "period" => self.period = Some(number(name, &value, "seconds, a whole number")?),
@@ -238,7 +243,7 @@ mod tests {
             size in prop::option::of(1e-9f64..1e9), flags in any::<[bool; 3]>(),
         ) {
             let query = PointsQuery {
-                data_type, exchanges, raw_symbol: symbol.clone(), tenor: symbol, from, period, max_depth: depth,
+                data_type, exchanges, raw_symbol: symbol.clone(), normalized_symbol: symbol.clone(), tenor: symbol, from, period, max_depth: depth,
                 block_size: size, gapfill: flags[0], usd: flags[1], flatten: flags[2],
                 sort: Some(SortDirection::Descending), ..PointsQuery::default()
             };

@@ -27,6 +27,12 @@ impl SortDirection {
             _ => None,
         }
     }
+
+    /// As [`SortDirection::find`], and the short words `asc` and `desc`, in any case.
+    pub fn find_loosely(text: &str) -> Option<Self> {
+        let upper = text.to_ascii_uppercase();
+        Self::find(&upper).or_else(|| Self::find(&format!("SORT_DIRECTION_{upper}")))
+    }
 }
 
 /// Aggregation over exchanges (`transform.groupBy.type`).

@@ -30,8 +30,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new().route(OPENAPI_PATH, get(|| async { reply::json(StatusCode::OK, BODY.clone()) }))
 }
 
-/// The whole document.
-pub(super) fn document() -> Value {
+/// The description of every service, as [`OPENAPI_PATH`] answers it.
+pub fn document() -> Value {
     let tiers: Vec<String> = TIERS
         .iter()
         .map(|row| {

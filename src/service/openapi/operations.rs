@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::OPENAPI_PATH;
 use super::parameters::parameter;
-use super::schemas::reference;
+use super::schemas::{object, reference};
 use crate::protocol::LISTS;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_TIER};
 use crate::protocol::discovery::ListEndpoint;
@@ -14,7 +14,7 @@ use crate::protocol::wire::{
 };
 
 /// Refusals: status, name of the component, when.
-const REFUSALS: [(u16, &str, &str); 10] = [
+const REFUSALS: [(u16, &str, &str); 12] = [
     (
         400,
         "Invalid",
@@ -22,7 +22,9 @@ const REFUSALS: [(u16, &str, &str); 10] = [
     ),
     (401, "NoKey", "no known API key came with the request"),
     (403, "Forbidden", "the key's plan does not allow it, or the header Host names another machine"),
-    (405, "Method", "a method other than GET and HEAD"),
+    (405, "Method", "a method other than GET"),
+    (408, "BodyTimeout", "the body, which nobody reads, does not arrive"),
+    (413, "BodyTooLarge", "the body, which nobody reads, is too long"),
     (414, "TooLong", "path and query are too long"),
     (429, "RateLimited", "the weight budget does not hold it; Retry-After says when the same request passes"),
     (431, "HeadTooLarge", "the head of the request is too large"),
@@ -31,7 +33,7 @@ const REFUSALS: [(u16, &str, &str); 10] = [
     (504, "Timeout", "the answer took too long"),
 ];
 /// Every status that the front of the service may answer before a route is asked, and what it answers when one fails.
-const ALWAYS: [u16; 6] = [400, 403, 405, 414, 431, 500];
+const ALWAYS: [u16; 8] = [400, 403, 405, 408, 413, 414, 431, 500];
 
 const BUDGET_HEADERS: [(&str, &str); 4] = [
     (LIMIT_HEADER, "weight budget per minute"),
@@ -57,11 +59,15 @@ struct Endpoint<'a> {
 pub(super) fn headers() -> Value {
     let mut headers: Map<String, Value> = BUDGET_HEADERS
         .iter()
-        .map(|(name, text)| ((*name).to_owned(), json!({ "description": text, "schema": { "type": "integer" } })))
+        .map(|(name, text)| ((*name).to_owned(), always(text, &json!({ "type": "integer" }))))
         .collect();
-    let wait = json!({ "description": "seconds to wait", "schema": { "type": "integer", "minimum": 1 } });
-    headers.insert(RETRY_AFTER.to_owned(), wait);
+    headers.insert(RETRY_AFTER.to_owned(), always("seconds to wait", &json!({ "type": "integer", "minimum": 1 })));
     Value::Object(headers)
+}
+
+/// A header that an answer always has.
+fn always(text: &str, schema: &Value) -> Value {
+    json!({ "description": text, "required": true, "schema": schema })
 }
 
 /// The refusals as components.
@@ -126,7 +132,7 @@ pub(super) fn paths() -> Value {
             tag: "analytics",
             summary: format!("Prediction-market analytics: {}; weight {weight}, plan {plan}", row.answer_key),
             parameters: row.parameters,
-            answer: json!({ "type": "object", "properties": { row.answer_key: reference(row.answer_key) } }),
+            answer: object([(row.answer_key.to_owned(), reference(row.answer_key))].into_iter().collect()),
             more: &[401, 429, 503, 504],
             keyed: true,
         });
@@ -151,7 +157,7 @@ fn list(row: &ListEndpoint) -> Endpoint<'_> {
         tag: "discovery",
         summary: format!("The {} of the markets that pass the filters; weight 0", row.key),
         parameters: &FILTER_PARAMETERS,
-        answer: json!({ "type": "object", "properties": { row.key: reference(row.key) } }),
+        answer: object([(row.key.to_owned(), reference(row.key))].into_iter().collect()),
         more: &[401, 503, 504],
         keyed: true,
     }

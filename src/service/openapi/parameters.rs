@@ -6,7 +6,7 @@ use crate::protocol::analytics::{ANALYTICS, AnalyticsEndpoint, MAX_LIMIT, MAX_OF
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::LeaderboardSort;
+use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
@@ -46,6 +46,11 @@ fn open(names: &[&str]) -> Value {
     json!({ "type": "string", "examples": names })
 }
 
+/// One of these names and no other.
+fn closed(names: &[&str]) -> Value {
+    json!({ "type": "string", "enum": names })
+}
+
 fn whole(minimum: i64, maximum: i64) -> Value {
     json!({ "type": "integer", "minimum": minimum, "maximum": maximum })
 }
@@ -77,7 +82,10 @@ fn schema(name: &str) -> (Value, &'static str) {
         "transform.normalize.fundingInterval" => (any_whole(), "milliseconds that funding rates are for"),
         "gapfill" => (json!({ "type": "boolean" }), "fill missing intervals with the last close"),
         "flatten" => (json!({ "type": "boolean" }), "heatmaps: flat_points instead of points"),
-        "distinct" => (json!({ "type": "boolean" }), "one result per normalized symbol"),
+        "distinct" => (
+            json!({ "type": "boolean" }),
+            "one result per normalized symbol, that of the exchange with the largest 24-hour USD volume",
+        ),
         "blockSize" => (json!({ "type": "number", "exclusiveMinimum": 0 }), "price bucket, required for heatmaps"),
         "maxDepth" => (whole(1, i64::from(u32::MAX)), "heatmaps: number of price levels"),
         "tpoBlockSizeMinutes" => {
@@ -87,7 +95,15 @@ fn schema(name: &str) -> (Value, &'static str) {
         "tenor" => (open(&TENORS), "tenor of an option summary, required for those"),
         "tokenName" => (open(&["Bitcoin"]), "token name, recommended together with coin"),
         "symbolFilter" => (open(&["btc"]), "search in symbols, coin names and titles, in any case"),
-        "pageSize" | "pageOffset" => (whole(0, i64::from(u32::MAX)), ""),
+        "sortCriteria.field" => {
+            (closed(&MarketSort::NAMES.map(|(name, _)| name)), "what rows go by; absent: 24-hour USD volume")
+        }
+        "sortCriteria.direction" => (
+            open(&[SortDirection::Ascending.name(), SortDirection::Descending.name()]),
+            "order of the rows, absent: descending; the numbers 1 (ascending) and 2 (descending) are taken as well",
+        ),
+        "pageSize" => (whole(1, i64::from(MAX_PAGE_SIZE)), "rows; absent: 10"),
+        "pageOffset" => (whole(0, i64::from(i32::MAX)), "a row number from 0, or the nextOffset of the page before"),
         "limit" => (whole(1, MAX_LIMIT), "rows"),
         "offset" => (whole(0, MAX_OFFSET), "rows to skip"),
         "roiPercentage" => (any_whole(), "least return, percent"),

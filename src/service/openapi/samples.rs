@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::protocol::analytics::{
     AnalyticsAnswer, CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition,
 };
-use crate::protocol::{Market, MarketsPage, Timestamp, Usage};
+use crate::protocol::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 
 const TIME: Timestamp = Timestamp { s: 1, ns: 1 };
 
@@ -15,8 +15,6 @@ fn text() -> String {
 
 /// A page of `/v1/markets`.
 pub(super) fn markets() -> MarketsPage {
-    let mut extra = Map::new();
-    extra.insert("volume24hUsd".to_owned(), 0.5.into());
     let market = Market {
         exchange: text(),
         raw_symbol: text(),
@@ -35,9 +33,43 @@ pub(super) fn markets() -> MarketsPage {
         marketcap: 0.5,
         icon_url: text(),
         available_since: Some(TIME),
-        extra,
+        prices: vec![0.5],
+        pct_from_ath: 0.5,
+        volume_24h_usd: 0.5,
+        title: text(),
+        liquidity: 0.5,
+        tags: vec![Tag { id: text(), label: text(), slug: text(), extra: Map::new() }],
+        prediction_markets: vec![prediction_market()],
+        extra: Map::new(),
     };
     MarketsPage { symbols: vec![market], next_offset: 1 }
+}
+
+fn prediction_market() -> PredictionMarket {
+    PredictionMarket {
+        slug: text(),
+        question: text(),
+        group_item_title: text(),
+        outcomes: vec![text()],
+        last_price: 0.5,
+        one_day_price_change: 0.5,
+        prices: vec![0.5],
+        total_volume: 0.5,
+        buy_volume_24h: 0.5,
+        sell_volume_24h: 0.5,
+        volume_change_24h: 0.5,
+        open_interest: 0.5,
+        one_day_oi_change: 0.5,
+        unique_traders: 0.5,
+        order_price_min_tick_size: 0.5,
+        condition_id: text(),
+        closed: true,
+        available_since: Some(TIME),
+        available_to: Some(TIME),
+        sports_market_type: text(),
+        line: 0.5,
+        extra: Map::new(),
+    }
 }
 
 /// The answer of `/v1/usage`.

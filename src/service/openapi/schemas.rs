@@ -43,10 +43,11 @@ pub(super) fn all() -> Value {
     Value::Object(schemas)
 }
 
+/// An object of these properties and no others: this service sends nothing that its records do not have.
 #[allow(clippy::needless_pass_by_value)] // it goes into the value that is made
-fn object(properties: Map<String, Value>) -> Value {
+pub(super) fn object(properties: Map<String, Value>) -> Value {
     let properties = Value::Object(properties);
-    json!({ "type": "object", "properties": properties })
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 fn timestamp() -> Value {
@@ -54,6 +55,7 @@ fn timestamp() -> Value {
         "type": "object",
         "description": "seconds since the Unix epoch, and nanoseconds, left out when 0",
         "properties": { "s": { "type": "integer" }, "ns": { "type": "integer", "minimum": 0, "maximum": 999_999_999 } },
+        "additionalProperties": false,
     })
 }
 
@@ -75,6 +77,7 @@ fn points() -> Value {
         .map(|row| match row.shape {
             Shape::Tpo => json!({
                 "type": "object", "properties": { TPO_WRAPPER: reference(row.name) }, "required": [TPO_WRAPPER],
+                "additionalProperties": false,
             }),
             _ => reference(row.name),
         })
@@ -87,10 +90,13 @@ fn points() -> Value {
                 "id": reference("SeriesId"),
                 "points": { "type": "array", "items": {
                     "type": "object", "properties": { "Point": { "anyOf": payloads } }, "required": ["Point"],
+                    "additionalProperties": false,
                 } },
                 "flat_points": { "type": "array", "items": { "type": "number" } },
             },
+            "additionalProperties": false,
         } } },
+        "additionalProperties": false,
     })
 }
 

@@ -16,10 +16,15 @@ use crate::service::{AnswerError, Answers, RunningService, Service, ServiceConfi
 /// The service's time at the start of each test: 2026-04-22 18:00:00 UTC, six hours before the day's end.
 pub(super) const NOW: i64 = 1_776_880_800;
 
-/// Answers by symbol: `PANIC`, `BROKEN`, `NOWHERE`, `STRANGER`, `HELD` (waits until released); any other is a candle.
+/// Rows of the answer to `LARGE`: more bytes than the buffers between two sockets hold.
+pub(super) const LARGE: usize = 200_000;
+
+/// Answers by symbol: `LARGE`, `PANIC`, `BROKEN`, `NOWHERE`, `STRANGER`, `HELD` (waits until released); any other is a candle.
 pub(super) struct Canned {
     started: Mutex<Sender<()>>,
     release: Mutex<Receiver<()>>,
+    /// `HELD` requests that run, and the most that ran at a time.
+    running: Arc<Mutex<(usize, usize)>>,
 }
 
 impl Answers for Canned {
@@ -30,16 +35,23 @@ impl Answers for Canned {
             Some("NOWHERE") => return Err(AnswerError::InvalidExchange("no such exchange".into())),
             Some("STRANGER") => return Err(AnswerError::InvalidSymbol("no such symbol".into())),
             Some("HELD") => {
+                {
+                    let mut running = self.running.lock().unwrap();
+                    running.0 += 1;
+                    running.1 = running.1.max(running.0);
+                }
                 let _ = self.started.lock().unwrap().send(());
                 let _ = self.release.lock().unwrap().recv();
+                self.running.lock().unwrap().0 -= 1;
             }
             _ => {}
         }
+        let rows = if query.raw_symbol.as_deref() == Some("LARGE") { LARGE } else { 1 };
         Ok(vec![Series {
             id: SeriesId { data_type: Some(query.data_type.clone()), ..SeriesId::default() },
             shape: Shape::Table,
-            timestamps: vec![(NOW - 60) * SECOND],
-            columns: vec![("close".into(), Column::Float(vec![2.5e6]))],
+            timestamps: vec![(NOW - 60) * SECOND; rows],
+            columns: vec![("close".into(), Column::Float(vec![2.5e6; rows]))],
         }])
     }
 
@@ -55,6 +67,8 @@ pub(super) struct Bench {
     pub(super) service: RunningService,
     /// Tells of each `HELD` request that runs.
     pub(super) started: Receiver<()>,
+    /// `HELD` requests that run, and the most that ran at a time.
+    pub(super) running: Arc<Mutex<(usize, usize)>>,
     /// Lets one `HELD` request go on.
     pub(super) release: Sender<()>,
 }
@@ -103,10 +117,15 @@ impl Bench {
         let clock = Arc::new(ManualClock::at(NOW * SECOND));
         let (started_sender, started) = channel();
         let (release, release_receiver) = channel();
-        let source = Canned { started: Mutex::new(started_sender), release: Mutex::new(release_receiver) };
+        let running = Arc::default();
+        let source = Canned {
+            started: Mutex::new(started_sender),
+            release: Mutex::new(release_receiver),
+            running: Arc::clone(&running),
+        };
         let mut config = ServiceConfig::new(Arc::new(source), Arc::<ManualClock>::clone(&clock));
         change(&mut config);
-        Self { clock, service: Service::start(config).unwrap(), started, release }
+        Self { clock, service: Service::start(config).unwrap(), started, running, release }
     }
 
     pub(super) fn key(&self, name: &str) -> String {

@@ -25,11 +25,12 @@ fn each_request_is_told_once_with_what_it_cost() {
         ("/v1/usage", 200, 0),
         ("/nowhere?a=b", 404, 0),
     ] {
-        bench.get("basic", target);
+        let answer = bench.get("basic", target);
         let record = records.recv().unwrap();
         let told = (record.method.as_str(), record.target.as_str(), record.holder.as_deref());
         assert_eq!(told, ("GET", target, Some("basic")));
         assert_eq!((record.status, record.weight, record.time), (status, weight, NOW * SECOND));
+        assert_eq!((record.peer, record.bytes), (Some([127, 0, 0, 1].into()), answer.body.len() as u64));
     }
     bench.get("advanced", "/v1/prediction/analytics/leaderboard");
     assert_eq!(records.recv().unwrap().weight, 60);

@@ -3,10 +3,12 @@
 mod analytics;
 mod budget;
 mod faults;
+mod greedy;
 mod harness;
 mod lifecycle;
 mod lists;
 mod log;
 mod openapi;
+mod stream;
 mod transport;
 mod walls;

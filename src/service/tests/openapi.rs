@@ -96,6 +96,41 @@ fn every_route_and_every_parameter_is_described_and_nothing_else() {
 }
 
 #[test]
+fn a_listed_market_is_described_with_every_field_of_section_2_4_and_no_other() {
+    // Field and type as service.md 2.4 and supplement 5 have them.
+    const MARKET: &str = "exchange:string rawSymbol:string normalizedSymbol:string coin:string category:string tenor:string \
+        coinName:string quoteCoinName:string fullName:string lastPrice:number volume24h:number volumeChange24h:number \
+        priceChange24h:number oiChange24h:number marketcap:number iconUrl:string availableSince:object \
+        predictionMarkets:array prices:array pctFromATH:number volume24hUsd:number title:string liquidity:number tags:array";
+    const PREDICTION: &str = "slug:string question:string groupItemTitle:string outcomes:array lastPrice:number \
+        oneDayPriceChange:number prices:array totalVolume:number buyVolume24H:number sellVolume24H:number \
+        volumeChange24H:number openInterest:number oneDayOIChange:number uniqueTraders:number \
+        orderPriceMinTickSize:number conditionId:string closed:boolean availableSince:object availableTo:object \
+        sportsMarketType:string line:number";
+    let document = document(&demo());
+    let described = |schema: &Value| {
+        assert_eq!(schema["additionalProperties"], false);
+        let fields = schema["properties"].as_object().unwrap().iter();
+        let kind = |field: &Value| resolve(&document, field)["type"].as_str().unwrap().to_owned();
+        let mut fields: Vec<String> = fields.map(|(name, field)| format!("{name}:{}", kind(field))).collect();
+        fields.sort_unstable();
+        fields
+    };
+    let sorted = |fields: &str| {
+        let mut fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
+        fields.sort_unstable();
+        fields
+    };
+    let entry = &document["components"]["schemas"]["MarketsPage"]["properties"]["symbols"]["items"];
+    let (inner, tag) = (&entry["properties"]["predictionMarkets"]["items"], &entry["properties"]["tags"]["items"]);
+    assert_eq!(described(entry), sorted(MARKET));
+    assert_eq!(described(inner), sorted(PREDICTION));
+    assert_eq!(described(tag), sorted("id:string label:string slug:string"));
+    assert_eq!(inner["properties"]["outcomes"]["items"]["type"], "string");
+    assert_eq!(inner["properties"]["prices"]["items"]["type"], "number");
+}
+
+#[test]
 fn every_reference_leads_somewhere() {
     fn walk(document: &Value, value: &Value) {
         match value {
@@ -154,6 +189,9 @@ fn answers_and_refusals_are_as_described() {
         "/v1/points?type=TRADE_AGG&interval=MINUTE&period=6000001".into(),
         "/v1/symbols".into(),
         "/v1/markets?pageSize=3&category=PERPETUAL".into(),
+        "/v1/markets?pageSize=3&category=OPTION".into(),
+        "/v1/markets?pageSize=30&exchange=PREDICTION_VENUE".into(),
+        "/v1/markets?pageSize=0".into(),
         "/v1/usage".into(),
         "/v1/prediction/analytics/leaderboard?limit=101".into(),
         format!("/v1/prediction/analytics/market-summary?conditionId={condition}"),

@@ -15,26 +15,121 @@ fn unknown_paths_and_methods_are_answered_in_json() {
         assert!(answer.message().contains("/v1/points"));
         assert_eq!(answer.budget(), (10, 20, 0));
     }
-    for method in ["POST", "DELETE", "PUT", "OPTIONS", "PATCH", "TRACE", "BREW"] {
+    for method in ["POST", "DELETE", "PUT", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"] {
         let request = format!("{method} /v1/usage HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         let answer = bench.raw(&request);
         assert_eq!((answer.status, answer.code().as_str()), (405, "METHOD_NOT_ALLOWED"), "{method}");
         let allowed: Vec<_> = answer.headers.iter().filter(|(name, _)| name == "allow").collect();
         assert_eq!(allowed.len(), 1, "{allowed:?}");
-        assert_eq!(allowed[0].1, "GET,HEAD");
+        assert_eq!(allowed[0].1, "GET");
         assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")));
     }
 }
 
 #[test]
-fn head_tells_the_length_without_the_body() {
+fn head_is_refused_and_costs_nothing() {
     let bench = Bench::new();
     let key = bench.key("free");
-    let answer = bench.raw(&format!(
-        "HEAD /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n"
-    ));
-    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
-    assert_eq!(answer.number("content-length"), bench.get("free", "/v1/usage").body.len() as i64);
+    let ask = |target: &str| {
+        bench.raw(&format!(
+            "HEAD {target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n"
+        ))
+    };
+    let answer = ask(&minutes(1_000, ""));
+    assert_eq!((answer.status, answer.header("allow"), answer.body.as_str()), (405, Some("GET"), ""));
+    assert_eq!(answer.budget(), (10, 20, 0));
+    assert_eq!((ask("/openapi.json").status, ask("/nowhere").status), (405, 404));
+}
+
+#[test]
+fn a_key_is_sent_once() {
+    let bench = Bench::new();
+    let key = bench.key("free");
+    for (first, second) in [(key.as_str(), key.as_str()), (&key, "other"), ("other", &key)] {
+        let head = format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {first}\r\n");
+        let answer = bench.raw(&format!("{head}x-service-KEY: {second}\r\nConnection: close\r\n\r\n"));
+        assert_eq!((answer.status, answer.code().as_str()), (400, "INVALID_REQUEST"));
+        assert!(answer.message().contains("once") && !answer.body.contains(&key), "{answer:?}");
+    }
+}
+
+#[test]
+fn strange_targets_are_answered_and_reach_nothing_else() {
+    let bench = Bench::new();
+    for (line, status) in [
+        ("GET /v1/../v1/usage", 404),
+        ("GET /v1/./usage", 404),
+        ("GET //v1/usage", 404),
+        ("GET /v1/usage/..%2f..%2fetc%2fpasswd", 404),
+        ("GET /v1/usage%00", 404),
+        ("GET /v1/points?type=%00&interval=%00", 400),
+        ("GET /v1/points?%ff=%fe", 400),
+        ("GET /v1/points?&&=&==&", 400),
+        ("GET /v1/usage\0", 400),
+        ("GET /v1/us age", 400),
+        ("GET v1/usage", 400),
+        ("GET http://localhost", 404),
+        ("GET http://[::1]:7/v1/usage", 200),
+        ("GET http://", 400),
+        ("OPTIONS *", 404),
+        ("CONNECT localhost:80", 404),
+    ] {
+        let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n", bench.key("free"));
+        let answer = bench.raw(&format!("{head}Connection: close\r\n\r\n"));
+        assert_eq!(answer.status, status, "{line}: {answer:?}");
+        assert!(answer.json().is_object(), "{line}");
+    }
+}
+
+#[test]
+fn requests_sent_at_once_are_answered_in_their_order() {
+    let bench = Bench::new();
+    let key = bench.key("free");
+    let one = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\n\r\n");
+    let all = [one("/v1/usage"), one("/nowhere"), one(&minutes(1, "")), "nonsense\r\n\r\n".to_owned()].concat();
+    let mut stream = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(all.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let mut rest = bytes;
+    let mut told = Vec::new();
+    while !rest.is_empty() {
+        let answer = parse(&rest);
+        let length = answer.number("content-length") as usize;
+        let body: serde_json::Value = serde_json::from_str(&answer.body[..length]).unwrap();
+        told.push((answer.status, body["error"].as_str().map(str::to_owned)));
+        rest = answer.body.as_bytes()[length..].to_vec();
+    }
+    let expected = [(200, None), (404, Some("NOT_FOUND".into())), (200, None), (400, Some("INVALID_REQUEST".into()))];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_short_body_is_thrown_away_and_a_long_or_unclear_one_is_refused() {
+    let bench = Bench::with(|config| config.limits.body_within = Duration::from_millis(50));
+    let head = format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n", bench.key("free"));
+    // What follows a short body is the next request.
+    let short = format!("{head}Content-Length: 5\r\n\r\nGET /{head}Connection: close\r\n\r\n");
+    let answer = bench.raw(&short);
+    let length = answer.number("content-length") as usize;
+    assert_eq!((answer.status, parse(&answer.body.as_bytes()[length..]).status), (200, 200));
+    for (more, status, code) in [
+        ("Content-Length: 65537\r\n\r\n", 413, "BODY_TOO_LARGE"),
+        ("Content-Length: 99999999999999999\r\n\r\n", 413, "BODY_TOO_LARGE"),
+        ("Content-Length: 5\r\n\r\nGET", 408, "TIMEOUT"),
+        ("Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, "INVALID_REQUEST"),
+        ("Content-Length: -1\r\n\r\n", 400, "INVALID_REQUEST"),
+        ("Content-Length: 99999999999999999999999\r\n\r\n", 400, "INVALID_REQUEST"),
+        ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_REQUEST"),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400, "INVALID_REQUEST"),
+        ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_REQUEST"),
+        ("Transfer-Encoding: gzip\r\n\r\n", 400, "INVALID_REQUEST"),
+    ] {
+        let answer = bench.raw(&format!("{head}{more}"));
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{more:?}");
+        assert_eq!(answer.header("connection"), Some("close"), "{more:?}");
+    }
 }
 
 #[test]

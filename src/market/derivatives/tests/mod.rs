@@ -1,6 +1,8 @@
 //! Dumps → store → answers, against plain computations over the same rows; and the invariants on the demo.
 
 mod dumps;
+mod heatmap;
+mod inverse;
 
 use std::collections::BTreeMap;
 use std::path::Path;

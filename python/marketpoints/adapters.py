@@ -1,0 +1,84 @@
+"""Candles in the shapes that backtest frameworks take. None of them is imported here, and none is needed."""
+
+from typing import Any
+
+from .buckets import step_of
+from .errors import SelectionError
+from .optional import load
+from .series import Series
+from .sets import SeriesSet
+
+__all__ = ["backtesting", "closes"]
+
+#: The columns that backtesting.py names, and ours.
+OHLCV = {"Open": "open", "High": "high", "Low": "low", "Close": "close", "Volume": "volume"}
+
+
+def backtesting(candles: Series | SeriesSet) -> Any:
+    """Candles for ``backtesting.Backtest``: columns Open, High, Low, Close, Volume, indexed by time.
+
+    Rows are stamped with the end of their bucket, when their values are known, in UTC without a zone: the framework
+    fails on zones when it optimizes. Buckets that were still forming are left out.
+
+    Returns:
+        A pandas ``DataFrame`` whose values are its own.
+
+    Raises:
+        MissingDependencyError: pandas is not installed.
+        SelectionError: It is no candle series, or a set of none or several.
+    """
+    series = candles.only if isinstance(candles, SeriesSet) else candles
+    absent = [name for name in OHLCV.values() if name not in series]
+    if absent:
+        raise SelectionError(f"{series.id}: these are no candles, there is no column {', '.join(absent)}")
+    frame = series.to_pandas(label="right")[list(OHLCV.values())].loc[series.is_closed]
+    frame = frame.set_axis(list(OHLCV), axis="columns").copy()
+    frame.index = frame.index.tz_localize(None)
+    return frame
+
+
+def closes(candles: SeriesSet, *, column: str = "close", by: str = "raw_symbol") -> Any:
+    """Several series side by side, as vectorbt and bt take them: a row a time, a column a series.
+
+    Rows are stamped with the end of their bucket, tz-aware UTC, and cover every bucket from the first to the last, so
+    that the index has a frequency; where a series has no row its value is NaN: filling is the user's choice. Buckets
+    that were still forming are left out.
+
+    Args:
+        candles: Series of one interval.
+        column: The column to lay side by side.
+        by: The field of the identity that names the columns.
+
+    Returns:
+        A pandas ``DataFrame`` whose values are its own.
+
+    Raises:
+        MissingDependencyError: pandas is not installed.
+        SelectionError: There is no series, their names are not distinct, their intervals differ, or one has no such
+            column or several rows of one time.
+    """
+    names = [getattr(series.id, by, None) for series in candles]
+    if not names or None in names or len(set(names)) < len(names):
+        raise SelectionError(
+            f"{by} does not tell the series apart: {names}; pick some with sel(…), or name another field"
+        )
+    intervals = {series.id.interval for series in candles}
+    if len(intervals) > 1:
+        raise SelectionError(f"the series have different intervals: {', '.join(sorted(map(str, intervals)))}")
+    for series in candles:
+        if column not in series:
+            raise SelectionError(f"{series.id}: there is no column {column!r}")
+    for series in candles:
+        if (series.timestamps[1:] == series.timestamps[:-1]).any():
+            raise SelectionError(f"{series.id}: several rows share a time, which has no one place in such a frame")
+    pandas = load("pandas")
+    parts = {
+        name: series.to_pandas(label="right")[column].loc[series.is_closed]
+        for name, series in zip(names, candles, strict=True)
+    }
+    frame = pandas.concat(parts, axis="columns", sort=True)
+    if not len(frame):
+        return frame
+    step = pandas.Timedelta(step_of(intervals.pop()))
+    every = pandas.date_range(frame.index[0], frame.index[-1], freq=step, name="time").as_unit("ns")
+    return frame.reindex(every if frame.index.isin(every).all() else every.union(frame.index))

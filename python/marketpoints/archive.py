@@ -1,0 +1,261 @@
+"""The archive: what was downloaded once is not downloaded again."""
+
+import os
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _engine
+from .archive_records import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
+from .arguments import build_query, folder
+from .client import AsyncClient, Client, Later
+from .errors import InvalidRequest, NotArchivedError
+from .identity import Asked
+from .sets import SeriesSet, wrap
+from .tables import Records
+
+if TYPE_CHECKING:
+    from .arguments import Names
+    from .progress import Progress
+
+__all__ = ["Archive"]
+
+
+class Archive:
+    """A folder of plain Parquet files, hive-partitioned, with a ledger of what was asked.
+
+    It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
+    what it had downloaded stays. See ``docs/archive.md``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Names the archive. Nothing is touched before the first sync.
+
+        Args:
+            path: A folder, which need not exist yet, or its ``file://`` address.
+
+        Raises:
+            InvalidRequest: ``path`` names no local folder.
+        """
+        self._path = folder(path)
+        self._engine = _engine.Archive(self._path)
+
+    @property
+    def path(self) -> str:
+        """The folder."""
+        return self._path
+
+    @property
+    def source(self) -> str | None:
+        """Which service the data are from: its address, or its ``archive_source``; None while there are none."""
+        return self._engine.source
+
+    def read(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        **arguments: Any,
+    ) -> SeriesSet:
+        """What is kept, as the client would answer. Needs no network and no key.
+
+        Args:
+            type: Data type by its wire name, or a series method's name, such as ``"candles"``.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol.
+            interval: Short name or wire name.
+            arguments: As of :meth:`Client.points`. An open start or end is the archive's: without ``start``,
+                ``end`` and ``period`` the answer is all that is kept.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            NotArchivedError: A part of the window was never asked: ``missing`` says which, ``results`` holds the rest.
+            DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
+                :class:`NewerFormatError`.
+        """
+        query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
+        asked = Asked(None, query.bounded, query.session)
+        try:
+            return wrap(self._engine.read(query), asked)
+        except NotArchivedError as error:
+            error.results = wrap(error.results or [], asked)
+            raise
+
+    @overload
+    def sync(
+        self,
+        client: Client,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Synced: ...
+    @overload
+    def sync(
+        self,
+        client: AsyncClient,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Later[Synced]: ...
+    def sync(
+        self,
+        client: Client | AsyncClient,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Synced | Later[Synced]:
+        """Downloads what is missing of the closed buckets of a window, and nothing else; awaited with an async client.
+
+        What has arrived is kept at once: after an interruption of any kind the next sync pays only for the rest.
+
+        Args:
+            client: Asks the service.
+            type: Data type by its wire name, or a series method's name.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol.
+            interval: Short name or wire name.
+            progress: True shows a bar; a function is called with (requests done, requests).
+            arguments: As of :meth:`Client.points`, ``max_weight`` included: what is left to pay may not weigh more.
+
+        Raises:
+            ArchiveError: The folder cannot be written, or holds another service's data.
+            PartialError: Some requests failed; what arrived is kept.
+        """
+        query = build_query(type, exchange, symbol, interval, **arguments)
+        answer: Synced | Later[Synced] = _client(client)._archived("sync", (query, self._engine), progress, synced)
+        return answer
+
+    @overload
+    def refresh(
+        self,
+        client: Client,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Refreshed: ...
+    @overload
+    def refresh(
+        self,
+        client: AsyncClient,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Later[Refreshed]: ...
+    def refresh(
+        self,
+        client: Client | AsyncClient,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Refreshed | Later[Refreshed]:
+        """Downloads a window again, keeps what the service says now, and tells what changed. Arguments as :meth:`sync`.
+
+        Raises:
+            ArchiveError: The folder cannot be written, or holds another service's data.
+            PartialError: Some requests failed; what arrived is kept.
+        """
+        query = build_query(type, exchange, symbol, interval, **arguments)
+        work = (query, self._engine, True)
+        answer: Refreshed | Later[Refreshed] = _client(client)._archived("ask_again", work, progress, refreshed)
+        return answer
+
+    @overload
+    def verify(self) -> Verification: ...
+    @overload
+    def verify(
+        self,
+        client: Client,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Refreshed: ...
+    @overload
+    def verify(
+        self,
+        client: AsyncClient,
+        type: str,
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Later[Refreshed]: ...
+    def verify(
+        self,
+        client: Client | AsyncClient | None = None,
+        type: str | None = None,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: str | None = None,
+        interval: str | None = None,
+        *,
+        progress: "Progress" = False,
+        **arguments: Any,
+    ) -> Verification | Refreshed | Later[Refreshed]:
+        """Compares every file with its checksum; with a client and a query, asks the kept windows again instead.
+
+        Changes nothing: a sync mends files, :meth:`refresh` takes over revised history.
+
+        Returns:
+            Without a client a :class:`Verification`; with one, what the service tells otherwise than it did.
+
+        Raises:
+            ArchiveError: The folder cannot be read.
+        """
+        if client is None:
+            found = self._engine.survey()
+            problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
+            return Verification(found["files"], found["bytes"], problems)
+        if type is None:
+            raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
+        query = build_query(type, exchange, symbol, interval, **arguments)
+        work = (query, self._engine, False)
+        answer: Refreshed | Later[Refreshed] = _client(client)._archived("ask_again", work, progress, refreshed)
+        return answer
+
+    def contents(self) -> Records[Archived]:
+        """The windows that are kept, by query.
+
+        Raises:
+            DamagedFileError: A ledger is not what was written.
+        """
+        return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
+
+    def __repr__(self) -> str:
+        return f"<Archive {self._path}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._path,)
+
+
+def _client(client: object) -> Client | AsyncClient:
+    if isinstance(client, (Client, AsyncClient)):
+        return client
+    raise InvalidRequest(f"client: {client!r} is neither a Client nor an AsyncClient")

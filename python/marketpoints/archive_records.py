@@ -1,0 +1,208 @@
+"""What an archive tells: what it holds, what a sync did, what changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .display import card, lines
+from .identity import SeriesId
+from .tables import Records
+
+__all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
+
+Windows = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Archived:
+    """A window that an archive holds, asked of the service and kept.
+
+    Attributes:
+        type: Data type.
+        exchange: Exchanges, joined by ``+``; None where none was named.
+        symbol: Exchange-native symbol.
+        coin: Base asset.
+        interval: Wire name of the interval.
+        parameters: The other parameters, as the wire spells them.
+        start: First bucket start, Unix seconds.
+        end: End, exclusive, Unix seconds.
+        buckets: Buckets in the window, empty ones included.
+        key: The last folder's name: of everything that changes the answer.
+    """
+
+    type: str
+    exchange: str | None
+    symbol: str | None
+    coin: str | None
+    interval: str
+    parameters: str
+    start: int
+    end: int
+    buckets: int
+    key: str
+
+
+@dataclass(frozen=True, repr=False)
+class Synced:
+    """What a sync did.
+
+    Attributes:
+        requests: Requests that brought an answer.
+        weight: Their summed weight.
+        rows: Rows kept.
+        windows: Windows of bucket starts that were kept: (start, end) in Unix seconds, in order.
+        mended: Files that were not what had been written, each with what was done.
+    """
+
+    requests: int
+    weight: int
+    rows: int
+    windows: Windows
+    mended: tuple[str, ...]
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}", "rows": f"{self.rows:,}"}
+        return facts | ({"mended files": f"{len(self.mended):,}"} if self.mended else {})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, self._facts())
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A value that the service tells otherwise than it did.
+
+    Attributes:
+        id: Whose.
+        time: Bucket start, Unix nanoseconds.
+        column: Name of the column.
+        before: What was kept; None where there was no value. Of a list, how many entries.
+        after: What the service says now.
+    """
+
+    id: SeriesId
+    time: int
+    column: str
+    before: float | int | str | None
+    after: float | int | str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Refreshed(Synced):
+    """What a refresh did.
+
+    Attributes:
+        revisions: Values that differ from what was kept.
+    """
+
+    revisions: Records[Revision]
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"revisions": f"{len(self.revisions):,}"}
+
+
+@dataclass(frozen=True)
+class FileProblem:
+    """A file that is not what was written.
+
+    Attributes:
+        path: The file, from the archive's root.
+        state: ``damaged``, ``missing``, ``foreign`` or ``newer``.
+        problem: What is wrong, and how to mend it.
+    """
+
+    path: str
+    state: str
+    problem: str
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What a look at every file found; true when nothing is wrong.
+
+    Attributes:
+        files: Files whose checksum is right.
+        bytes: Their size.
+        problems: All others.
+    """
+
+    files: int
+    bytes: int
+    problems: Records[FileProblem]
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+    def _facts(self) -> dict[str, str]:
+        return {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
+
+    def __repr__(self) -> str:
+        shown = "".join(f"\n  {one.state}: {one.path}: {one.problem}" for one in self.problems[:10])
+        return f"<Verification {lines(self._facts())}{shown}>"
+
+    def _repr_html_(self) -> str:
+        return card("Verification", self._facts())
+
+
+def _spans(windows: Sequence[tuple[int, int]]) -> Windows:
+    """Windows in order, those that touch as one."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(windows):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
+        else:
+            spans.append((start, end))
+    return tuple(spans)
+
+
+def _done(about: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: about[name] for name in ("requests", "weight", "rows")}
+    return plain | {"windows": _spans(about["windows"]), "mended": tuple(about["mended"])}
+
+
+def synced(about: Mapping[str, Any]) -> Synced:
+    """What the engine says of a sync."""
+    return Synced(**_done(about))
+
+
+def refreshed(about: Mapping[str, Any]) -> Refreshed:
+    """What the engine says of asking again."""
+    known = {one.name for one in fields(SeriesId)}
+    revisions = [
+        Revision(
+            SeriesId(**{name: value for name, value in one.items() if name in known}),
+            *(one[name] for name in ("time", "column", "before", "after")),
+        )
+        for one in about["revisions"]
+    ]
+    return Refreshed(**_done(about), revisions=Records(revisions, Revision))
+
+
+def windows(entry: Mapping[str, Any]) -> list[Archived]:
+    """The windows of one query, from what the engine says of it."""
+    exchanges, plain, others = [], {}, []
+    for name, value in entry["query"]:
+        if name == "exchange":
+            exchanges.append(value)
+        elif name in ("type", "rawSymbol", "coin", "interval") and name not in plain:
+            plain[name] = value
+        else:
+            others.append(f"{name}={value}")
+    return [
+        Archived(
+            type=plain["type"],
+            exchange="+".join(exchanges) or None,
+            symbol=plain.get("rawSymbol"),
+            coin=plain.get("coin"),
+            interval=plain["interval"],
+            parameters=" ".join(others),
+            start=start,
+            end=end,
+            buckets=(end - start) // entry["interval_seconds"],
+            key=entry["key"],
+        )
+        for start, end in entry["windows"]
+    ]

@@ -1,0 +1,75 @@
+"""What a series is of, and what was asked for when it was fetched (specification, section 2.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Asked", "SeriesId", "Window"]
+
+
+@dataclass(frozen=True)
+class SeriesId:
+    """What a series is of. Any field may be None: the service names only what applies (section 2.2).
+
+    Attributes:
+        type: Data type, such as ``TRADE_AGG``.
+        exchange: Exchange identifier.
+        raw_symbol: Exchange-native symbol.
+        normalized_symbol: Symbol in BASE-QUOTE form.
+        category: ``SPOT``, ``PERPETUAL``, ``OPTION`` or another open string.
+        interval: Wire name of the interval.
+        side: ``BUY`` or ``SELL`` for per-side types.
+        tenor: Option tenor.
+        coin: Base asset.
+        token_name: Token name (token supply).
+        extra: Fields that this version does not know: the value's JSON text by wire name.
+    """
+
+    type: str | None = None
+    exchange: str | None = None
+    raw_symbol: str | None = None
+    normalized_symbol: str | None = None
+    category: str | None = None
+    interval: str | None = None
+    side: str | None = None
+    tenor: str | None = None
+    coin: str | None = None
+    token_name: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def known(self) -> dict[str, str]:
+        """The fields that have a value, without ``extra``."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "extra"}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __str__(self) -> str:
+        symbol = self.raw_symbol or self.normalized_symbol or self.coin
+        parts = (self.type, self.exchange, symbol, self.interval, self.tenor, self.token_name, self.side)
+        return " ".join(part for part in parts if part) or "unnamed series"
+
+
+class Window(NamedTuple):
+    """A half-open stretch of time, ``[start, end)``, as datetime64[ns] in UTC."""
+
+    start: "np.datetime64"
+    end: "np.datetime64"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a series came about.
+
+    Attributes:
+        now: The moment that decides which buckets are closed, Unix seconds by the clock of who asked; None where only
+            closed buckets are kept (an archive).
+        window: First bucket start asked for and the end, half-open, Unix seconds; None for a body decoded alone, or
+            for all that is kept.
+        session: Wire name of the session asked for (TPO); None follows the interval.
+    """
+
+    now: float | None
+    window: tuple[int, int] | None = None
+    session: str | None = None

@@ -1,0 +1,29 @@
+"""What the client tells Python's ``logging``: the logger ``marketpoints``, one record for each attempt.
+
+DEBUG is an attempt that succeeded or was refused for good (the caller learns that anyway), WARNING one that is made
+again, and notices such as a budget that is not shared for now. Records of attempts carry the attributes ``url`` (never
+the key), ``weight``, ``status`` (None without an answer), ``seconds``, ``attempt`` (from 1), ``error`` (None when there
+was none) and ``again_in`` (seconds until the next attempt, or None). They are logged on the thread that called, or on
+that of the event loop. Nothing is printed unless the program sets up logging.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["LOGGER", "emit", "threshold"]
+
+LOGGER = logging.getLogger("marketpoints")
+LOGGER.addHandler(logging.NullHandler())
+
+FIELDS = ("url", "weight", "status", "seconds", "attempt", "error", "again_in")
+
+
+def threshold() -> int:
+    """The lowest level that the logger takes now."""
+    return next((level for level in (logging.DEBUG, logging.WARNING) if LOGGER.isEnabledFor(level)), logging.CRITICAL)
+
+
+def emit(level: int, message: str, fields: Mapping[str, Any]) -> None:
+    """Logs one record of the engine. A notice has no attempt's attributes: they are None."""
+    LOGGER.log(level, "%s", message, extra={name: fields.get(name) for name in FIELDS})

@@ -1,0 +1,94 @@
+//! What can be wrong with an archive of points.
+
+use crate::weight::Window;
+
+/// How a file differs from what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    /// Truncated, empty, with flipped bits, or of a content that nobody committed.
+    Damaged,
+    /// Gone.
+    Missing,
+    /// A whole file of something else: another program's, another key's or another archive's.
+    Foreign,
+    /// Written by a newer version of this package.
+    Newer,
+}
+
+impl FileState {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Missing => "missing",
+            Self::Foreign => "foreign",
+            Self::Newer => "newer",
+        }
+    }
+}
+
+/// Why an archive does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArchiveFault {
+    /// A file is not what was written; it is never read as data.
+    #[error("{path}: {problem}")]
+    File {
+        /// The file, from the archive's root.
+        path: String,
+        /// What it is instead.
+        state: FileState,
+        /// What is wrong, and how to mend it.
+        problem: String,
+    },
+    /// Buckets were never asked, so nobody knows whether they hold anything.
+    #[error("{what}: {}; sync it", never(missing))]
+    NotAsked {
+        /// What was to be read.
+        what: String,
+        /// The windows of bucket starts that are missing.
+        missing: Vec<Window>,
+    },
+    /// The archive holds another service's data.
+    #[error("the archive {path} holds data of {holds}, not of {wanted}; use a folder for each service")]
+    Source {
+        /// The archive.
+        path: String,
+        /// Where its data are from.
+        holds: String,
+        /// Where the data to be kept are from.
+        wanted: String,
+    },
+    /// The file system or the store refused.
+    #[error("{path}: {problem}")]
+    Access {
+        /// The file.
+        path: String,
+        /// What it said.
+        problem: String,
+    },
+    /// The answers do not fit what is kept.
+    #[error("{0}")]
+    Content(String),
+}
+
+impl ArchiveFault {
+    /// A file that is not what was written.
+    pub(super) fn file(path: &str, state: FileState, problem: impl Into<String>) -> Self {
+        Self::File { path: path.to_owned(), state, problem: problem.into() }
+    }
+
+    /// A refusal of the file system.
+    pub(super) fn access(path: &str, problem: &dyn ToString) -> Self {
+        Self::Access { path: path.to_owned(), problem: problem.to_string() }
+    }
+}
+
+fn never(missing: &[Window]) -> String {
+    let utc = |second| jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |at| at.to_string());
+    let from_to = |window: &Window| format!("{} to {}", utc(window.from), utc(window.to));
+    match missing {
+        [] => "nothing of it was ever asked".to_owned(),
+        [only] => format!("{} was never asked", from_to(only)),
+        [first, ..] => format!("{} windows were never asked, the first {}", missing.len(), from_to(first)),
+    }
+}

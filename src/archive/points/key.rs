@@ -1,0 +1,302 @@
+//! What data are of: everything that changes the answer, and nothing else (service.md 4.1).
+//!
+//! The window is not part of it, nor the order on the wire, nor whether a heatmap came flat: those do not change what is
+//! kept. The names of exchanges are sorted, because series are found by what they are of and never by position.
+
+use sha2::{Digest, Sha256};
+
+use super::path_names::{hive, hive_null};
+use crate::hexadecimal::hexadecimal;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::{DataType, Interval, PointsQuery, Shape, TypeSpec};
+
+/// Version of what files and ledgers look like; part of every key, so that versions never mix.
+pub(super) const VERSION: u32 = 1;
+
+/// What a part of an archive is of.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// Hash of everything below: a name for files.
+    pub(super) name: String,
+    /// Which service the data are from.
+    pub(super) source: String,
+    /// The query without its window.
+    pub(super) query: PointsQuery,
+    pub(super) interval: &'static Interval,
+    pub(super) spec: Option<&'static TypeSpec>,
+    session: Session,
+}
+
+/// When a bucket is closed: with its interval, or with the session of a market profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Session {
+    Interval,
+    Days(&'static Interval),
+    Month,
+}
+
+impl Key {
+    /// The key of a query at a source; `None` for what cannot be kept, because nobody knows when it is closed: an
+    /// unknown interval or session.
+    pub fn new(source: &str, query: &PointsQuery) -> Option<Self> {
+        let interval = Interval::find(query.interval.as_deref()?)?;
+        let grid = |name| INTERVALS.iter().find(|row| row.name == name);
+        let session = match query.session.as_deref() {
+            None => Session::Interval,
+            Some("TPO_SESSION_DAILY") => Session::Days(grid("DAY")?),
+            Some("TPO_SESSION_WEEKLY") => Session::Days(grid("WEEK")?),
+            Some("TPO_SESSION_MONTHLY") => Session::Month,
+            Some(_) => return None,
+        };
+        let mut exchanges = query.exchanges.clone();
+        exchanges.sort_unstable();
+        let mut extra = query.extra.clone();
+        extra.sort_by(|left, right| left.0.cmp(&right.0)); // stable: a repeated parameter keeps its order
+        let query = PointsQuery {
+            exchanges,
+            interval: Some(interval.name.to_owned()),
+            from: None,
+            period: None,
+            sort: None,
+            flatten: false,
+            extra,
+            ..query.clone()
+        };
+        let spec = DataType::find(&query.data_type).map(DataType::spec);
+        let name = name(source, &query);
+        Some(Self { name, source: source.to_owned(), query, interval, spec, session })
+    }
+
+    /// The name of the key: the same for the same data, different for any other.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The query without its window.
+    pub fn query(&self) -> &PointsQuery {
+        &self.query
+    }
+
+    /// The interval of its buckets.
+    pub fn interval(&self) -> &'static Interval {
+        self.interval
+    }
+
+    /// End of what is closed at `now` (Unix seconds): every bucket, and every session, that starts before it has ended.
+    pub fn closed(&self, now: i64) -> i64 {
+        let forming = self.interval.floor(now);
+        let session = match self.session {
+            Session::Interval => forming,
+            Session::Days(grid) => grid.floor(now),
+            Session::Month => month(now),
+        };
+        self.interval.floor(forming.min(session))
+    }
+
+    /// When the bucket that starts at `start` has ended, in Unix seconds.
+    pub fn ends(&self, start: i64) -> i64 {
+        match self.session {
+            Session::Interval => start.saturating_add(self.interval.seconds),
+            Session::Days(grid) => start.saturating_add(grid.seconds),
+            Session::Month => month(start.saturating_add(32 * 86_400)),
+        }
+    }
+
+    /// Whether rows hold lists, which take far more room than plain values.
+    pub(super) fn is_bulky(&self) -> bool {
+        self.spec.is_none_or(|spec| spec.shape != Shape::Table)
+    }
+
+    /// Whether a time names a row (supplement 4: token supply may hold several rows a time).
+    pub(super) fn is_unique(&self) -> bool {
+        self.spec.is_none_or(|spec| spec.data_type != DataType::TokenSupplyAgg)
+    }
+
+    /// The folder of its files, from the archive's root.
+    pub(super) fn folder(&self) -> String {
+        let query = &self.query;
+        let exchange = if query.exchanges.is_empty() { hive_null() } else { hive(&query.exchanges.join("+")) };
+        let symbol = query.raw_symbol.as_ref().or(query.coin.as_ref()).map_or_else(hive_null, |name| hive(name));
+        format!(
+            "type={}/exchange={exchange}/symbol={symbol}/interval={}/key={}",
+            hive(&query.data_type),
+            hive(self.interval.name),
+            self.name
+        )
+    }
+
+    /// What people call it.
+    pub fn label(&self) -> String {
+        let query = &self.query;
+        let names = [&query.raw_symbol, &query.coin, &query.tenor];
+        let mut words = vec![query.data_type.clone(), query.exchanges.join("+")];
+        words.extend(names.into_iter().flatten().cloned());
+        words.push(self.interval.name.to_owned());
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
+    }
+}
+
+/// A hash of the pairs as a JSON text: JSON's quotes keep one value from running into the next.
+fn name(source: &str, query: &PointsQuery) -> String {
+    let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
+    // The letter keeps readers from taking a name of digits for a number.
+    format!("k{}", &hexadecimal(&Sha256::digest(text.as_bytes()))[..32])
+}
+
+/// Start of the month that holds a Unix second.
+fn month(second: i64) -> i64 {
+    let start = jiff::Timestamp::from_second(second).ok().and_then(|at| {
+        let date = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
+        date.to_zoned(jiff::tz::TimeZone::UTC).ok()
+    });
+    start.map_or(second, |start| start.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::protocol::{GroupBy, SortDirection};
+
+    fn candles() -> PointsQuery {
+        PointsQuery {
+            data_type: "TRADE_AGG".into(),
+            exchanges: vec!["BINANCE".into()],
+            raw_symbol: Some("XRPETH".into()),
+            interval: Some("HOUR".into()),
+            ..PointsQuery::default()
+        }
+    }
+
+    fn key(query: &PointsQuery) -> Key {
+        Key::new("https://host", query).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_change_the_answer_is_no_part_of_the_key() {
+        let plain = key(&candles());
+        let changes: [fn(&mut PointsQuery); 6] = [
+            |query| query.from = Some(3_600),
+            |query| query.period = Some(7_200),
+            |query| query.sort = Some(SortDirection::Descending),
+            |query| query.flatten = true,
+            |query| query.interval = Some("1h".into()),
+            |query| query.exchanges = vec!["BINANCE".into()],
+        ];
+        for change in changes {
+            let mut query = candles();
+            change(&mut query);
+            assert_eq!(key(&query).name, plain.name, "{query:?}");
+        }
+        let several = |names: [&str; 2]| PointsQuery { exchanges: names.map(str::to_owned).to_vec(), ..candles() };
+        assert_eq!(key(&several(["BINANCE", "BYBIT"])).name, key(&several(["BYBIT", "BINANCE"])).name);
+    }
+
+    #[test]
+    fn every_parameter_that_changes_the_answer_changes_the_key() {
+        let changes: [fn(&mut PointsQuery); 19] = [
+            |_| {},
+            |query| query.data_type = "TRADE_SIDE_AGNOSTIC_AGG".into(),
+            |query| query.exchanges.push("BYBIT".into()),
+            |query| query.exchanges.clear(),
+            |query| query.raw_symbol = Some("xrpeth".into()),
+            |query| (query.raw_symbol, query.coin) = (None, Some("XRPETH".into())),
+            |query| query.interval = Some("MINUTE".into()),
+            |query| query.gapfill = true,
+            |query| query.group_by = Some(GroupBy::Sum),
+            |query| query.usd = true,
+            |query| query.funding_interval = Some(3_600_000),
+            |query| query.block_size = Some(0.5),
+            |query| query.max_depth = Some(3_500),
+            |query| query.block_minutes = Some(30),
+            |query| query.session = Some("TPO_SESSION_DAILY".into()),
+            |query| query.tenor = Some("ONE_W".into()),
+            |query| query.token_name = Some("XRP".into()),
+            |query| query.extra = vec![("new".into(), "1".into())],
+            |query| query.extra = vec![("new".into(), "1".into()), ("new".into(), "2".into())],
+        ];
+        let mut names: Vec<String> = changes
+            .iter()
+            .map(|change| {
+                let mut query = candles();
+                change(&mut query);
+                key(&query).name
+            })
+            .collect();
+        names.push(Key::new("https://other", &candles()).unwrap().name);
+        names.sort_unstable();
+        let before = names.len();
+        names.dedup();
+        assert_eq!(names.len(), before);
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        // Short and from few letters, so that two of them often meet, with all that could blur a border.
+        prop::string::string_regex("[aAB\"=,&+%/]{0,2}").unwrap()
+    }
+
+    prop_compose! {
+        fn queries()(
+            data_type in text(),
+            exchanges in prop::collection::vec(text(), 0..3),
+            coin in prop::option::of(text()),
+            raw_symbol in prop::option::of(text()),
+            minute in any::<bool>(),
+            (gapfill, usd, grouped) in any::<(bool, bool, bool)>(),
+            (funding, blocks) in (prop::option::of(0_i64..2), prop::option::of(1_u32..3)),
+            (size, depth) in (prop::option::of(1_u8..3), prop::option::of(1_u32..3)),
+            (tenor, token_name) in (prop::option::of(text()), prop::option::of(text())),
+            extra in prop::collection::vec((text(), text()), 0..3),
+        ) -> PointsQuery {
+            PointsQuery {
+                data_type, exchanges, coin, raw_symbol, gapfill, usd, tenor, token_name,
+                interval: Some(if minute { "MINUTE" } else { "HOUR" }.to_owned()),
+                group_by: grouped.then_some(GroupBy::Sum),
+                funding_interval: funding,
+                block_minutes: blocks,
+                block_size: size.map(f64::from),
+                max_depth: depth,
+                extra: extra.into_iter().map(|(name, value)| (format!("x{name}"), value)).collect(),
+                ..PointsQuery::default()
+            }
+        }
+    }
+
+    proptest! {
+        /// Two requests share a key exactly when they are the same but for the order of exchanges and of parameters of
+        /// different names.
+        #[test]
+        fn two_different_requests_never_share_a_key(all in prop::collection::vec(queries(), 2..40)) {
+            let mut known: HashMap<String, PointsQuery> = HashMap::new();
+            for mut query in all {
+                let name = key(&query).name;
+                query.exchanges.sort();
+                query.extra.sort_by_key(|pair| pair.0.clone());
+                if let Some(other) = known.insert(name, query.clone()) {
+                    prop_assert_eq!(other, query);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sessions_close_with_their_end_and_not_with_an_interval() {
+        let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
+        let now = at("2026-11-18T13:30:00Z"); // a Wednesday
+        let with = |session: Option<&str>| PointsQuery { session: session.map(str::to_owned), ..candles() };
+        let closed = |session| key(&with(session)).closed(now);
+        assert_eq!(closed(None), at("2026-11-18T13:00:00Z"));
+        assert_eq!(closed(Some("TPO_SESSION_DAILY")), at("2026-11-18T00:00:00Z"));
+        assert_eq!(closed(Some("TPO_SESSION_WEEKLY")), at("2026-11-16T00:00:00Z"));
+        assert_eq!(closed(Some("TPO_SESSION_MONTHLY")), at("2026-11-01T00:00:00Z"));
+        assert_eq!(
+            key(&with(Some("TPO_SESSION_MONTHLY"))).ends(at("2026-02-01T00:00:00Z")),
+            at("2026-03-01T00:00:00Z")
+        );
+        assert!(Key::new("s", &with(Some("TPO_SESSION_LUNAR"))).is_none(), "nobody knows when that is closed");
+    }
+}

@@ -1,0 +1,218 @@
+//! What was asked and where it lies. A ledger names its key's files with their checksums, so that "asked and empty" is
+//! told from "never asked", and a file that nobody committed from one that somebody did.
+//!
+//! A change goes in three steps: the ledger names the files that are coming, the files are put in place, the ledger takes
+//! them for what is there. Whoever finds the first ledger knows by the checksums how far it came.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::coverage::add;
+use super::fault::{ArchiveFault, FileState};
+use super::key::{Key, VERSION};
+use super::store::own;
+use crate::hexadecimal::hexadecimal;
+use crate::weight::Window;
+
+const FORMAT: &str = "marketpoints ledger";
+
+/// A file as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) sha256: String,
+    pub(super) bytes: u64,
+    pub(super) rows: u64,
+}
+
+/// A file that is coming.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    /// The new file; none where the old one goes.
+    pub(super) part: Option<Part>,
+    /// What it adds to what was asked.
+    windows: Vec<(i64, i64)>,
+}
+
+/// One key's ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    format: String,
+    version: u32,
+    key: String,
+    source: String,
+    /// The query without its window, as the wire spells it.
+    pub(super) query: String,
+    asked: Vec<(i64, i64)>,
+    /// Files by partition.
+    pub(super) parts: BTreeMap<String, Part>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) pending: BTreeMap<String, Pending>,
+    /// SHA-256 of this ledger with this field empty.
+    check: String,
+}
+
+/// Name of a key's ledger.
+pub(super) fn name(key: &str) -> String {
+    own(&format!("ledger/{key}.json"))
+}
+
+/// Name of a key's file for a partition.
+pub(super) fn part_name(key: &Key, partition: &str) -> String {
+    format!("{}/date={partition}/part.parquet", key.folder())
+}
+
+/// Checksum of a file.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+impl Pending {
+    pub(super) fn new(part: Option<Part>, windows: &[Window]) -> Self {
+        Self { part, windows: pairs(windows) }
+    }
+
+    pub(super) fn windows(&self) -> Vec<Window> {
+        windows(&self.windows)
+    }
+}
+
+impl Ledger {
+    pub(super) fn new(key: &Key) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            key: key.name.clone(),
+            source: key.source.clone(),
+            query: key.query.to_query_string(),
+            asked: Vec::new(),
+            parts: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            check: String::new(),
+        }
+    }
+
+    /// Reads a ledger of the key with that name.
+    pub(super) fn parse(key: &str, bytes: &[u8]) -> Result<Self, ArchiveFault> {
+        let name = name(key);
+        let fault = |state, problem: &str| Err(ArchiveFault::file(&name, state, problem));
+        let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
+            return fault(FileState::Damaged, "a damaged ledger; the next sync makes it anew from the data files");
+        };
+        if value.get("format").and_then(Value::as_str) != Some(FORMAT) {
+            return fault(FileState::Foreign, "not a ledger of this package; move it away");
+        }
+        if value.get("version").and_then(Value::as_u64).is_some_and(|version| version > u64::from(VERSION)) {
+            return fault(FileState::Newer, "a ledger of a newer version of marketpoints; update this one");
+        }
+        match serde_json::from_value::<Self>(value) {
+            Ok(ledger) if ledger.checksum() == ledger.check && ledger.key == key => Ok(ledger),
+            Ok(ledger) if ledger.checksum() == ledger.check => fault(FileState::Foreign, "the ledger of another key"),
+            _ => fault(FileState::Damaged, "a damaged ledger; the next sync makes it anew from the data files"),
+        }
+    }
+
+    /// The ledger as it is written.
+    pub(super) fn seal(&mut self) -> Vec<u8> {
+        self.check = self.checksum();
+        serde_json::to_vec_pretty(self).unwrap_or_default() // texts and numbers: nothing that JSON cannot spell
+    }
+
+    fn checksum(&self) -> String {
+        let bare = Self { check: String::new(), ..self.clone() };
+        sha256(&serde_json::to_vec(&bare).unwrap_or_default())
+    }
+
+    /// The windows of bucket starts that were asked.
+    pub(super) fn asked(&self) -> Vec<Window> {
+        windows(&self.asked)
+    }
+
+    /// Sets what was asked.
+    pub(super) fn set_asked(&mut self, asked: &[Window]) {
+        self.asked = pairs(asked);
+    }
+
+    /// Adds to what was asked.
+    pub(super) fn ask(&mut self, more: &[Window]) {
+        let mut asked = self.asked();
+        for window in more {
+            add(&mut asked, *window);
+        }
+        self.set_asked(&asked);
+    }
+
+    /// Takes what is coming for what is there, or back.
+    pub(super) fn settle(&mut self, partition: &str, arrived: bool) {
+        let Some(pending) = self.pending.remove(partition).filter(|_| arrived) else { return };
+        self.ask(&pending.windows());
+        match pending.part {
+            Some(part) => self.parts.insert(partition.to_owned(), part),
+            None => self.parts.remove(partition),
+        };
+    }
+}
+
+fn windows(pairs: &[(i64, i64)]) -> Vec<Window> {
+    let mut set = Vec::new();
+    for &(from, to) in pairs {
+        add(&mut set, Window { from, to });
+    }
+    set
+}
+
+fn pairs(windows: &[Window]) -> Vec<(i64, i64)> {
+    windows.iter().map(|window| (window.from, window.to)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::PointsQuery;
+
+    fn key() -> Key {
+        let query = PointsQuery { data_type: "T".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
+        Key::new("https://host", &query).unwrap()
+    }
+
+    fn state(bytes: &[u8]) -> FileState {
+        match Ledger::parse(&key().name, bytes) {
+            Err(ArchiveFault::File { state, .. }) => state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_ledger_reads_back_and_no_changed_byte_passes() {
+        let key = key();
+        let mut ledger = Ledger::new(&key);
+        ledger.ask(&[Window { from: 7_200, to: 10_800 }, Window { from: 0, to: 7_200 }]);
+        let part = Part { sha256: "ab".into(), bytes: 7, rows: 1 };
+        ledger.parts.insert("1970-01-01".into(), part.clone());
+        ledger.pending.insert("1970-02-01".into(), Pending::new(Some(part), &[Window { from: 0, to: 1 }]));
+        let bytes = ledger.seal();
+        assert_eq!(Ledger::parse(&key.name, &bytes).unwrap(), ledger);
+        assert_eq!(ledger.asked(), [Window { from: 0, to: 10_800 }]);
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 4;
+            match Ledger::parse(&key.name, &changed) {
+                Ok(read) => assert_eq!(read, ledger, "a space became another space"),
+                Err(error) => assert!(matches!(error, ArchiveFault::File { .. })),
+            }
+            assert!(Ledger::parse(&key.name, &bytes[..place]).is_err());
+        }
+    }
+
+    #[test]
+    fn foreign_newer_and_damaged_ledgers_are_told_apart() {
+        assert_eq!(state(b""), FileState::Damaged);
+        assert_eq!(state(b"{}"), FileState::Foreign);
+        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 2, "new": []}"#), FileState::Newer);
+        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
+        let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
+        assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);
+    }
+}

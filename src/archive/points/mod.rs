@@ -1,0 +1,189 @@
+//! An archive of points: hive-partitioned Parquet that any reader takes, a ledger of what was asked, and locks, so that
+//! several programs keep one archive. What is read is what was written, or an error; only closed buckets are kept.
+//!
+//! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
+//! unfinished files and what was set aside.
+
+mod coverage;
+mod fault;
+mod hold;
+mod key;
+mod ledger;
+mod nested_read;
+mod nested_write;
+mod pack;
+mod part_file;
+mod partition;
+mod path_names;
+mod revision;
+mod store;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use coverage::{gaps, within};
+pub use fault::{ArchiveFault, FileState};
+pub use hold::Hold;
+pub use key::Key;
+pub use revision::{Cell, Revision, revisions};
+pub use survey::{Content, FileProblem, Survey};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::SECOND;
+use crate::columns::{Series, join};
+use crate::protocol::PointsQuery;
+use crate::weight::Window;
+use key::VERSION;
+use ledger::Ledger;
+use store::{Store, own};
+
+const FORMAT: &str = "marketpoints archive";
+
+/// An archive of one service's points.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    store: Store,
+}
+
+/// What an archive says of itself.
+#[derive(Serialize, Deserialize)]
+struct About {
+    format: String,
+    version: u32,
+    source: String,
+}
+
+impl Archive {
+    /// The archive in a folder, which need not exist yet. Touches nothing.
+    pub fn new(folder: &Path) -> Self {
+        Self { store: Store::new(folder) }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Which service the data are from; `None` while there are none.
+    pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
+        let name = own("archive.json");
+        let Some(bytes) = self.store.read(&name)? else { return Ok(None) };
+        let fault = |state, problem: &str| Err(ArchiveFault::file(&name, state, problem));
+        match serde_json::from_slice::<serde_json::Value>(&bytes) {
+            Err(_) => fault(FileState::Damaged, "it should say which service the data are from; write it anew"),
+            Ok(value) if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) => {
+                fault(FileState::Foreign, "not of this package; use another folder")
+            }
+            Ok(value) if value.get("version").and_then(serde_json::Value::as_u64) > Some(u64::from(VERSION)) => {
+                fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one")
+            }
+            Ok(value) => match serde_json::from_value::<About>(value) {
+                Ok(about) => Ok(Some(about.source)),
+                Err(_) => fault(FileState::Damaged, "it should say which service the data are from; write it anew"),
+            },
+        }
+    }
+
+    /// The key of a query for what is kept; `None` for a query that cannot be kept, and while nothing is kept.
+    pub fn key(&self, query: &PointsQuery) -> Result<Option<Key>, ArchiveFault> {
+        Ok(self.source()?.and_then(|source| Key::new(&source, query)))
+    }
+
+    /// The windows of bucket starts that were asked.
+    pub fn asked(&self, key: &Key) -> Result<Vec<Window>, ArchiveFault> {
+        Ok(self.ledger(&key.name)?.map_or_else(Vec::new, |(ledger, _)| ledger.asked()))
+    }
+
+    /// The series of a window, as the service would answer: ascending, those without rows left out.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::NotAsked`] where a part of the window was never asked, [`ArchiveFault::File`] where a file is not
+    /// what was written.
+    pub fn read(&self, key: &Key, window: Window) -> Result<Vec<Series>, ArchiveFault> {
+        let mut before = None;
+        loop {
+            let Some((ledger, bytes)) = self.ledger(&key.name)? else {
+                return Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] });
+            };
+            let missing = gaps(&ledger.asked(), window);
+            if !missing.is_empty() {
+                return Err(ArchiveFault::NotAsked { what: key.label(), missing });
+            }
+            match self.read_parts(key, &ledger, window) {
+                // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
+                Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
+                Err(_) => before = Some(bytes),
+                Ok(parts) => return joined(key, parts, &[window]),
+            }
+        }
+    }
+
+    fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Vec<Series>>, ArchiveFault> {
+        let mut names: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut parts = Vec::new();
+        for partition in names {
+            let whole = partition::named(key, partition).unwrap_or(window);
+            if whole.to <= window.from || whole.from >= window.to {
+                continue;
+            }
+            let name = ledger::part_name(key, partition);
+            let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
+            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
+            let bytes = self.store.read(&name)?;
+            let found = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
+            if found.as_deref() != now && next != Some(found.as_deref()) {
+                return Err(strange(key, &name, bytes.as_ref()));
+            }
+            if let Some(bytes) = bytes {
+                parts.push(part_file::series(&name, bytes)?);
+            }
+        }
+        Ok(parts)
+    }
+
+    fn ledger(&self, key: &str) -> Result<Option<(Ledger, bytes::Bytes)>, ArchiveFault> {
+        let Some(bytes) = self.store.read(&ledger::name(key))? else { return Ok(None) };
+        Ok(Some((Ledger::parse(key, &bytes)?, bytes)))
+    }
+}
+
+/// Why a file that is not what the ledger names is none.
+fn strange(key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault {
+    let Some(bytes) = bytes else {
+        return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
+    };
+    match part_file::examine(key, name, bytes) {
+        Err(fault) => fault,
+        Ok(_) => ArchiveFault::file(name, FileState::Damaged, "not the file that the ledger names; a sync mends that"),
+    }
+}
+
+/// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
+fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
+    let mut series = join(parts, key.is_unique())
+        .map_err(|conflict| ArchiveFault::Content(format!("{}: {conflict}", key.label())))?;
+    for one in &mut series {
+        keep(one, windows, true);
+    }
+    series.retain(|one| !one.is_empty());
+    Ok(series)
+}
+
+/// Keeps the rows whose bucket starts lie in the windows, or the others.
+fn keep(series: &mut Series, windows: &[Window], inside: bool) {
+    let holds = |time: i64| {
+        let among =
+            |window: &Window| time >= window.from.saturating_mul(SECOND) && time < window.to.saturating_mul(SECOND);
+        windows.iter().any(among) == inside
+    };
+    if series.timestamps.iter().all(|time| holds(*time)) {
+        return;
+    }
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| holds(series.timestamps[row])).collect();
+    series.take(&rows);
+}

@@ -1,0 +1,256 @@
+//! Series ↔ one table: the rows of each series in turn, with columns that say what each row is of, and beside them the
+//! series' identities, from which the same series are made again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::archive::Table;
+use crate::columns::{Column, LEVELS, List, Series};
+use crate::protocol::{SeriesId, Shape};
+
+/// Column of the bucket starts.
+pub(super) const TIME: &str = "time";
+/// Columns of the identity, and the identity's field on the wire. Type and interval stand in the folder's name.
+const IDENTITY: [(&str, &str); 8] = [
+    ("venue", "exchange"),
+    ("raw_symbol", "rawSymbol"),
+    ("normalized_symbol", "normalizedSymbol"),
+    ("category", "category"),
+    ("side", "side"),
+    ("coin", "coin"),
+    ("tenor", "tenor"),
+    ("token_name", "tokenName"),
+];
+/// What the folders' names say: readers put these beside a file's own columns.
+const FOLDERS: [&str; 6] = ["type", "exchange", "symbol", "interval", "key", "date"];
+
+/// One series of a file: whose rows, and which of the file's columns are its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Packed {
+    id: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extra: Vec<(String, String)>,
+    shape: String,
+    rows: usize,
+    /// A column's name, and the columns of the file that hold it.
+    columns: Vec<(String, Vec<String>)>,
+}
+
+/// Whether a file's column only repeats what series are of.
+pub(super) fn is_identity(name: &str) -> bool {
+    IDENTITY.iter().any(|(column, _)| *column == name)
+}
+
+/// Lays series in a table.
+pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
+    let mut table: Table = vec![(TIME.to_owned(), Column::Time(Vec::new()))];
+    let (mut packed, mut done) = (Vec::new(), 0);
+    for one in series {
+        let rows = one.len();
+        if let Column::Time(times) = &mut table[0].1 {
+            times.extend(&one.timestamps);
+        }
+        let mut columns = Vec::new();
+        for (name, column) in &one.columns {
+            let names = parts(one.shape, name, column)
+                .into_iter()
+                .map(|(name, part)| place(&mut table, name, part, done))
+                .collect();
+            columns.push((name.clone(), names));
+        }
+        done += rows;
+        for (_, column) in &mut table {
+            let missing = done - column.len();
+            let blank = column.blank(missing);
+            column.append(blank);
+        }
+        let known = one.id.fields().into_iter();
+        packed.push(Packed {
+            id: known.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect(),
+            extra: one.id.extra.clone(),
+            shape: one.shape.name().to_owned(),
+            rows,
+            columns,
+        });
+    }
+    for (name, wire) in IDENTITY {
+        let mut values = Vec::with_capacity(done);
+        for one in series {
+            let value = one.id.fields().into_iter().find(|(field, _)| *field == wire).and_then(|(_, value)| value);
+            values.resize(values.len() + one.len(), value.map(str::to_owned));
+        }
+        table.push((name.to_owned(), Column::Text(values)));
+    }
+    (table, packed)
+}
+
+/// Puts rows under a name that no other kind of column has, and no folder, in any case of letters.
+fn place(table: &mut Table, mut name: String, part: Column, done: usize) -> String {
+    let reserved = |name: &str| {
+        let mut taken = FOLDERS.into_iter().chain([TIME]).chain(IDENTITY.into_iter().map(|(column, _)| column));
+        taken.any(|word| word.eq_ignore_ascii_case(name))
+    };
+    loop {
+        match table.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+            None if !reserved(&name) => {
+                let mut column = part.blank(done);
+                column.append(part);
+                table.push((name.clone(), column));
+                return name;
+            }
+            // Another series' column of the same name and kind, which this series has not filled yet.
+            Some((known, column)) if *known == name && column.len() == done => {
+                if column.append(part.clone()) {
+                    return name;
+                }
+                name.push('_');
+            }
+            _ => name.push('_'),
+        }
+    }
+}
+
+/// Pairs and triplets that lie flat in a series stand apart in a file: readers want prices and volumes.
+fn stride(shape: Shape, name: &str) -> &'static [&'static str] {
+    match shape {
+        Shape::Heatmap if name == LEVELS => &["price", "volume"],
+        Shape::Profile if name == "profile" => &["price", "buy_volume", "sell_volume"],
+        _ => &[],
+    }
+}
+
+fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
+    let names = stride(shape, name);
+    let width = names.len();
+    match column {
+        Column::List(list) if width > 0 && (0..list.len()).all(|row| list.row(row).len().is_multiple_of(width)) => {
+            let offsets: Vec<i64> = list.offsets.iter().map(|offset| offset / width as i64).collect();
+            let part = |index: usize| {
+                let values = list.values.iter().skip(index).step_by(width).copied().collect();
+                Column::List(List { offsets: offsets.clone(), values })
+            };
+            names.iter().enumerate().map(|(index, name)| ((*name).to_owned(), part(index))).collect()
+        }
+        _ => vec![(name.to_owned(), column.clone())],
+    }
+}
+
+/// The series of a table. An error says what of it does not fit.
+pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
+    let rows = table.first().map_or(0, |(_, column)| column.len());
+    let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
+    if told != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
+        return Err("the number of rows is not what the file says".to_owned());
+    }
+    let mut done = 0;
+    let mut series = Vec::new();
+    for one in packed {
+        let span: Vec<usize> = (done..done + one.rows).collect();
+        done += one.rows;
+        let part = |name: &str| {
+            let found = table.iter().find(|(known, _)| known == name);
+            let column = found.map(|(_, column)| column).ok_or_else(|| format!("column {name} is not there"))?;
+            Ok::<_, String>(if packed.len() == 1 { column.clone() } else { column.take(&span) })
+        };
+        let Column::Time(timestamps) = part(TIME)? else { return Err("the times are none".to_owned()) };
+        let mut id = SeriesId { extra: one.extra.clone(), ..SeriesId::default() };
+        for (name, value) in &one.id {
+            let place = id.field_mut(name).ok_or_else(|| format!("identity field {name} is not known"))?;
+            *place = Some(value.clone());
+        }
+        let shapes = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo];
+        let shape = shapes.into_iter().find(|shape| shape.name() == one.shape);
+        let shape = shape.ok_or_else(|| format!("shape {} is not known", one.shape))?;
+        let mut columns = Vec::new();
+        for (name, names) in &one.columns {
+            let parts = names.iter().map(|name| part(name)).collect::<Result<Vec<_>, _>>()?;
+            columns
+                .push((name.clone(), weave(parts).ok_or_else(|| format!("column {name} has parts that do not fit"))?));
+        }
+        series.push(Series { id, shape, timestamps, columns });
+    }
+    Ok(series)
+}
+
+fn weave(mut parts: Vec<Column>) -> Option<Column> {
+    if parts.len() == 1 {
+        return parts.pop();
+    }
+    let lists = parts.into_iter().map(|part| if let Column::List(list) = part { Some(list) } else { None });
+    let lists: Vec<List> = lists.collect::<Option<_>>()?;
+    let (width, first) = (lists.len(), lists.first()?);
+    if lists.iter().any(|list| list.offsets != first.offsets || list.values.len() != first.values.len()) {
+        return None;
+    }
+    let offsets = first.offsets.iter().map(|offset| offset * width as i64).collect();
+    let values = (0..first.values.len()).flat_map(|place| lists.iter().map(move |list| list.values[place])).collect();
+    Some(Column::List(List { offsets, values }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(side: &str, times: &[i64], columns: Vec<(String, Column)>, shape: Shape) -> Series {
+        let id = SeriesId {
+            data_type: Some("T".into()),
+            side: Some(side.into()),
+            extra: vec![("rank".into(), "1".into())],
+            ..SeriesId::default()
+        };
+        Series { id, shape, timestamps: times.to_vec(), columns }
+    }
+
+    #[test]
+    fn series_of_different_columns_come_back_as_they_were() {
+        let floats = |values: &[f64]| Column::Float(values.to_vec());
+        let all = [
+            series(
+                "BUY",
+                &[1, 2],
+                vec![("a".into(), floats(&[1.0, 2.0])), ("side".into(), floats(&[0.5, -0.0]))],
+                Shape::Table,
+            ),
+            series(
+                "SELL",
+                &[2],
+                vec![("b".into(), Column::Int(vec![7])), ("a".into(), Column::Int(vec![9]))],
+                Shape::Table,
+            ),
+            series("NONE", &[], vec![("A".into(), floats(&[]))], Shape::Table),
+        ];
+        let (table, packed) = pack(&all);
+        assert!(table.iter().all(|(_, column)| column.len() == 3));
+        let names: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names[..6], ["time", "a", "side_", "b", "a_", "A__"]);
+        let side = table.iter().find(|(name, _)| name == "side").unwrap();
+        assert_eq!(
+            side.1,
+            Column::Text([Some("BUY"), Some("BUY"), Some("SELL")].map(|text| text.map(str::to_owned)).to_vec())
+        );
+        let kept: Table = table.into_iter().filter(|(name, _)| !is_identity(name)).collect();
+        assert_eq!(unpack(&kept, &packed).unwrap(), all);
+    }
+
+    #[test]
+    fn levels_stand_apart_as_prices_and_volumes() {
+        let levels = List { offsets: vec![0, 4, 4, 6], values: vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0] };
+        let columns = vec![(LEVELS.to_owned(), Column::List(levels)), ("split".into(), Column::Int(vec![1, 0, -1]))];
+        let all = [series("", &[1, 2, 3], columns, Shape::Heatmap)];
+        let (table, packed) = pack(&all);
+        let list = |values: &[f64]| Column::List(List { offsets: vec![0, 2, 2, 3], values: values.to_vec() });
+        assert_eq!(table[1], ("price".to_owned(), list(&[1.0, 2.0, 3.0])));
+        assert_eq!(table[2], ("volume".to_owned(), list(&[10.0, 20.0, 30.0])));
+        assert_eq!(unpack(&table, &packed).unwrap(), all);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let all = [series("BUY", &[1], vec![("a".into(), Column::Float(vec![1.0]))], Shape::Table)];
+        let (table, packed) = pack(&all);
+        assert!(unpack(&table[..1].to_vec(), &packed).is_err());
+        let wrong = Packed { rows: 2, ..packed[0].clone() };
+        assert!(unpack(&table, &[wrong]).is_err());
+        let wrong = Packed { id: vec![("nobody".into(), "knows".into())], ..packed[0].clone() };
+        assert!(unpack(&table, &[wrong]).is_err());
+    }
+}

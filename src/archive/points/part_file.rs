@@ -1,0 +1,104 @@
+//! One data file: series as Parquet that says of itself what it holds, and whether it is whole.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::fault::{ArchiveFault, FileState};
+use super::key::{Key, VERSION};
+use super::pack::{Packed, is_identity, pack, unpack};
+use super::{nested_read, nested_write};
+use crate::archive::table::ContentHash;
+use crate::archive::{Metadata, Table};
+use crate::columns::Series;
+use crate::hexadecimal::hexadecimal;
+use crate::weight::Window;
+
+const FORMAT: (&str, &str) = ("marketpoints.format", "points archive");
+const VERSION_NAME: &str = "marketpoints.version";
+const KEY: &str = "marketpoints.key";
+const SOURCE: &str = "marketpoints.source";
+const QUERY: &str = "marketpoints.query";
+const WINDOWS: &str = "marketpoints.windows";
+const SERIES: &str = "marketpoints.series";
+const CONTENT: &str = "marketpoints.content_sha256";
+const MAGIC: &[u8] = b"PAR1";
+
+/// Bytes of a file with these series, which answer for these windows.
+pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
+    let (table, packed) = pack(series);
+    let spell = |error: serde_json::Error| ArchiveFault::Content(format!("{}: {error}", key.label()));
+    let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
+    let windows = serde_json::to_string(&windows).map_err(spell)?;
+    let series = serde_json::to_string(&packed).map_err(spell)?;
+    let content = content(key, &windows, &series, &table);
+    let pairs = [
+        FORMAT,
+        (VERSION_NAME, &VERSION.to_string()),
+        (KEY, &key.name),
+        (SOURCE, &key.source),
+        (QUERY, &key.query.to_query_string()),
+        (WINDOWS, &windows),
+        (SERIES, &series),
+        (CONTENT, &content),
+    ];
+    let metadata = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    nested_write::encode(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
+}
+
+/// The series of a file whose checksum is right.
+pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
+    let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
+    let (table, metadata) = nested_read::decode(bytes, |name| !is_identity(name)).map_err(damaged)?;
+    unpack(&table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
+        .map_err(damaged)
+}
+
+/// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.
+pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
+    let fault = |state, problem: &str| Err(ArchiveFault::file(path, state, problem));
+    if !bytes.starts_with(MAGIC) && !bytes.is_empty() {
+        return fault(FileState::Foreign, "not a Parquet file; move it away");
+    }
+    let Ok(metadata) = nested_read::metadata(bytes.clone()) else {
+        let problem = if bytes.is_empty() { "the file is empty" } else { "the file is cut short or damaged" };
+        return fault(FileState::Damaged, &format!("{problem}; a sync fetches it again"));
+    };
+    if find(&metadata, FORMAT.0) != Some(FORMAT.1) {
+        return fault(FileState::Foreign, "a Parquet file of another program; move it away");
+    }
+    let version = find(&metadata, VERSION_NAME).and_then(|text| text.parse::<u32>().ok());
+    if version.is_some_and(|version| version > VERSION) {
+        return fault(FileState::Newer, "written by a newer version of marketpoints; update this one");
+    }
+    if find(&metadata, KEY) != Some(&key.name) {
+        return fault(FileState::Foreign, "the file of another query or another archive; move it away");
+    }
+    let damaged = || ArchiveFault::file(path, FileState::Damaged, "the file is damaged; a sync fetches it again");
+    let (table, _) = nested_read::decode(bytes.clone(), |_| true).map_err(|_| damaged())?;
+    let (windows, series) = (find(&metadata, WINDOWS).unwrap_or_default(), find(&metadata, SERIES).unwrap_or_default());
+    if find(&metadata, CONTENT) != Some(&content(key, windows, series, &table)) {
+        return Err(damaged());
+    }
+    let windows: Vec<(i64, i64)> = serde_json::from_str(windows).map_err(|_| damaged())?;
+    let rows = table.first().map_or(0, |(_, column)| column.len() as u64);
+    Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
+}
+
+fn packed(metadata: &Metadata) -> Option<Vec<Packed>> {
+    serde_json::from_str(find(metadata, SERIES)?).ok()
+}
+
+fn find<'a>(metadata: &'a Metadata, name: &str) -> Option<&'a str> {
+    metadata.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+fn content(key: &Key, windows: &str, series: &str, table: &Table) -> String {
+    let mut values = ContentHash::default();
+    values.update(table);
+    let mut whole = Sha256::new();
+    for text in [&key.name, windows, series, &values.finish()] {
+        whole.update((text.len() as u64).to_le_bytes());
+        whole.update(text.as_bytes());
+    }
+    hexadecimal(&whole.finalize())
+}

@@ -1,0 +1,115 @@
+//! Which file a bucket lies in: one a day, a month or a year, so that files are neither many nor large.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use super::key::Key;
+use crate::weight::Window;
+
+/// The file of times that no calendar knows.
+const NONE: &str = "none";
+
+/// How long a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Day,
+    Month,
+    Year,
+}
+
+/// One file's share of a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Partition {
+    /// The day on which the file begins: `2026-01-01`.
+    pub(super) name: String,
+    /// All that the file may hold.
+    pub(super) whole: Window,
+    /// What of the window lies in it.
+    pub(super) window: Window,
+}
+
+/// The files that a window touches, in order of time.
+pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
+    let span = span(key);
+    let mut parts = Vec::new();
+    let mut from = window.from;
+    while from < window.to {
+        let (name, start, end) = around(span, from);
+        let to = window.to.min(end);
+        parts.push(Partition { name, whole: Window { from: start, to: end }, window: Window { from, to } });
+        from = to;
+    }
+    parts
+}
+
+/// All that the file of that name may hold; `None` for a name that no file has.
+pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
+    if name == NONE {
+        return Some(Window { from: i64::MIN, to: i64::MAX });
+    }
+    let start: Date = name.parse().ok()?;
+    let (found, from, to) = around(span(key), start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
+    (found == name).then_some(Window { from, to })
+}
+
+/// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
+fn span(key: &Key) -> Span {
+    match key.interval.seconds {
+        86_400.. => Span::Year,
+        3_601.. => Span::Month,
+        _ if key.is_bulky() => Span::Day,
+        _ => Span::Month,
+    }
+}
+
+/// Name, start and end of the file that holds a Unix second. Times that no calendar knows share a file.
+fn around(span: Span, at: i64) -> (String, i64, i64) {
+    let ends = |date: Date| {
+        let start = match span {
+            Span::Day => date,
+            Span::Month => date.first_of_month(),
+            Span::Year => date.first_of_year(),
+        };
+        let next = match span {
+            Span::Day => start.checked_add(1.day()),
+            Span::Month => start.checked_add(1.month()),
+            Span::Year => start.checked_add(1.year()),
+        };
+        let second = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp().as_second());
+        Some((start.to_string(), second(start)?, second(next.ok()?)?))
+    };
+    let date = Timestamp::from_second(at).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
+    date.and_then(ends).unwrap_or_else(|| (NONE.to_owned(), i64::MIN, i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::PointsQuery;
+
+    fn names(data_type: &str, interval: &str, from: &str, to: &str) -> Vec<String> {
+        let query =
+            PointsQuery { data_type: data_type.into(), interval: Some(interval.into()), ..PointsQuery::default() };
+        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_second();
+        let window = Window { from: at(from), to: at(to) };
+        let key = Key::new("s", &query).unwrap();
+        let parts = partitions(&key, window);
+        assert!(parts.windows(2).all(|two| two[0].window.to == two[1].window.from));
+        assert!(parts.iter().all(|part| named(&key, &part.name) == Some(part.whole)));
+        assert!(parts.iter().all(|part| part.whole.from <= part.window.from && part.window.to <= part.whole.to));
+        assert_eq!((parts[0].window.from, parts.last().unwrap().window.to), (window.from, window.to));
+        parts.into_iter().map(|part| part.name).collect()
+    }
+
+    #[test]
+    fn files_are_months_of_values_days_of_books_and_years_of_days() {
+        let (from, to) = ("2025-12-31T23:00:00Z", "2026-02-01T00:01:00Z");
+        let months = names("TRADE_AGG", "MINUTE", from, to);
+        assert_eq!(months, ["2025-12-01", "2026-01-01", "2026-02-01"]);
+        assert_eq!(names("BLOCK_BOOK_SNAPSHOT_AGG", "MINUTE", from, to).len(), 33);
+        assert_eq!(names("BLOCK_BOOK_SNAPSHOT_AGG", "FOUR_HOURS", from, to).len(), 3);
+        assert_eq!(names("TRADE_AGG", "DAY", from, to), ["2025-01-01", "2026-01-01"]);
+        assert_eq!(names("TRADE_AGG", "MINUTE", "2026-01-05T00:00:00Z", "2026-02-01T00:00:00Z"), ["2026-01-01"]);
+    }
+}

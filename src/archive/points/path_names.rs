@@ -1,0 +1,77 @@
+//! Names of folders that every file system takes, and that hive readers decode to what was meant.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::hexadecimal::hexadecimal;
+
+/// Longest value in a folder's name; file systems take 255 bytes, and the key stands before it.
+const LONGEST: usize = 160;
+
+/// A value of a hive partition: letters, digits, `-`, `_` and inner dots as they are, all else percent-encoded, as
+/// Spark, polars, DuckDB and pyarrow decode it. What is too long is cut and ends in a hash.
+pub(super) fn hive(value: &str) -> String {
+    let mut name = String::new();
+    let last = value.len().saturating_sub(1);
+    for (place, byte) in value.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        // A dot at the end is dropped by Windows; two of them lead upwards.
+        if plain || (byte == b'.' && place > 0 && place < last) {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02X}"); // writing to a string cannot fail
+        }
+    }
+    if name.is_empty() {
+        return hive_null();
+    }
+    if name.len() > LONGEST {
+        let mut cut = LONGEST - 34;
+        while name.as_bytes()[cut - 2..cut].contains(&b'%') {
+            cut -= 1; // not within an encoded byte
+        }
+        name.truncate(cut);
+        name.push_str("--");
+        name.push_str(&hexadecimal(&Sha256::digest(value.as_bytes()))[..32]);
+    }
+    name
+}
+
+/// The word of hive readers for a value that is not there.
+pub(super) fn hive_null() -> String {
+    "__HIVE_DEFAULT_PARTITION__".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn hostile_symbols_stay_in_their_folder() {
+        assert_eq!(hive("BTC-USDT_25"), "BTC-USDT_25");
+        assert_eq!(hive("BTC/USDT"), "BTC%2FUSDT");
+        assert_eq!(hive(".."), "%2E%2E");
+        assert_eq!(hive("a:b\\c*?\"<>|"), "a%3Ab%5Cc%2A%3F%22%3C%3E%7C");
+        assert_eq!(hive("end. "), "end.%20");
+        assert_eq!(hive("end."), "end%2E");
+        assert_eq!(hive("ä%"), "%C3%A4%25");
+        assert_eq!(hive(""), "__HIVE_DEFAULT_PARTITION__");
+        let long = hive(&"x".repeat(10_000));
+        assert!(long.len() <= LONGEST && long != hive(&"x".repeat(10_001)));
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_safe_and_decode_to_the_value(value in any::<String>()) {
+            let name = hive(&value);
+            prop_assert!(name.len() <= LONGEST && name.is_ascii() && !name.ends_with(['.', ' ']) && !name.contains(['/', '\\', ':']));
+            if !value.is_empty() && !name.contains("--") {
+                let plain: Vec<u8> = form_urlencoded::parse(format!("v={name}").as_bytes()).flat_map(|(_, v)| v.into_owned().into_bytes()).collect();
+                prop_assert_eq!(plain, value.into_bytes());
+            }
+        }
+    }
+}

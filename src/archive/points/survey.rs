@@ -1,0 +1,142 @@
+//! Looking over a whole archive: what it holds, and whether every file is what was written.
+
+use std::collections::BTreeSet;
+
+use super::fault::{ArchiveFault, FileState};
+use super::key::Key;
+use super::ledger::{self, Ledger, part_name, sha256};
+use super::store::own;
+use super::{Archive, strange};
+use crate::protocol::PointsQuery;
+use crate::weight::Window;
+
+/// What is kept of one key.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// The key.
+    pub key: Key,
+    /// The windows of bucket starts that were asked.
+    pub windows: Vec<Window>,
+    /// Rows in its files.
+    pub rows: u64,
+    /// Size of its files.
+    pub bytes: u64,
+    /// Number of its files.
+    pub files: usize,
+}
+
+/// A file that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileProblem {
+    /// The file, from the archive's root.
+    pub path: String,
+    /// What it is instead.
+    pub state: FileState,
+    /// What is wrong, and how to mend it.
+    pub problem: String,
+}
+
+/// What a look at every file found.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// Files whose checksum is right.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// All others.
+    pub problems: Vec<FileProblem>,
+}
+
+impl Archive {
+    /// What is kept, by key.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::File`] for a ledger that is not what was written.
+    pub fn contents(&self) -> Result<Vec<Content>, ArchiveFault> {
+        let mut contents = Vec::new();
+        for name in self.ledgers()? {
+            let (key, ledger) = self.open_ledger(&name)?;
+            let windows = ledger.asked();
+            let sum = |of: fn(&ledger::Part) -> u64| ledger.parts.values().map(of).sum();
+            let (rows, bytes) = (sum(|part| part.rows), sum(|part| part.bytes));
+            contents.push(Content { key, windows, rows, bytes, files: ledger.parts.len() });
+        }
+        contents.sort_by_key(|content| content.key.folder());
+        Ok(contents)
+    }
+
+    /// Reads every file and compares checksums. Changes nothing.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Access`] when the folder cannot be read. What is wrong with files is in the survey.
+    pub fn survey(&self) -> Result<Survey, ArchiveFault> {
+        let mut survey = Survey::default();
+        let mut known = BTreeSet::new();
+        for name in self.ledgers()? {
+            match self.open_ledger(&name) {
+                Ok((key, ledger)) => self.look(&key, &ledger, &mut survey, &mut known)?,
+                Err(fault) => survey.note(fault)?,
+            }
+        }
+        for name in self.store.list("")? {
+            if name.starts_with("type=") && !known.contains(&name) {
+                let problem = "no ledger names it; a sync of its query takes it in or sets it aside".to_owned();
+                survey.problems.push(FileProblem { path: name, state: FileState::Foreign, problem });
+            }
+        }
+        Ok(survey)
+    }
+
+    fn look(
+        &self,
+        key: &Key,
+        ledger: &Ledger,
+        survey: &mut Survey,
+        known: &mut BTreeSet<String>,
+    ) -> Result<(), ArchiveFault> {
+        for (partition, part) in &ledger.parts {
+            let name = part_name(key, partition);
+            let bytes = self.store.read(&name)?;
+            let found = bytes.as_ref().map(|bytes| sha256(bytes));
+            let next = ledger.pending.get(partition).and_then(|next| next.part.as_ref()).map(|part| &part.sha256);
+            known.insert(name.clone());
+            match found {
+                Some(found) if found == part.sha256 || Some(&found) == next => {
+                    survey.files += 1;
+                    survey.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
+                }
+                _ => survey.note(strange(key, &name, bytes.as_ref()))?,
+            }
+        }
+        known.extend(ledger.pending.keys().map(|partition| part_name(key, partition)));
+        Ok(())
+    }
+
+    fn ledgers(&self) -> Result<Vec<String>, ArchiveFault> {
+        let names = self.store.list(&own("ledger"))?;
+        let key = |name: &String| Some(name.rsplit('/').next()?.strip_suffix(".json")?.to_owned());
+        Ok(names.iter().filter_map(key).collect())
+    }
+
+    fn open_ledger(&self, name: &str) -> Result<(Key, Ledger), ArchiveFault> {
+        let path = ledger::name(name);
+        let gone = || ArchiveFault::file(&path, FileState::Missing, "the ledger is gone");
+        let (ledger, _) = self.ledger(name)?.ok_or_else(gone)?;
+        let source = self.source()?.unwrap_or_default();
+        let key = PointsQuery::parse(&ledger.query).ok().and_then(|query| Key::new(&source, &query));
+        match key {
+            Some(key) if key.name == name => Ok((key, ledger)),
+            _ => Err(ArchiveFault::file(&path, FileState::Foreign, "the ledger of another archive; move it away")),
+        }
+    }
+}
+
+impl Survey {
+    fn note(&mut self, fault: ArchiveFault) -> Result<(), ArchiveFault> {
+        match fault {
+            ArchiveFault::File { path, state, problem } => self.problems.push(FileProblem { path, state, problem }),
+            other => return Err(other),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! An archive in a folder: what is kept, what a writer that stopped leaves behind, who may write.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::ledger::{Part, Pending, part_name, sha256};
+use super::store::own;
+use super::*;
+use crate::columns::Column;
+use crate::protocol::{SeriesId, Shape};
+
+const HOUR: i64 = 3_600;
+
+fn query() -> PointsQuery {
+    PointsQuery {
+        data_type: "TRADE_AGG".into(),
+        exchanges: vec!["BYBIT".into()],
+        raw_symbol: Some("BTCUSDT".into()),
+        interval: Some("HOUR".into()),
+        ..PointsQuery::default()
+    }
+}
+
+fn key() -> Key {
+    Key::new("https://host", &query()).unwrap()
+}
+
+fn archive() -> (TempDir, Archive) {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(&folder.path().join("archive"));
+    (folder, archive)
+}
+
+fn window(from: i64, to: i64) -> Window {
+    Window { from: from * HOUR, to: to * HOUR }
+}
+
+fn closes(hours: &[i64], close: f64) -> Vec<Series> {
+    let id = SeriesId { data_type: Some("TRADE_AGG".into()), side: Some("BUY".into()), ..SeriesId::default() };
+    let columns = vec![("close".to_owned(), Column::Float(hours.iter().map(|hour| close + *hour as f64).collect()))];
+    vec![Series {
+        id,
+        shape: Shape::Table,
+        timestamps: hours.iter().map(|hour| hour * HOUR * SECOND).collect(),
+        columns,
+    }]
+}
+
+fn hold(archive: &Archive) -> Hold {
+    archive.try_hold(&key()).unwrap().unwrap()
+}
+
+/// The bytes of every file.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let store = Store::new(folder);
+    let names = store.list("").unwrap();
+    names.into_iter().map(|name| (name.clone(), std::fs::read(folder.join(&name)).unwrap())).collect()
+}
+
+/// Two months lie in two files.
+const MONTH: i64 = 31 * 24;
+
+#[test]
+fn what_is_committed_is_read_and_nothing_else() {
+    let (_folder, archive) = archive();
+    assert!(matches!(archive.read(&key(), window(0, 1)), Err(ArchiveFault::NotAsked { .. })));
+    let mut hold = hold(&archive);
+    hold.commit(&[window(0, 4), window(6, 8)], &closes(&[0, 2, 5, 7, 9], 0.5)).unwrap();
+    assert_eq!(archive.asked(&key()).unwrap(), [window(0, 4), window(6, 8)]);
+    assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 2], 0.5));
+    assert_eq!(archive.read(&key(), window(6, 8)).unwrap(), closes(&[7], 0.5));
+    assert_eq!(archive.read(&key(), window(3, 4)).unwrap(), [], "asked and empty");
+    let missing = vec![window(4, 6), window(8, 9)];
+    assert!(
+        matches!(archive.read(&key(), window(3, 9)), Err(ArchiveFault::NotAsked { missing: told, .. }) if told == missing)
+    );
+    // What is asked again takes the place of what was there; what it no longer has is gone.
+    hold.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25)).unwrap();
+    assert_eq!(archive.read(&key(), window(0, 8)).unwrap()[0].floats("close").unwrap(), [2.5, 5.25, 7.5]);
+    hold.commit(&[window(0, 8)], &[]).unwrap();
+    assert_eq!(archive.read(&key(), window(0, 8)).unwrap(), []);
+    assert!(!files(archive.path()).keys().any(|name| name.ends_with(".parquet")), "no rows, no file");
+    assert!(archive.survey().unwrap().problems.is_empty());
+}
+
+/// A commit that stops after any of its steps leaves what was before or what was to be, file by file, and nothing that
+/// was paid for is lost.
+#[test]
+fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
+    let (before, after) = (closes(&[1, MONTH + 1], 0.5), closes(&[2, MONTH + 2], 0.25));
+    let ask = [window(2, 3), window(MONTH + 2, MONTH + 3)];
+    let (_folder, archive) = archive();
+    let mut writer = hold(&archive);
+    writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before).unwrap();
+    let old = files(archive.path());
+    writer.commit(&ask, &after).unwrap();
+    drop(writer);
+    let new = files(archive.path());
+    let parts = ["1970-01-01", "1970-02-01"];
+    let ledger = ledger::name(&key().name);
+    // The ledger of the first step: what is there, and what is coming.
+    let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
+    for (partition, window) in parts.iter().zip(ask) {
+        let bytes = &new[&part_name(&key(), partition)];
+        let part = Part { sha256: sha256(bytes), bytes: bytes.len() as u64, rows: 2 };
+        announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window]));
+    }
+    for arrived in 0..4_usize {
+        let placed = |place: usize| arrived & (1 << place) != 0;
+        for (name, bytes) in &old {
+            std::fs::write(archive.path().join(name), bytes).unwrap();
+        }
+        std::fs::write(archive.path().join(&ledger), announced.seal()).unwrap();
+        let left = own(&format!("unfinished/{}-left", key().name));
+        std::fs::write(archive.path().join(&left), "half a file").unwrap();
+        for (_, partition) in parts.iter().enumerate().filter(|(place, _)| placed(*place)) {
+            let name = part_name(&key(), partition);
+            std::fs::write(archive.path().join(&name), &new[&name]).unwrap();
+        }
+        // A reader needs no writer to have mended it: what was committed is there.
+        assert_eq!(archive.read(&key(), window(0, 2)).unwrap()[0].len(), 1);
+        assert_eq!(archive.asked(&key()).unwrap(), [window(0, 2), window(MONTH, MONTH + 2)]);
+        assert!(archive.survey().unwrap().problems.is_empty(), "{arrived}");
+        let mut mended = hold(&archive);
+        for (place, window) in ask.into_iter().enumerate() {
+            assert_eq!(mended.gaps(window).is_empty(), placed(place), "{arrived}: {place}");
+        }
+        assert!(mended.take_aside().is_empty());
+        assert!(!archive.path().join(&left).exists());
+        let lost: Vec<Window> = ask.into_iter().flat_map(|window| mended.gaps(window)).collect();
+        mended.commit(&lost, &after).unwrap();
+        drop(mended);
+        assert_eq!(files(archive.path()), new, "{arrived}: as if nothing had happened");
+    }
+}
+
+#[test]
+fn one_writer_at_a_time_holds_a_key() {
+    let (_folder, archive) = archive();
+    let first = hold(&archive);
+    assert!(archive.try_hold(&key()).unwrap().is_none());
+    let other = Key::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
+    assert!(archive.try_hold(&other).unwrap().is_some());
+    drop(first);
+    assert!(archive.try_hold(&key()).unwrap().is_some());
+    let foreign = Key::new("https://elsewhere", &query()).unwrap();
+    assert!(matches!(archive.try_hold(&foreign), Err(ArchiveFault::Source { .. })));
+}
+
+#[test]
+fn several_rows_of_one_time_stay_several() {
+    let query = PointsQuery { data_type: "TOKEN_SUPPLY_AGG".into(), interval: Some("DAY".into()), ..query() };
+    let key = Key::new("https://host", &query).unwrap();
+    let (_folder, archive) = archive();
+    let mut hold = archive.try_hold(&key).unwrap().unwrap();
+    let rows = closes(&[0, 0, 24], 0.5);
+    hold.commit(&[window(0, 48)], &rows).unwrap();
+    hold.commit(&[window(48, 72)], &closes(&[48, 48], 0.5)).unwrap();
+    assert_eq!(archive.read(&key, window(0, 72)).unwrap(), closes(&[0, 0, 24, 48, 48], 0.5));
+}
+
+#[test]
+fn answers_that_do_not_fit_leave_what_is_there() {
+    let (_folder, archive) = archive();
+    let mut hold = hold(&archive);
+    hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5)).unwrap();
+    let mut odd = closes(&[2], 0.5);
+    odd[0].columns[0].1 = Column::Text(vec![Some("high".into())]);
+    assert!(matches!(hold.commit(&[window(2, 3)], &odd), Err(ArchiveFault::Content(_))));
+    assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
+    assert_eq!(archive.asked(&key()).unwrap(), [window(0, 2)]);
+    hold.commit(&[window(2, 3)], &closes(&[2], 0.5)).unwrap();
+    assert_eq!(archive.read(&key(), window(0, 3)).unwrap(), closes(&[0, 1, 2], 0.5));
+}
+
+#[test]
+fn no_flipped_bit_of_any_file_is_read_as_data() {
+    let (_folder, archive) = archive();
+    hold(&archive).commit(&[window(0, 40)], &closes(&(0..40).collect::<Vec<_>>(), 0.1)).unwrap();
+    let expected = archive.read(&key(), window(0, 40)).unwrap();
+    for (name, whole) in files(archive.path()) {
+        for bit in (0..whole.len() * 8).step_by(11) {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(archive.path().join(&name), &bytes).unwrap();
+            // A flipped space of a ledger, or of what says whose data they are, may pass; a value never.
+            if let Ok(read) = archive.read(&key(), window(0, 40)) {
+                assert!(read == expected && !name.ends_with(".parquet"), "{name}: bit {bit}");
+            }
+        }
+        std::fs::write(archive.path().join(&name), &whole).unwrap();
+    }
+}

@@ -1,0 +1,124 @@
+//! The archive: reading without a client. Writing is the clients'.
+
+use std::path::PathBuf;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::columns::{Columns, python_name};
+use super::errors;
+use super::query::Query;
+use crate::archive::points::{self, Cell, Revision};
+use crate::client::{Checked, ClientError, Synced, read_archive};
+use crate::columns::NO_TIME;
+use crate::weight::Window;
+
+/// An archive of points.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Archive(pub(super) points::Archive);
+
+#[pymethods]
+impl Archive {
+    #[new]
+    fn new(path: PathBuf) -> Self {
+        Self(points::Archive::new(&path))
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    #[getter]
+    fn source(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.0.source().map_err(|fault| errors::from_client(py, fault.into()))
+    }
+
+    fn read(&self, py: Python<'_>, query: &Query) -> PyResult<Vec<Py<Columns>>> {
+        let (archive, request) = (self.0.clone(), query.0.clone());
+        let series = py.detach(move || read_archive(&archive, &request));
+        Columns::hand_over(py, series.map_err(|error| errors::from_client(py, error))?)
+    }
+
+    fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let archive = self.0.clone();
+        let contents = py.detach(move || archive.contents());
+        let list = PyList::empty(py);
+        for content in contents.map_err(|fault| errors::from_client(py, fault.into()))? {
+            let entry = PyDict::new(py);
+            entry.set_item("key", content.key.name())?;
+            entry.set_item("query", content.key.query().pairs())?;
+            entry.set_item("interval_seconds", content.key.interval().seconds)?;
+            entry.set_item("windows", pairs(&content.windows))?;
+            entry.set_item("rows", content.rows)?;
+            entry.set_item("bytes", content.bytes)?;
+            entry.set_item("files", content.files)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    fn survey<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let archive = self.0.clone();
+        let survey = py.detach(move || archive.survey());
+        let survey = survey.map_err(|fault| errors::from_client(py, fault.into()))?;
+        let problems: Vec<_> =
+            survey.problems.into_iter().map(|one| (one.path, one.state.name(), one.problem)).collect();
+        let found = PyDict::new(py);
+        found.set_item("files", survey.files)?;
+        found.set_item("bytes", survey.bytes)?;
+        found.set_item("problems", problems)?;
+        Ok(found)
+    }
+}
+
+fn pairs(windows: &[Window]) -> Vec<(i64, i64)> {
+    windows.iter().map(|window| (window.from, window.to)).collect()
+}
+
+/// What a sync did, as a dictionary.
+pub(super) fn synced(py: Python<'_>, answer: Result<Synced, ClientError>) -> PyResult<Py<PyAny>> {
+    let done = answer.map_err(|error| errors::from_client(py, error))?;
+    describe(py, &done)?.into_py_any(py)
+}
+
+/// What asking again showed, as a dictionary.
+pub(super) fn checked(py: Python<'_>, answer: Result<Checked, ClientError>) -> PyResult<Py<PyAny>> {
+    let checked = answer.map_err(|error| errors::from_client(py, error))?;
+    let about = describe(py, &checked.synced)?;
+    let list = PyList::empty(py);
+    for Revision { id, time, column, before, after } in checked.revisions {
+        let entry = PyDict::new(py);
+        for (name, value) in id.fields() {
+            entry.set_item(python_name(name), value)?;
+        }
+        entry.set_item("time", time)?;
+        entry.set_item("column", column)?;
+        entry.set_item("before", cell(py, before)?)?;
+        entry.set_item("after", cell(py, after)?)?;
+        list.append(entry)?;
+    }
+    about.set_item("revisions", list)?;
+    about.into_py_any(py)
+}
+
+fn describe<'py>(py: Python<'py>, done: &Synced) -> PyResult<Bound<'py, PyDict>> {
+    let about = PyDict::new(py);
+    about.set_item("requests", done.requests)?;
+    about.set_item("weight", done.weight)?;
+    about.set_item("windows", pairs(&done.windows))?;
+    about.set_item("rows", done.rows)?;
+    about.set_item("mended", &done.aside)?;
+    Ok(about)
+}
+
+fn cell(py: Python<'_>, cell: Cell) -> PyResult<Py<PyAny>> {
+    match cell {
+        Cell::Absent | Cell::Text(None) | Cell::Time(NO_TIME) => Ok(py.None()),
+        Cell::Float(value) => value.into_py_any(py),
+        Cell::Int(value) | Cell::Time(value) => value.into_py_any(py),
+        Cell::Text(Some(text)) => text.into_py_any(py),
+        Cell::List(entries) => format!("{entries} entries").into_py_any(py),
+    }
+}

@@ -1,0 +1,63 @@
+//! The engine's records → Python's `logging`.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::client::log::{Attempt, Level, Listener, Record};
+
+/// Where Python's side lives.
+const MODULE: &str = "marketpoints.logs";
+
+/// A listener that hands a call's records to `tell`; `None` when the logger `marketpoints` would drop them all, so that
+/// they are not even put together. They are logged by [`emit`], on the thread of whoever called: a handler may hold locks,
+/// and may use a client itself.
+pub(super) fn listener(py: Python<'_>, tell: impl Fn(Record) + Send + Sync + 'static) -> Option<Listener> {
+    let module = py.import(MODULE).ok()?;
+    let threshold: i64 = module.call_method0("threshold").and_then(|level| level.extract()).ok()?;
+    let least = [Level::Debug, Level::Warning].into_iter().find(|level| *level as i64 >= threshold)?;
+    Some(Listener { least, tell: Arc::new(tell) })
+}
+
+/// Logs a record.
+///
+/// # Errors
+/// What ends a program, such as Ctrl-C in a handler. Any other error of a handler must not lose an answer that was paid.
+pub(super) fn emit(py: Python<'_>, record: &Record) -> PyResult<()> {
+    let emitted = arguments(py, record).and_then(|(emit, arguments)| emit.call1(arguments));
+    match emitted {
+        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        Err(error) => {
+            error.write_unraisable(py, None);
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Logs a record on an event loop's thread, soon.
+pub(super) fn emit_on(py: Python<'_>, event_loop: &Py<PyAny>, record: &Record) {
+    let soon = arguments(py, record).and_then(|(emit, (level, message, fields))| {
+        event_loop.call_method1(py, "call_soon_threadsafe", (emit, level, message, fields))
+    });
+    // Raises when the loop is closed: then nobody waits any more.
+    drop(soon);
+}
+
+type Arguments<'py> = (i64, String, Bound<'py, PyDict>);
+
+fn arguments<'py>(py: Python<'py>, record: &Record) -> PyResult<(Bound<'py, PyAny>, Arguments<'py>)> {
+    let fields = PyDict::new(py);
+    if let Record::Attempt(Attempt { url, weight, status, seconds, attempt, error, again_in }) = record {
+        fields.set_item("url", url)?;
+        fields.set_item("weight", weight)?;
+        fields.set_item("status", status)?;
+        fields.set_item("seconds", seconds)?;
+        fields.set_item("attempt", attempt)?;
+        fields.set_item("error", error.as_deref())?;
+        fields.set_item("again_in", again_in)?;
+    }
+    Ok((py.import(MODULE)?.getattr("emit")?, (record.level() as i64, record.to_string(), fields)))
+}

@@ -1,0 +1,43 @@
+//! What a call would send.
+
+use pyo3::prelude::*;
+
+use crate::client;
+
+/// One request of a plan.
+#[pyclass(frozen, get_all, module = "marketpoints._engine")]
+pub(super) struct PlannedRequest {
+    url: String,
+    weight: u64,
+    points: u64,
+}
+
+/// What a call would send.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct Plan(pub(super) client::Plan);
+
+#[pymethods]
+impl Plan {
+    #[getter]
+    fn requests(&self) -> Vec<PlannedRequest> {
+        let requests = self.0.requests.iter();
+        requests
+            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
+            .collect()
+    }
+
+    #[getter]
+    fn weight(&self) -> u64 {
+        self.0.weight()
+    }
+
+    #[getter]
+    fn points(&self) -> u64 {
+        self.0.points()
+    }
+
+    #[getter]
+    fn eta(&self) -> f64 {
+        self.0.eta
+    }
+}

@@ -1,0 +1,191 @@
+//! The live stream: waiting and taking are two steps, so that a wait that is given up loses nothing.
+
+use std::sync::Arc;
+
+use numpy::IntoPyArray;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Map, Value};
+
+use super::errors;
+use super::records::object;
+use super::runtime::{Process, awaitable, wait};
+use crate::client::{self, Backoff, ClientError, Event, Overflow, StreamOptions, nanoseconds};
+use crate::protocol::stream::Channel;
+
+/// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
+pub(super) type ChannelParts = (String, String, String, Option<String>, Vec<(String, String)>, Vec<(String, String)>);
+
+fn channel((kind, exchange, symbol, category, parameters, extra): ChannelParts) -> Channel {
+    let channel = Channel::new(kind, exchange, symbol);
+    Channel {
+        category: category.unwrap_or(channel.category),
+        parameters: parameters.into_iter().collect(),
+        extra: extra.into_iter().collect(),
+        ..channel
+    }
+}
+
+/// A stream of events.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct EventStream {
+    stream: Arc<client::EventStream>,
+    process: Arc<Process>,
+}
+
+impl EventStream {
+    /// A stream that is not open yet.
+    pub(super) fn new(
+        py: Python<'_>,
+        client: &client::Client,
+        process: Arc<Process>,
+        channels: Vec<ChannelParts>,
+        options: StreamOptions,
+    ) -> PyResult<Self> {
+        let channels = channels.into_iter().map(channel).collect();
+        let stream = client.stream(channels, options).map_err(|error| errors::from_client(py, error))?;
+        Ok(Self { stream: Arc::new(stream), process })
+    }
+
+    fn own(&self, py: Python<'_>) -> PyResult<Arc<client::EventStream>> {
+        if self.process.is_own() {
+            return Ok(Arc::clone(&self.stream));
+        }
+        Err(errors::general(py, "this stream was made before the process forked; make a new one in the child"))
+    }
+
+    fn waiting(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<impl Future<Output = bool> + Send + use<>> {
+        let stream = self.own(py)?;
+        let limit = seconds.map(|seconds| super::client::seconds(py, "timeout", seconds, -1.0)).transpose()?;
+        Ok(async move {
+            match limit {
+                Some(limit) => tokio::time::timeout(limit, stream.ready()).await.is_ok(),
+                None => {
+                    stream.ready().await;
+                    true
+                }
+            }
+        })
+    }
+}
+
+/// The settings of a stream.
+pub(super) fn options(
+    py: Python<'_>,
+    queue: usize,
+    overflow: &str,
+    (first, longest): (f64, f64),
+    reconnects: Option<u32>,
+    ping_after: f64,
+) -> PyResult<StreamOptions> {
+    let seconds = |name: &str, value: f64| super::client::seconds(py, name, value, 0.0);
+    let (first, longest) = (seconds("backoff", first)?, seconds("backoff", longest)?);
+    if longest < first {
+        return Err(errors::invalid(py, "backoff: the longest pause is shorter than the first one"));
+    }
+    let overflow = match overflow {
+        "wait" => Overflow::Wait,
+        "drop" => Overflow::DropOldest,
+        other => return Err(errors::invalid(py, &format!("overflow: {other:?} is neither \"wait\" nor \"drop\""))),
+    };
+    let backoff = Backoff { first, longest, ..Backoff::default() };
+    Ok(StreamOptions { queue, overflow, backoff, reconnects, ping_after: seconds("ping_after", ping_after)? })
+}
+
+#[pymethods]
+impl EventStream {
+    fn open(&self, py: Python<'_>) -> PyResult<()> {
+        let stream = self.own(py)?;
+        wait(py, &self.process, async move { stream.open().await })?.map_err(|error| errors::from_client(py, error))
+    }
+
+    fn open_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stream = self.own(py)?;
+        awaitable(py, &self.process, async move { stream.open().await }, |py, opened| match opened {
+            Ok(()) => Ok(py.None()),
+            Err(error) => Err(errors::from_client(py, error)),
+        })
+    }
+
+    #[pyo3(signature = (timeout = None))]
+    fn ready(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        let waiting = self.waiting(py, timeout)?;
+        wait(py, &self.process, waiting)
+    }
+
+    #[pyo3(signature = (timeout = None))]
+    fn ready_async<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let waiting = self.waiting(py, timeout)?;
+        awaitable(py, &self.process, waiting, |py, ready| ready.into_py_any(py))
+    }
+
+    fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(Bound<'py, PyList>, bool)> {
+        let taken = self.own(py)?.take(most);
+        let list = PyList::empty(py);
+        for event in taken.events {
+            list.append(handed_over(py, event)?)?;
+        }
+        Ok((list, taken.ended))
+    }
+
+    fn close(&self) {
+        // A forked child leaves the connections to its parent.
+        if self.process.is_own() {
+            self.stream.close();
+        }
+    }
+
+    #[getter]
+    fn dropped(&self) -> u64 {
+        self.stream.dropped()
+    }
+
+    #[getter]
+    fn reconnects(&self) -> u64 {
+        self.stream.reconnects()
+    }
+}
+
+/// An event as a dictionary, or an error to raise in its turn.
+fn handed_over(py: Python<'_>, event: Result<Event, ClientError>) -> PyResult<Py<PyAny>> {
+    let event = match event {
+        Ok(event) => event,
+        Err(error) => return errors::from_client(py, error).into_value(py).into_py_any(py),
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("time", event.time())?;
+    dict.set_item("name", &event.name)?;
+    dict.set_item("series", fields(py, &event.series)?)?;
+    dict.set_item("values", fields(py, &event.values)?)?;
+    dict.set_item("extra", fields(py, &event.extra)?)?;
+    dict.into_py_any(py)
+}
+
+fn fields<'py>(py: Python<'py>, fields: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in fields {
+        dict.set_item(name, field(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+fn is_only_time(value: &Value) -> bool {
+    let names = ["seconds", "nanoseconds", "s", "ns"];
+    value.as_object().is_some_and(|fields| fields.keys().all(|name| names.contains(&name.as_str())))
+}
+
+/// Lists of numbers become arrays, times Unix nanoseconds.
+fn field(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    let numbers: Option<Vec<f64>> = match value {
+        Value::Array(values) => values.iter().map(Value::as_f64).collect(),
+        _ => None,
+    };
+    match numbers {
+        Some(numbers) => numbers.into_pyarray(py).into_py_any(py),
+        None => match nanoseconds(value).filter(|_| is_only_time(value)) {
+            Some(time) => time.into_py_any(py),
+            None => object(py, value),
+        },
+    }
+}

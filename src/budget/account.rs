@@ -1,0 +1,315 @@
+//! One key's budget at one address, as everybody who spends from it must see it: the bucket, the line before it, and what
+//! is under way. All of it is plain data, so that processes and machines can share it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::kept::plausible;
+use super::{Bucket, Limits, Refusal};
+use crate::clock::SECOND;
+
+/// How long a place in the line is kept for somebody who does not ask again.
+const PLACE_KEPT: i64 = 3 * SECOND;
+/// How long a request counts as under way when nobody tells its end: its process is gone.
+const LONGEST_FLIGHT: i64 = 300 * SECOND;
+/// Longest that a request is taken to need on its way to the service.
+const LONGEST_WAY: Duration = Duration::from_secs(2);
+/// Pause before asking again behind somebody whose turn it is already.
+const NEXT_TURN: Duration = Duration::from_millis(2);
+/// Longest pause that is believed of what was read.
+const LONGEST_PAUSE: i64 = 600 * SECOND;
+/// Longest line and most requests under way that are believed of what was read.
+const MOST_ENTRIES: usize = 10_000;
+
+/// The shared state of a budget. All times are Unix nanoseconds of one clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    bucket: Option<Bucket>,
+    /// Whether the limits are the service's own word, which stands above a tier's row of the table.
+    limits_told: bool,
+    /// Nobody sends before this time: the service said 429.
+    paused_until: i64,
+    line: Vec<Place>,
+    under_way: Vec<Flight>,
+}
+
+/// A place in the line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    id: u64,
+    weight: u64,
+    kept_until: i64,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Flight {
+    id: u64,
+    weight: u64,
+    /// Whether nothing else that costs was under way at any time since it was sent: only then the answer is newer than
+    /// everything that was spent.
+    alone: bool,
+    /// Whether the bucket may have been full: then the service's refills from its arrival on, which only its answer proves.
+    starts_refill: bool,
+    counts_until: i64,
+}
+
+/// What an answer said about the budget (section 8.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// Weight per minute.
+    pub limit: Option<u32>,
+    /// Whole weight left.
+    pub remaining: Option<u64>,
+    /// Weight spent in the last minute.
+    pub used: Option<u64>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The service answered and charged.
+    Answered(Told),
+    /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
+    Refused {
+        /// What its headers said.
+        told: Told,
+        /// When to come again.
+        wait: Option<Duration>,
+    },
+    /// The request surely did not reach the service.
+    NotSent,
+    /// Nobody knows: it may have been charged.
+    Unknown,
+}
+
+/// The answer to [`Account::take`].
+pub type Taken = Result<(), Refusal>;
+
+impl Account {
+    /// The limits, once they are known.
+    pub fn limits(&self) -> Option<Limits> {
+        self.bucket.as_ref().map(Bucket::limits)
+    }
+
+    /// Takes over the limits of a tier. What the service itself told stands above them.
+    pub fn assume(&mut self, limits: Limits, now: i64) {
+        if !self.limits_told {
+            self.set_limits(limits, now);
+        }
+    }
+
+    /// Takes `weight` for the request `id` when it is its turn and fits, or keeps a place in the line for it. Whoever is
+    /// refused with [`Refusal::Wait`] asks again after that time, and at least every second or so: a place that nobody
+    /// asks for is given up. Weight 0 waits for no line, only for a pause.
+    ///
+    /// # Errors
+    /// [`Refusal`] with the time to wait, which counts everybody in front, or with what makes waiting useless.
+    pub fn take(&mut self, id: u64, weight: u64, now: i64) -> Taken {
+        self.forget_the_gone(now);
+        let starts_refill =
+            weight > 0 && self.bucket.as_mut().is_some_and(|bucket| bucket.is_nearly_full(LONGEST_WAY, now));
+        let turn = self.turn(id, weight, now);
+        match turn {
+            Err(Refusal::Wait(_)) if weight > 0 => self.keep_place(id, weight, now),
+            _ => self.leave(id),
+        }
+        turn?;
+        let alone = self.under_way.iter().all(|flight| flight.weight == 0);
+        if weight > 0 {
+            for flight in &mut self.under_way {
+                flight.alone = false;
+            }
+        }
+        if let Some(bucket) = self.bucket.as_mut().filter(|_| starts_refill) {
+            bucket.hold(now.saturating_add(LONGEST_WAY.as_nanos() as i64), now);
+        }
+        let counts_until = now.saturating_add(LONGEST_FLIGHT);
+        self.under_way.push(Flight { id, weight, alone, starts_refill, counts_until });
+        Ok(())
+    }
+
+    /// Gives up the place of `id` in the line.
+    pub fn leave(&mut self, id: u64) {
+        self.line.retain(|place| place.id != id);
+    }
+
+    /// The request `id` of `weight` has ended.
+    pub fn settle(&mut self, id: u64, weight: u64, outcome: Outcome, now: i64) {
+        let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
+        // What was forgotten meanwhile is old news.
+        let latest = flight.as_ref().is_some_and(|flight| flight.alone);
+        let started = flight.is_some_and(|flight| flight.starts_refill);
+        if let Some(bucket) = self.bucket.as_mut().filter(|_| started) {
+            bucket.release(now);
+        }
+        match outcome {
+            Outcome::Unknown => {}
+            Outcome::NotSent => self.refund(weight, now),
+            Outcome::Answered(told) => self.observe(told, latest, now),
+            Outcome::Refused { told, wait } => {
+                self.refund(weight, now);
+                self.observe(told, latest, now);
+                if let Some(bucket) = &mut self.bucket {
+                    // Without a word about the time, all of it has to refill.
+                    let least = wait.unwrap_or_else(|| match told.remaining {
+                        Some(_) => Duration::ZERO,
+                        None => bucket.refill(u64::from(u32::MAX), now),
+                    });
+                    bucket.observe_refusal(weight, least, now);
+                }
+                let wait = wait.unwrap_or_else(|| self.eta(weight, now).max(Duration::from_secs(1)));
+                let until = now.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX));
+                self.paused_until = self.paused_until.max(until);
+            }
+        }
+    }
+
+    /// Time until all of `weight` can have been taken, request by request, behind those in the line.
+    pub fn eta(&mut self, weight: u64, now: i64) -> Duration {
+        let pause = self.pause(now);
+        let ahead: u64 = self.line.iter().map(|place| place.weight).sum();
+        let refill =
+            self.bucket.as_mut().map_or(Duration::ZERO, |bucket| bucket.refill(weight.saturating_add(ahead), now));
+        pause.max(refill)
+    }
+
+    /// The bucket, to look at; `None` until its limits are known.
+    pub fn bucket(&mut self, now: i64) -> Option<&mut Bucket> {
+        let bucket = self.bucket.as_mut()?;
+        bucket.advance(now);
+        Some(bucket)
+    }
+
+    /// The account as of `now`, when it was read from somewhere that may be damaged, foreign or ahead of this clock;
+    /// `None` when it makes no sense. What can be mended is mended towards less.
+    pub fn checked(mut self, now: i64) -> Option<Self> {
+        let times = self.line.iter().map(|place| place.kept_until);
+        let times = times.chain(self.under_way.iter().map(|flight| flight.counts_until)).chain([self.paused_until]);
+        let weights = self.line.iter().map(|place| place.weight);
+        let sound = self.line.len().max(self.under_way.len()) <= MOST_ENTRIES
+            && times.into_iter().all(plausible)
+            && weights.into_iter().all(|weight| weight < 1 << 48);
+        if !sound {
+            return None;
+        }
+        self.bucket = match self.bucket {
+            Some(bucket) => Some(bucket.checked(now)?),
+            None => None,
+        };
+        self.paused_until = self.paused_until.min(now.saturating_add(LONGEST_PAUSE));
+        for place in &mut self.line {
+            place.kept_until = place.kept_until.min(now.saturating_add(PLACE_KEPT));
+        }
+        for flight in &mut self.under_way {
+            flight.counts_until = flight.counts_until.min(now.saturating_add(LONGEST_FLIGHT));
+        }
+        Some(self)
+    }
+
+    /// As [`Self::checked`], and as short as it can be kept.
+    pub fn shorten(&mut self) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.shorten();
+        }
+    }
+
+    /// The same account by another clock, which says `there` when this one says `here`.
+    #[must_use]
+    pub fn moved(mut self, here: i64, there: i64) -> Self {
+        let by = there.saturating_sub(here);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.advance(here);
+            bucket.shift(by);
+        }
+        let times = self.line.iter_mut().map(|place| &mut place.kept_until);
+        for time in times.chain(self.under_way.iter_mut().map(|flight| &mut flight.counts_until)) {
+            *time = time.saturating_add(by).max(0);
+        }
+        if self.paused_until > 0 {
+            self.paused_until = self.paused_until.saturating_add(by).max(0);
+        }
+        self
+    }
+
+    /// Takes over what another view of the same account knows to be less: nothing here grows by it. Both are as of now.
+    pub fn tighten(&mut self, other: &Self) {
+        match (&mut self.bucket, &other.bucket) {
+            (Some(own), Some(other)) => own.tighten(other),
+            (own @ None, Some(_)) => {
+                own.clone_from(&other.bucket);
+                self.limits_told = other.limits_told;
+            }
+            (_, None) => {}
+        }
+        self.paused_until = self.paused_until.max(other.paused_until);
+    }
+
+    fn turn(&mut self, id: u64, weight: u64, now: i64) -> Taken {
+        let pause = self.pause(now);
+        if pause > Duration::ZERO {
+            return Err(Refusal::Wait(pause));
+        }
+        let Some(bucket) = &mut self.bucket else { return Ok(()) };
+        let ahead: u64 = self.line.iter().take_while(|place| place.id != id).map(|place| place.weight).sum();
+        if weight == 0 || ahead == 0 {
+            return bucket.try_take(weight, now);
+        }
+        // What can never fit is told at once, wherever it stands in the line.
+        match bucket.wait(weight, now) {
+            Ok(_) | Err(Refusal::Wait(_)) => {
+                Err(Refusal::Wait(bucket.refill(ahead.saturating_add(weight), now).max(NEXT_TURN)))
+            }
+            Err(never) => Err(never),
+        }
+    }
+
+    fn keep_place(&mut self, id: u64, weight: u64, now: i64) {
+        let kept_until = now.saturating_add(PLACE_KEPT);
+        match self.line.iter_mut().find(|place| place.id == id) {
+            Some(place) => place.kept_until = kept_until,
+            None => self.line.push(Place { id, weight, kept_until }),
+        }
+    }
+
+    fn forget_the_gone(&mut self, now: i64) {
+        self.line.retain(|place| place.kept_until > now);
+        self.under_way.retain(|flight| flight.counts_until > now);
+    }
+
+    fn pause(&self, now: i64) -> Duration {
+        Duration::from_nanos(self.paused_until.saturating_sub(now).max(0) as u64)
+    }
+
+    fn refund(&mut self, weight: u64, now: i64) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.refund(weight, now);
+        }
+    }
+
+    fn set_limits(&mut self, limits: Limits, now: i64) {
+        match &mut self.bucket {
+            Some(bucket) => bucket.set_limits(limits, now),
+            none => *none = Some(Bucket::new(limits, now)),
+        }
+    }
+
+    fn observe(&mut self, told: Told, latest: bool, now: i64) {
+        if let Some(limit) = told.limit.filter(|limit| *limit > 0) {
+            self.limits_told = true;
+            if self.limits().is_none_or(|known| known.per_minute != limit) {
+                self.set_limits(Limits::of_rate(limit), now);
+            }
+        }
+        if let (Some(bucket), Some(remaining)) = (&mut self.bucket, told.remaining) {
+            bucket.observe_remaining(remaining, latest, now);
+            if let Some(used) = told.used.filter(|_| latest) {
+                bucket.observe_used(used, now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

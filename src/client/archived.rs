@@ -1,0 +1,334 @@
+//! The client and an archive: read-through, sync, refresh. What is archived is not asked again; what arrives is kept at
+//! once, request by request, so that whoever comes after an interruption pays only for the rest.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use futures::StreamExt;
+use futures::stream;
+use tokio::sync::Mutex;
+
+use super::error::{ClientError, ErrorKind};
+use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only};
+use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, decode_body, fails_all};
+use super::request::PointsRequest;
+use super::{Client, Inner, Partial};
+use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
+use crate::columns::Series;
+use crate::weight::{Slice, Window};
+
+/// What a sync did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Requests sent that brought an answer.
+    pub requests: usize,
+    /// Their summed weight.
+    pub weight: u64,
+    /// Windows of bucket starts that were kept.
+    pub windows: Vec<Window>,
+    /// Rows that were kept.
+    pub rows: usize,
+    /// Files that were set aside, each with what was wrong.
+    pub aside: Vec<String>,
+}
+
+/// What asking again showed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checked {
+    /// What was sent, and kept if it was to be kept.
+    pub synced: Synced,
+    /// Values that differ from what was kept.
+    pub revisions: Vec<Revision>,
+}
+
+/// Requests to send, in the order of their windows.
+type Errand = Vec<Slice>;
+
+impl Client {
+    /// What is left to ask when the client reads through an archive; `None` when it does not.
+    pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
+        let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
+        let window = request.window(now);
+        let errand = self.inner.errand(request, &archive.asked(&key)?, window, now)?;
+        let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
+    }
+
+    /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
+    pub(super) async fn points_archived(
+        &self,
+        request: &PointsRequest,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Option<Vec<Series>>, ClientError> {
+        let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
+        let window = request.window(now);
+        // Whoever finds everything needs no lock, and no right to write.
+        if gaps(&blocking(archive, &key, Archive::asked).await?, window).is_empty() {
+            let read = blocking(archive, &key, move |archive, key| archive.read(key, window)).await;
+            match read {
+                Ok(series) => return assemble(request, window, vec![Ok(series)]).map(Some),
+                Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be mended
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        self.learn().await;
+        let hold = hold(archive, &key).await?;
+        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
+        let asked = hold.asked();
+        let errand = self.inner.errand(request, &asked, window, now)?;
+        let hold = Arc::new(Mutex::new(hold));
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let (answers, failures) = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let kept = on_shared(&hold, move |hold| {
+            let asked = within(&hold.asked(), window);
+            hold.read(window).map(|series| (asked, series))
+        });
+        let (kept, archived) = kept.await?;
+        let mut parts = vec![Ok(archived)];
+        let mut refusal = None;
+        for answer in answers {
+            refusal = refusal.or(answer.fault);
+            // What is not kept, such as the forming bucket, comes as it was answered.
+            let rest = gaps(&kept, answer.window);
+            parts.push(Ok(only(answer.series, &rest)));
+        }
+        parts.extend(failures.into_iter().map(Err));
+        let series = assemble(request, window, parts)?;
+        match refusal {
+            None => Ok(Some(series)),
+            Some(fault) => {
+                // Paid for and not kept: whoever catches the error has it.
+                let results = Partial { results: series, failures: Vec::new() };
+                Err(ClientError { partial: Some(Box::new(results)), ..fault.into() })
+            }
+        }
+    }
+
+    /// Downloads what an archive lacks of the closed buckets of a request, and nothing else.
+    ///
+    /// # Errors
+    /// Every kind; what arrived before is kept. [`ErrorKind::Archive`] when the archive cannot be written.
+    pub async fn sync(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Synced, ClientError> {
+        let key = key(&self.inner.source, request)?;
+        self.learn().await;
+        let window = closed(&key, request.window(now), now);
+        let hold = hold(archive, &key).await?;
+        let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
+        let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
+        let asked = hold.asked();
+        let errand = self.inner.errand(request, &asked, window, now)?;
+        let hold = Arc::new(Mutex::new(hold));
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
+        finish(synced, outcome).map(|(synced, _)| synced)
+    }
+
+    /// Asks the closed buckets of a request again and tells what differs from what is kept; with `replace`, keeps what
+    /// the service says now.
+    ///
+    /// # Errors
+    /// As [`Client::sync`].
+    pub async fn ask_again(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        replace: bool,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Checked, ClientError> {
+        let key = key(&self.inner.source, request)?;
+        self.learn().await;
+        let window = closed(&key, request.window(now), now);
+        let hold = hold(archive, &key).await?;
+        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
+        let asked = hold.asked();
+        let errand = if replace {
+            self.inner.errand(request, &[], window, now)?
+        } else {
+            self.inner.allowed(request, &within(&asked, window))?
+        };
+        let hold = Arc::new(Mutex::new(hold));
+        let keep_all = if replace { Keep::All } else { Keep::Nothing };
+        let work = Work { key: &key, now, before: &asked, keep: keep_all };
+        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
+        let (synced, revisions) = finish(synced, outcome)?;
+        Ok(Checked { synced, revisions })
+    }
+
+    async fn learn(&self) {
+        if !self.inner.pacer.knows_limits() {
+            self.inner.learn_limits().await;
+        }
+    }
+
+    /// Sends an errand's requests, several at once, and hands each answer on as it comes.
+    async fn run<R: Future<Output = Kept>>(
+        &self,
+        request: &PointsRequest,
+        errand: Errand,
+        progress: Option<Progress>,
+        take: impl Fn(Arrived) -> R,
+    ) -> (Vec<Kept>, Vec<ClientError>) {
+        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let total = errand.len();
+        let outcomes: Vec<_> = stream::iter(errand)
+            .map(|slice| {
+                let (done, failed, stop, progress, take) = (&done, &failed, &stop, &progress, &take);
+                async move {
+                    let planned = self.inner.planned(&request.query, &slice);
+                    if stop.load(Ordering::Relaxed) {
+                        let message = "not sent, because other requests of the plan failed";
+                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
+                    }
+                    let read = |body, date| async move { decode_body(body).await.map(|series| (series, date)) };
+                    match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
+                        Ok((series, date)) => {
+                            let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;
+                            // What cannot be kept is not worth asking for.
+                            stop.fetch_or(kept.fault.is_some(), Ordering::Relaxed);
+                            if let Some(tell) = progress {
+                                tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                            }
+                            Ok(kept)
+                        }
+                        Err(error) => {
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            // Not sent, it costs nothing.
+                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                            Err(error)
+                        }
+                    }
+                }
+            })
+            .buffered(PARALLEL)
+            .collect()
+            .await;
+        let (mut kept, mut failures) = (Vec::new(), Vec::new());
+        for outcome in outcomes {
+            match outcome {
+                Ok(one) => kept.push(one),
+                Err(error) => failures.push(error),
+            }
+        }
+        (kept, failures)
+    }
+}
+
+/// The points of a request from an archive alone. Where the request leaves its window open, that of the archive holds.
+///
+/// # Errors
+/// [`ErrorKind::Archive`] where data were never asked, with what is there, or where a file is not what was written.
+pub fn read_archive(archive: &Archive, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
+    // An archive that holds nothing yet is of no service: what it lacks is the same for all.
+    let key = key(&archive.source()?.unwrap_or_default(), request)?;
+    let asked = archive.asked(&key)?;
+    let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
+        let missing = request.bounded().into_iter().collect();
+        return Err(ArchiveFault::NotAsked { what: key.label(), missing }.into());
+    };
+    let window = request.window_within(Window { from: first.from, to: last.to });
+    match archive.read(&key, window) {
+        Ok(series) => assemble(request, window, vec![Ok(series)]),
+        Err(fault @ ArchiveFault::NotAsked { .. }) => {
+            let there = within(&asked, window);
+            let parts = there.iter().map(|window| archive.read(&key, *window).map_err(ClientError::from));
+            let results = assemble(request, window, parts.collect())?;
+            let partial = Some(Box::new(Partial { results, failures: Vec::new() }));
+            Err(ClientError { partial, ..fault.into() })
+        }
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
+    let session = request.query.session.as_deref().unwrap_or_default();
+    let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
+    Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
+}
+
+impl Inner {
+    /// The archive to read through, and the key of a request that can be kept in it.
+    fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
+        let archive = self.archive.as_ref()?;
+        Some((archive, Key::new(&self.source, &request.query)?))
+    }
+
+    /// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
+    /// less; the walls of the tier hold for what is asked, not for what is there.
+    fn errand(
+        &self,
+        request: &PointsRequest,
+        asked: &[Window],
+        window: Window,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        let weigh = |window: Window| {
+            self.cut(request, window).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>())
+        };
+        let mut wanted: Vec<(Window, u64)> = Vec::new();
+        for gap in gaps(asked, window) {
+            if let Some(tier) = self.tier {
+                request.check_walls(tier, gap, now)?;
+            }
+            let alone = weigh(gap)?;
+            if let Some((last, weight)) = wanted.last_mut() {
+                let both = Window { from: last.from, to: gap.to };
+                let together = weigh(both)?;
+                if together < *weight + alone {
+                    (*last, *weight) = (both, together);
+                    continue;
+                }
+            }
+            wanted.push((gap, alone));
+        }
+        let windows: Vec<Window> = wanted.into_iter().map(|(window, _)| window).collect();
+        self.allowed(request, &windows)
+    }
+
+    /// The requests for some windows, unless all of them weigh more than the request allows.
+    fn allowed(&self, request: &PointsRequest, windows: &[Window]) -> Result<Errand, ClientError> {
+        let errand = windows.iter().map(|window| self.cut(request, *window)).collect::<Result<Vec<_>, _>>()?.concat();
+        let requests = errand.iter().map(|slice| self.planned(&request.query, slice)).collect();
+        Plan::new(requests, Window { from: 0, to: 0 }, self, request.max_weight).map(|_| errand)
+    }
+}
+
+fn finish(
+    mut synced: Synced,
+    (answers, failures): (Vec<Kept>, Vec<ClientError>),
+) -> Result<(Synced, Vec<Revision>), ClientError> {
+    let mut changes = Vec::new();
+    let mut refusal = None;
+    for answer in answers {
+        synced.requests += 1;
+        synced.weight += answer.weight;
+        synced.rows += answer.rows;
+        synced.windows.extend(answer.windows);
+        changes.extend(answer.revisions);
+        refusal = refusal.or(answer.fault);
+    }
+    if let Some(fault) = refusal {
+        return Err(fault.into());
+    }
+    let Some(first) = failures.first().cloned() else { return Ok((synced, changes)) };
+    if synced.requests == 0 {
+        return Err(first);
+    }
+    let message = format!(
+        "{} of {} requests failed; what arrived is archived, so that the next sync asks only for the rest; first: {}",
+        failures.len(),
+        failures.len() + synced.requests,
+        first.message
+    );
+    let partial = Some(Box::new(Partial { results: Vec::new(), failures }));
+    Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
+}

@@ -1,0 +1,172 @@
+//! Keeping answers: which buckets of an answer are closed, and their way into the archive beside the connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
+use crate::clock::SECOND;
+use crate::columns::Series;
+use crate::weight::{Slice, Window};
+
+/// How often a writer looks whether another one is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A hold that answers take turns to write to.
+pub(super) type Shared = Arc<Mutex<Hold>>;
+
+/// One answer: what it was asked for, and what came.
+pub(super) struct Arrived {
+    pub(super) slice: Slice,
+    pub(super) weight: u64,
+    /// The service's clock when it answered, Unix seconds.
+    pub(super) date: Option<i64>,
+    pub(super) series: Vec<Series>,
+}
+
+/// What to do with answers.
+pub(super) struct Work<'a> {
+    pub(super) key: &'a Key,
+    pub(super) now: f64,
+    /// What was asked before.
+    pub(super) before: &'a [Window],
+    pub(super) keep: Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// What was not asked before.
+    Gaps,
+    /// Everything, and tell what changed.
+    All,
+    /// Nothing, only tell what changed.
+    Nothing,
+}
+
+/// What became of an answer.
+pub(super) struct Kept {
+    /// What was asked.
+    pub(super) window: Window,
+    pub(super) weight: u64,
+    /// What was kept of it.
+    pub(super) windows: Vec<Window>,
+    pub(super) rows: usize,
+    pub(super) revisions: Vec<Revision>,
+    pub(super) series: Vec<Series>,
+    /// Why it could not be kept.
+    pub(super) fault: Option<ArchiveFault>,
+}
+
+/// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
+pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
+    let window = Window { from: arrived.slice.from, to: arrived.slice.from + arrived.slice.period };
+    let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
+    let mut whole = closed(work.key, window, now);
+    // A grid of another anchor than ours (weeks) shows by its bucket starts.
+    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| time.div_euclid(SECOND));
+    let open = starts.filter(|start| whole.from <= *start && work.key.ends(*start) > now.floor() as i64).min();
+    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.interval().floor(open)).max(whole.from));
+    let windows = match work.keep {
+        Keep::Gaps => gaps(work.before, whole),
+        Keep::All | Keep::Nothing => vec![whole],
+    };
+    let windows: Vec<Window> = windows.into_iter().filter(|window| window.from < window.to).collect();
+    let (kept, again, series) = (windows.clone(), work.keep, arrived.series);
+    let outcome = on_shared(hold, move |hold| {
+        let mut changes = Vec::new();
+        if again != Keep::Gaps {
+            for window in &kept {
+                for known in within(&hold.asked(), *window) {
+                    changes.extend(revisions(&hold.read(known)?, &only(series.clone(), &[known])));
+                }
+            }
+        }
+        let fault = if again == Keep::Nothing { None } else { hold.commit(&kept, &series).err() };
+        let rows = only(series.clone(), &kept).iter().map(Series::len).sum();
+        Ok((changes, fault, rows, series))
+    })
+    .await;
+    let (weight, period) = (arrived.weight, window);
+    match outcome {
+        Ok((revisions, None, rows, series)) => {
+            Kept { window: period, weight, windows, rows, revisions, series, fault: None }
+        }
+        Ok((revisions, fault, _, series)) => {
+            Kept { window: period, weight, windows: Vec::new(), rows: 0, revisions, series, fault }
+        }
+        Err(fault) => Kept {
+            window: period,
+            weight,
+            windows: Vec::new(),
+            rows: 0,
+            revisions: Vec::new(),
+            series: Vec::new(),
+            fault: Some(fault),
+        },
+    }
+}
+
+/// What of a window is closed at a moment.
+pub(super) fn closed(key: &Key, window: Window, now: f64) -> Window {
+    Window { from: window.from, to: window.to.min(key.closed(now.floor() as i64)).max(window.from) }
+}
+
+/// The rows whose bucket starts lie in the windows.
+pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
+    for one in &mut series {
+        let inside = |time: i64| {
+            let start = time.div_euclid(SECOND);
+            windows.iter().any(|window| window.from <= start && start < window.to)
+        };
+        let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(one.timestamps[row])).collect();
+        if rows.len() < one.len() {
+            one.take(&rows);
+        }
+    }
+    series.retain(|one| !one.is_empty());
+    series
+}
+
+/// Files are read and written beside the connections, not in their way.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(stopped)
+}
+
+pub(super) async fn blocking<T: Send + 'static>(
+    archive: &Archive,
+    key: &Key,
+    work: impl FnOnce(&Archive, &Key) -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let (archive, key) = (archive.clone(), key.clone());
+    aside(move || work(&archive, &key)).await
+}
+
+/// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
+pub(super) async fn hold(archive: &Archive, key: &Key) -> Result<Hold, ArchiveFault> {
+    loop {
+        if let Some(hold) = blocking(archive, key, Archive::try_hold).await? {
+            return Ok(hold);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+pub(super) async fn on_hold(
+    mut hold: Hold,
+    work: impl FnOnce(&mut Hold) -> Result<(), ArchiveFault> + Send + 'static,
+) -> Result<Hold, ArchiveFault> {
+    aside(move || work(&mut hold).map(|()| hold)).await
+}
+
+/// Work on a shared hold. The work holds it too: a task that is dropped meanwhile does not end the hold under it.
+pub(super) async fn on_shared<T: Send + 'static>(
+    hold: &Shared,
+    work: impl FnOnce(&mut Hold) -> Result<T, ArchiveFault> + Send + 'static,
+) -> Result<T, ArchiveFault> {
+    let mut guard = Arc::clone(hold).lock_owned().await;
+    aside(move || work(&mut guard)).await
+}

@@ -1,0 +1,236 @@
+//! An account in a file, for all processes of one user on one machine. The operating system's file lock guards it, which
+//! goes with its holder, however that ends.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::lock;
+use crate::budget::Account;
+
+/// Folder to keep the files in, instead of the user's cache folder.
+const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
+/// Most bytes that are read of a file that claims to be an account.
+const LARGEST: u64 = 4 << 20;
+/// Files that nobody used for so long are removed: their buckets are full and their day is over.
+const KEPT: Duration = Duration::from_secs(2 * 86_400);
+/// Version of the format; it stands in the name, so that two versions of the package never read each other's files.
+const VERSION: u32 = 1;
+
+/// An account's file.
+pub(super) struct FileLedger {
+    /// `None` is the user's cache folder.
+    folder: Option<PathBuf>,
+    name: String,
+    open: Mutex<Option<Opened>>,
+}
+
+struct Opened {
+    file: File,
+    path: PathBuf,
+}
+
+/// What the file holds.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The boot of the machine in which the file was written: only within it two processes share a clock.
+    boot: String,
+    /// Unix nanoseconds at which the machine's clock stood at 0. Set once: a jump of the wall clock changes nothing.
+    epoch: i64,
+    account: Account,
+}
+
+/// The lock of a file, until it is dropped.
+struct Locked<'a>(&'a File);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // A lock that cannot be given up goes when the file is closed.
+        let _ = self.0.unlock();
+    }
+}
+
+impl FileLedger {
+    pub(super) fn new(folder: Option<PathBuf>, name: &str) -> Self {
+        Self { folder, name: format!("v{VERSION}-{name}.json"), open: Mutex::new(None) }
+    }
+
+    /// Changes the account, unless another process holds the lock at this moment: then `None`. Gives what `change` gave, the
+    /// account after it, and the time by the file's clock.
+    pub(super) fn try_update<T>(
+        &self,
+        own_view: impl Fn(i64) -> Account,
+        debt: impl Fn(i64) -> Option<Account>,
+        change: &mut impl FnMut(&mut Account, i64) -> T,
+    ) -> Result<Option<(T, Account, i64)>, String> {
+        let mut open = lock(&self.open);
+        // The second time the file that was open had been removed meanwhile.
+        for _ in 0..2 {
+            let Opened { file, path } = match &mut *open {
+                Some(opened) => opened,
+                none => none.insert(self.open().map_err(|problem| format!("its file cannot be opened: {problem}"))?),
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(problem)) => {
+                    return Err(format!("its file {} cannot be locked: {problem}", path.display()));
+                }
+            }
+            let locked = Locked(file);
+            if is_same_file(file, path) {
+                let updated = update(locked.0, own_view, debt, change);
+                return updated.map(Some).map_err(|problem| format!("its file {}: {problem}", path.display()));
+            }
+            drop(locked);
+            *open = None;
+        }
+        Err("its file is removed again and again".to_owned())
+    }
+
+    fn open(&self) -> io::Result<Opened> {
+        let folder = match &self.folder {
+            None => cache_folder()?,
+            Some(folder) => {
+                fs::create_dir_all(folder)?;
+                folder.clone()
+            }
+        };
+        let path = folder.join(&self.name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        remove_unused(&folder, &path);
+        Ok(Opened { file, path })
+    }
+}
+
+fn update<T>(
+    mut file: &File,
+    own_view: impl Fn(i64) -> Account,
+    debt: impl Fn(i64) -> Option<Account>,
+    change: &mut impl FnMut(&mut Account, i64) -> T,
+) -> io::Result<(T, Account, i64)> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(LARGEST).read_to_end(&mut text)?;
+    let (boot, since_boot, wall) = (boot(), since_boot(), wall());
+    let kept = serde_json::from_slice::<Kept>(&text).ok();
+    let epoch = match &kept {
+        Some(kept) if kept.boot == boot && (0..=wall.saturating_mul(2)).contains(&kept.epoch) => kept.epoch,
+        _ => wall.saturating_sub(since_boot),
+    };
+    let now = epoch.saturating_add(since_boot);
+    // What makes no sense is as good as nothing: then the account starts from what this process knows.
+    let mut account = kept.and_then(|kept| kept.account.checked(now)).unwrap_or_else(|| own_view(now));
+    if let Some(debt) = debt(now) {
+        account.tighten(&debt);
+    }
+    let value = change(&mut account, now);
+    account.shorten();
+    let text = serde_json::to_vec(&Kept { boot, epoch, account: account.clone() })?;
+    // In place, because the lock is this file's. A write that is cut by a crash leaves no JSON, or the old one.
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&text)?;
+    file.set_len(text.len() as u64)?;
+    Ok((value, account, now))
+}
+
+/// The user's folder for the files, made when it is missing, for its user only.
+fn cache_folder() -> io::Result<PathBuf> {
+    let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || named("HOME").or_else(|| named("USERPROFILE")).map(|home| home.join(".cache"));
+    let cache = named(FOLDER_VARIABLE)
+        .or_else(|| named("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("marketpoints")));
+    if let Some(cache) = cache {
+        match private(&cache.join("budget")) {
+            Ok(folder) => return Ok(folder),
+            // A named folder that cannot be used is told, not replaced.
+            Err(problem) if named(FOLDER_VARIABLE).is_some() => return Err(problem),
+            Err(_) => {}
+        }
+    }
+    private(&std::env::temp_dir().join(format!("marketpoints-{}", user())).join("budget"))
+}
+
+/// Makes a folder that only this user reads, and refuses one that is somebody else's.
+fn private(folder: &Path) -> io::Result<PathBuf> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    #[cfg(unix)]
+    {
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(folder)?);
+        if owner != rustix::process::geteuid().as_raw() {
+            let problem = format!("{} belongs to another user", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+#[cfg(unix)]
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user() -> &'static str {
+    "user"
+}
+
+/// Whether the open file is still the one of that name.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(own), Ok(named)) = (file.metadata(), fs::metadata(path)) else { return false };
+    (own.dev(), own.ino()) == (named.dev(), named.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// Removes the files of accounts that nobody used for days. Whoever has one open sees that it is gone.
+fn remove_unused(folder: &Path, own: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let ours = path.extension().is_some_and(|extension| extension == "json") && path != own;
+        let unused = fs::metadata(&path)
+            .and_then(|data| data.modified())
+            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > KEPT));
+        if ours && unused && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+fn wall() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
+}
+
+/// Nanoseconds on the machine's own clock, which all its processes share and nobody sets.
+#[cfg(unix)]
+fn since_boot() -> i64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec.saturating_mul(crate::clock::SECOND).saturating_add(time.tv_nsec)
+}
+
+#[cfg(not(unix))]
+fn since_boot() -> i64 {
+    wall()
+}
+
+/// Which boot of the machine this is; empty where the system does not tell.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}

@@ -1,0 +1,205 @@
+//! Where an account is kept: in this process, in a file for all processes of the machine's user, or in Redis for many
+//! machines. The rules are the account's own ([`crate::budget::Account`]); here is only how it is shared.
+//!
+//! A place that fails (a read-only folder, a Redis that is down) stops no call: the process goes on with its own view, which
+//! the answers' headers and 429s keep right, says so once, and returns to the shared account as soon as that answers.
+
+mod file;
+mod redis;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::config::BudgetScope;
+use super::error::ClientError;
+use super::log::{self, Level, Record};
+use crate::budget::{Account, Limits};
+use crate::clock::SharedClock;
+use file::FileLedger;
+use redis::RedisLedger;
+
+/// How long a lock that somebody holds is waited for. It is held for microseconds; only a stopped process holds it longer.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Pause between two tries for the lock.
+const LOCK_RETRY: Duration = Duration::from_millis(1);
+/// How long a place that failed is left alone.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// An account and the place where it is kept.
+pub(super) struct Ledger {
+    place: Place,
+    own: Mutex<OwnView>,
+    clock: SharedClock,
+}
+
+enum Place {
+    Process,
+    File(FileLedger),
+    Redis(Box<RedisLedger>),
+}
+
+/// What this process knows of the account.
+struct OwnView {
+    account: Account,
+    /// How far the shared account's clock is ahead of this process's.
+    ahead: i64,
+    /// Until when a place that failed is left alone; `None` while it works.
+    failed_until: Option<Instant>,
+    /// What the next call with a listener is told.
+    notice: Option<String>,
+}
+
+/// A poisoned lock only means that another thread panicked between two whole updates.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ledger {
+    /// The ledger of the account `name`, a hash. Nothing is opened yet.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for an address of Redis that is none.
+    pub(super) fn new(scope: &BudgetScope, name: &str, clock: SharedClock) -> Result<Self, ClientError> {
+        let place = match scope {
+            BudgetScope::Process => Place::Process,
+            BudgetScope::Machine => Place::File(FileLedger::new(None, name)),
+            BudgetScope::Folder(folder) => Place::File(FileLedger::new(Some(folder.clone()), name)),
+            BudgetScope::Redis(address) => Place::Redis(Box::new(RedisLedger::new(address, name)?)),
+        };
+        let own = OwnView { account: Account::default(), ahead: 0, failed_until: None, notice: None };
+        Ok(Self { place, own: Mutex::new(own), clock })
+    }
+
+    /// Changes the account as it is now, alone. `change` gets the account and the time by the account's clock; where others
+    /// were quicker it is called anew with what they left.
+    pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, i64) -> T + Send) -> T {
+        let value = self.update_quietly(&mut change).await;
+        if log::is_heard(Level::Warning)
+            && let Some(words) = lock(&self.own).notice.take()
+        {
+            log::tell(Level::Warning, || Record::Notice(words));
+        }
+        value
+    }
+
+    async fn update_quietly<T: Send>(&self, mut change: impl FnMut(&mut Account, i64) -> T + Send) -> T {
+        if self.is_left_alone() {
+            return self.in_own_view(&mut change);
+        }
+        let patience = Instant::now() + LOCK_PATIENCE;
+        loop {
+            let outcome = match &self.place {
+                Place::Process => return self.in_own_view(&mut change),
+                Place::File(file) => file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change),
+                Place::Redis(redis) => {
+                    redis.update(|now| self.own_view_at(now), |now| self.debt(now), &mut change).await.map(Some)
+                }
+            };
+            match outcome {
+                Ok(Some((value, account, now))) => {
+                    self.reflect(account, now);
+                    return value;
+                }
+                Ok(None) if Instant::now() < patience => tokio::time::sleep(LOCK_RETRY).await,
+                Ok(None) => {
+                    self.fail("another process holds its lock and does not move");
+                    return self.in_own_view(&mut change);
+                }
+                Err(problem) => {
+                    self.fail(&problem);
+                    return self.in_own_view(&mut change);
+                }
+            }
+        }
+    }
+
+    /// As [`Self::update`], for a drop, which cannot wait: at once where the place allows it, else as soon as it can.
+    pub(super) fn update_later(self: &Arc<Self>, mut change: impl FnMut(&mut Account, i64) + Send + 'static) {
+        let left_alone = self.is_left_alone();
+        match &self.place {
+            Place::File(file) if !left_alone => {
+                if let Ok(Some(((), account, now))) =
+                    file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change)
+                {
+                    self.reflect(account, now);
+                    return;
+                }
+            }
+            Place::Redis(_) if !left_alone => {}
+            _ => return self.in_own_view(&mut change),
+        }
+        // Without a runtime the process is about to end: the account forgets by itself what nobody tells the end of.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let ledger = Arc::clone(self);
+            runtime.spawn(async move { ledger.update(change).await });
+        }
+    }
+
+    /// As [`Self::update`], where nothing may wait: of an account that cannot be had at once, this process's view is looked
+    /// at or changed.
+    pub(super) fn update_now<T>(&self, mut change: impl FnMut(&mut Account, i64) -> T) -> T {
+        if let Place::File(file) = &self.place
+            && !self.is_left_alone()
+        {
+            match file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change) {
+                Ok(Some((value, account, now))) => {
+                    self.reflect(account, now);
+                    return value;
+                }
+                Ok(None) => {}
+                Err(problem) => self.fail(&problem),
+            }
+        }
+        self.in_own_view(&mut change)
+    }
+
+    /// The limits as this process knows them.
+    pub(super) fn limits(&self) -> Option<Limits> {
+        lock(&self.own).account.limits()
+    }
+
+    fn in_own_view<T>(&self, change: &mut impl FnMut(&mut Account, i64) -> T) -> T {
+        let mut own = lock(&self.own);
+        let now = self.clock.now().saturating_add(own.ahead);
+        change(&mut own.account, now)
+    }
+
+    /// What this process knows, by a clock that says `now`: where the shared account is missing or damaged, it starts from
+    /// here.
+    fn own_view_at(&self, now: i64) -> Account {
+        let own = lock(&self.own);
+        own.account.clone().moved(self.clock.now().saturating_add(own.ahead), now)
+    }
+
+    /// What this process spent while the shared account could not be reached; `None` while it can.
+    fn debt(&self, now: i64) -> Option<Account> {
+        lock(&self.own).failed_until?;
+        Some(self.own_view_at(now))
+    }
+
+    fn reflect(&self, account: Account, now: i64) {
+        let mut own = lock(&self.own);
+        own.account = account;
+        own.ahead = now.saturating_sub(self.clock.now());
+        if own.failed_until.take().is_some() {
+            own.notice = Some("the budget is shared again".to_owned());
+        }
+    }
+
+    fn is_left_alone(&self) -> bool {
+        lock(&self.own).failed_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn fail(&self, problem: &str) {
+        let mut own = lock(&self.own);
+        if own.failed_until.replace(Instant::now() + AFTER_FAILURE).is_none() {
+            own.notice = Some(format!(
+                "the budget is not shared for now: {problem}; this process goes on with its own view of it, which the \
+                 answers' headers keep right"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

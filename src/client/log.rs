@@ -1,0 +1,105 @@
+//! What a call did, told while it happens: one record for each attempt, and notices about the budget. The bindings hand
+//! them to Python's `logging`; without a listener nothing is put together.
+
+use std::fmt;
+use std::sync::Arc;
+
+tokio::task_local! {
+    static LISTENER: Listener;
+}
+
+/// How much a record matters, by the numbers of Python's `logging`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// An attempt that succeeded, or was refused for good: the caller learns it anyway.
+    Debug = 10,
+    /// Something that went wrong and is mended, such as an attempt that is made again.
+    Warning = 30,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// An attempt ended.
+    Attempt(Attempt),
+    /// Anything else, in words.
+    Notice(String),
+}
+
+/// How one attempt went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// URL of the request; the key is not in it.
+    pub url: String,
+    /// Weight of the request (section 8).
+    pub weight: u64,
+    /// HTTP status, where an answer came.
+    pub status: Option<u16>,
+    /// From sending to the last byte, decoding included.
+    pub seconds: f64,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// What went wrong; `None` when nothing did.
+    pub error: Option<String>,
+    /// Seconds until the next attempt, where there is one.
+    pub again_in: Option<f64>,
+}
+
+impl Record {
+    /// How much it matters.
+    pub const fn level(&self) -> Level {
+        match self {
+            Self::Attempt(Attempt { again_in: None, .. }) => Level::Debug,
+            Self::Attempt(_) | Self::Notice(_) => Level::Warning,
+        }
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attempt = match self {
+            Self::Notice(words) => return out.write_str(words),
+            Self::Attempt(attempt) => attempt,
+        };
+        write!(out, "GET {} weight {}", attempt.url, attempt.weight)?;
+        match attempt.status {
+            Some(status) => write!(out, ": {status}")?,
+            None => out.write_str(": no answer")?,
+        }
+        write!(out, " after {:.3} s, attempt {}", attempt.seconds, attempt.attempt)?;
+        if let Some(error) = &attempt.error {
+            write!(out, ": {error}")?;
+        }
+        attempt.again_in.map_or(Ok(()), |pause| write!(out, "; again in {pause:.3} s"))
+    }
+}
+
+/// Takes the records of a call.
+#[derive(Clone)]
+pub struct Listener {
+    /// Only records that matter at least as much are told.
+    pub least: Level,
+    /// Called where the call runs: it must not wait.
+    pub tell: Arc<dyn Fn(Record) + Send + Sync>,
+}
+
+/// Runs a call whose records go to `listener`.
+pub async fn listening<T>(listener: Option<Listener>, call: impl Future<Output = T>) -> T {
+    match listener {
+        Some(listener) => LISTENER.scope(listener, call).await,
+        None => call.await,
+    }
+}
+
+/// Tells a record of this level, which is only put together when somebody listens.
+pub(super) fn tell(level: Level, record: impl FnOnce() -> Record) {
+    let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.tell)));
+    if let Ok(Some(tell)) = listener {
+        tell(record());
+    }
+}
+
+/// Whether somebody listens to records of this level.
+pub(super) fn is_heard(level: Level) -> bool {
+    LISTENER.try_with(|listener| level >= listener.least).unwrap_or(false)
+}

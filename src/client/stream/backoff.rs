@@ -1,0 +1,59 @@
+//! Pauses between attempts to connect again (supplement 7: 2 s doubling to 60 s).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+/// Waits; a test passes one that only notes how long.
+pub type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// How long to wait before each attempt. Half of a pause is fixed, half is chance, so that the clients that an outage cut
+/// off at one moment do not all come back at one.
+#[derive(Clone)]
+pub struct Backoff {
+    /// First pause, without chance.
+    pub first: Duration,
+    /// Longest pause, without chance.
+    pub longest: Duration,
+    /// Tells a number from 0 to 1: the part of the chance half that is waited.
+    pub chance: Arc<dyn Fn() -> f64 + Send + Sync>,
+    /// Waits.
+    pub pause: Pause,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(2),
+            longest: Duration::from_secs(60),
+            chance: Arc::new(fastrand::f64),
+            pause: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
+        }
+    }
+}
+
+impl Backoff {
+    /// The pause before the attempt that follows so many failed ones.
+    pub fn before(&self, failed: u32) -> Duration {
+        let doubled = self.first.saturating_mul(2u32.saturating_pow(failed));
+        let whole = doubled.min(self.longest);
+        whole.mul_f64(0.5 + 0.5 * (self.chance)().clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_from_two_seconds_to_sixty() {
+        let seconds = |chance: f64| {
+            let backoff = Backoff { chance: Arc::new(move || chance), ..Backoff::default() };
+            [0, 1, 2, 3, 4, 5, 6, 40].map(|failed| backoff.before(failed).as_secs_f64())
+        };
+        assert_eq!(seconds(1.0), [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]);
+        assert_eq!(seconds(0.0), [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
+        assert_eq!(seconds(7.0), seconds(1.0));
+    }
+}

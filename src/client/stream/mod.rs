@@ -1,0 +1,196 @@
+//! The live stream (service.md 6, supplement 7): one connection for each family of channels, kept up until it is closed,
+//! and one queue of events for all.
+
+mod backoff;
+mod event;
+mod queue;
+mod seen;
+mod session;
+mod socket;
+
+pub use backoff::{Backoff, Pause};
+pub use event::{Event, nanoseconds};
+pub use queue::{Overflow, Taken};
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use self::queue::Queue;
+use self::session::Session;
+use super::rules::check_exchanges;
+use super::{Client, ClientError, Inner};
+use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
+
+/// How a stream is kept up.
+#[derive(Clone)]
+pub struct StreamOptions {
+    /// Most events that wait to be taken.
+    pub queue: usize,
+    /// What happens when so many wait.
+    pub overflow: Overflow,
+    /// Pauses between attempts to connect again.
+    pub backoff: Backoff,
+    /// Most attempts in a row to connect again; `None` is without end.
+    pub reconnects: Option<u32>,
+    /// Silence of the service after which it is sent a ping; after as much again without an answer the connection counts
+    /// as dead.
+    pub ping_after: Duration,
+}
+
+impl Default for StreamOptions {
+    /// 10,000 events, waiting; 2 s doubling to 60 s without end; a ping after 20 s.
+    fn default() -> Self {
+        Self {
+            queue: 10_000,
+            overflow: Overflow::Wait,
+            backoff: Backoff::default(),
+            reconnects: None,
+            ping_after: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Whether a connection has stood yet: nothing known, or how the first attempt went.
+type Standing = Option<Result<(), ClientError>>;
+
+/// What the stream and its connections share.
+struct Common {
+    client: Arc<Inner>,
+    options: StreamOptions,
+    queue: Queue,
+    reconnects: AtomicU64,
+}
+
+/// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it ends its connections.
+pub struct EventStream {
+    common: Arc<Common>,
+    channels: BTreeMap<Family, Vec<Channel>>,
+    /// How the connections stand; empty before they are made.
+    standing: Mutex<Vec<watch::Receiver<Standing>>>,
+}
+
+impl Client {
+    /// A stream of these channels. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for no channel at all, a slip of a known type or exchange, and what
+    /// [`Channel::check`] refuses.
+    pub fn stream(&self, channels: Vec<Channel>, options: StreamOptions) -> Result<EventStream, ClientError> {
+        if channels.is_empty() {
+            return Err(ClientError::invalid("a stream needs at least one channel"));
+        }
+        let mut families: BTreeMap<Family, Vec<Channel>> = BTreeMap::new();
+        for channel in channels {
+            check_type(&channel.kind)?;
+            channel.check().map_err(|error| ClientError::invalid(format!("channel {}: {error}", channel.kind)))?;
+            check_exchanges(std::slice::from_ref(&channel.exchange))?;
+            let family = families.entry(channel.family()).or_default();
+            if !family.contains(&channel) {
+                family.push(channel);
+            }
+        }
+        let queue = Queue::new(options.queue, options.overflow);
+        let common = Common { client: Arc::clone(&self.inner), options, queue, reconnects: AtomicU64::new(0) };
+        Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
+    }
+}
+
+/// A type that the table does not know passes when it looks like a wire name and not like a slip of the hand.
+fn check_type(name: &str) -> Result<(), ClientError> {
+    let slip = |known: &str| strsim::osa_distance(known, &name.to_ascii_uppercase()) <= 2;
+    let wire = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    let looks_right = !name.is_empty() && name.chars().all(wire);
+    if ChannelKind::find(name).is_some() || looks_right && !CHANNELS.iter().any(|row| slip(row.name)) {
+        return Ok(());
+    }
+    Err(ClientError::invalid(ChannelKind::unknown(name)))
+}
+
+impl EventStream {
+    /// Connects, tells the key and subscribes; done when every connection stands. The first attempt is not repeated, so
+    /// that a wrong address or key is told at once; a connection that breaks later is made again. A second call waits
+    /// for the same. Call it within a Tokio runtime.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::Authentication`], [`super::ErrorKind::Tier`] (no streams, or too many) or
+    /// [`super::ErrorKind::InvalidRequest`] as the service refuses; [`super::ErrorKind::Transport`] and
+    /// [`super::ErrorKind::Timeout`] when it cannot be reached.
+    pub async fn open(&self) -> Result<(), ClientError> {
+        let standing = self.start();
+        for mut standing in standing {
+            let known = match standing.wait_for(Option::is_some).await {
+                Ok(known) => known.clone(),
+                Err(_) => None,
+            };
+            let outcome = known.unwrap_or_else(|| Err(ClientError::invalid("this stream is closed; make a new one")));
+            if let Err(error) = outcome {
+                self.close();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Vec<watch::Receiver<Standing>> {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if standing.is_empty() {
+            for (family, channels) in &self.channels {
+                let (tell, stands) = watch::channel(None);
+                let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), tell);
+                // It ends by itself with the queue.
+                drop(tokio::spawn(session.run()));
+                standing.push(stands);
+            }
+        }
+        standing.clone()
+    }
+
+    /// Waits until something can be taken or the stream has ended. Nothing is lost when the wait is given up.
+    pub async fn ready(&self) {
+        self.common.queue.ready().await;
+    }
+
+    /// Takes what waits, at most so many events.
+    pub fn take(&self, most: usize) -> Taken {
+        self.common.queue.take(most)
+    }
+
+    /// The next event, or what went wrong; `None` at the end. An error of a single frame
+    /// ([`super::ErrorKind::Decode`], or a refusal that the service sent on its own) does not end the stream.
+    pub async fn next(&self) -> Option<Result<Event, ClientError>> {
+        loop {
+            self.ready().await;
+            let mut taken = self.take(1);
+            match taken.events.pop() {
+                Some(event) => return Some(event),
+                None if taken.ended => return None,
+                None => {}
+            }
+        }
+    }
+
+    /// Ends the connections. What waits can still be taken.
+    pub fn close(&self) {
+        self.common.queue.end(None);
+    }
+
+    /// Events that were dropped because too many waited ([`Overflow::DropOldest`]).
+    pub fn dropped(&self) -> u64 {
+        self.common.queue.dropped()
+    }
+
+    /// How often a connection was made again.
+    pub fn reconnects(&self) -> u64 {
+        self.common.reconnects.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,265 @@
+//! One connection and its successors: key, subscription, events, pings; made again when it breaks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::event::Event;
+use super::seen::Seen;
+use super::socket::{Socket, open};
+use super::{Common, Standing};
+use crate::client::transport::Transport;
+use crate::client::{ClientError, ErrorKind};
+use crate::protocol::stream::{Channel, Family, RpcError, authenticate, subscribe};
+
+/// Ids of the two requests of a connection.
+const KEY_REQUEST: u64 = 1;
+const CHANNELS_REQUEST: u64 = 2;
+/// How long the close frame may take to be written.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Why a connection ended.
+enum End {
+    /// Another attempt would end the same: the service refused.
+    Refused(ClientError),
+    /// The connection broke, or the service could not serve just now.
+    Broken(ClientError),
+    /// Nobody takes the events any more.
+    Closed,
+}
+
+/// A connection that is kept up.
+pub(super) struct Session {
+    common: Arc<Common>,
+    family: Family,
+    channels: Vec<Channel>,
+    standing: watch::Sender<Standing>,
+    seen: Seen,
+    /// Whether the present connection told any event.
+    alive: bool,
+}
+
+impl Session {
+    pub(super) fn new(
+        common: Arc<Common>,
+        family: Family,
+        channels: Vec<Channel>,
+        standing: watch::Sender<Standing>,
+    ) -> Self {
+        Self { common, family, channels, standing, seen: Seen::default(), alive: false }
+    }
+
+    /// Connects, and again whenever the connection breaks, until it is refused or the stream is closed.
+    pub(super) async fn run(mut self) {
+        let mut failed = 0;
+        loop {
+            self.alive = false;
+            let begun = Instant::now();
+            let (error, refused) = match self.converse().await {
+                End::Closed => return,
+                End::Refused(error) => (error, true),
+                End::Broken(error) => (error, false),
+            };
+            if self.standing.borrow().is_none() {
+                self.standing.send_replace(Some(Err(error)));
+                return;
+            }
+            let backoff = &self.common.options.backoff;
+            // A connection that served is no failed attempt, however it ended.
+            if self.alive || begun.elapsed() >= backoff.longest {
+                failed = 0;
+            }
+            if refused || self.common.options.reconnects.is_some_and(|most| failed >= most) {
+                self.common.queue.end(Some(error));
+                return;
+            }
+            tokio::select! {
+                () = (backoff.pause)(backoff.before(failed)) => {}
+                () = self.common.queue.over() => return,
+            }
+            failed = failed.saturating_add(1);
+            self.common.reconnects.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    async fn converse(&mut self) -> End {
+        match self.hold().await {
+            Ok(never) => match never {},
+            Err(end) => end,
+        }
+    }
+
+    /// One connection, to its end.
+    async fn hold(&mut self) -> Result<std::convert::Infallible, End> {
+        let common = Arc::clone(&self.common);
+        let transport = &common.client.transport;
+        let mut socket = tokio::select! {
+            socket = self.establish(transport) => socket?,
+            () = common.queue.over() => return Err(End::Closed),
+        };
+        self.standing.send_replace(Some(Ok(())));
+        loop {
+            let message = tokio::select! {
+                message = self.receive(&mut socket) => message?,
+                () = common.queue.over() => {
+                    // The service is told, but not waited for.
+                    let _ = timeout(FAREWELL, socket.close(None)).await;
+                    return Err(End::Closed);
+                }
+            };
+            self.hear(message).await?;
+        }
+    }
+
+    /// Connects, tells the key and subscribes.
+    async fn establish(&mut self, transport: &Transport) -> Result<Socket, End> {
+        let mut socket = open(transport, self.family).await.map_err(after_handshake)?;
+        let channels = subscribe(CHANNELS_REQUEST, &self.channels);
+        for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
+            let asked = async {
+                send(&mut socket, Message::text(text)).await?;
+                self.granted(&mut socket, id).await
+            };
+            timeout(transport.timeout(), asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+        }
+        Ok(socket)
+    }
+
+    /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
+    async fn receive(&self, socket: &mut Socket) -> Result<Message, End> {
+        let patience = self.common.options.ping_after;
+        let message = match timeout(patience, socket.next()).await {
+            Ok(message) => message,
+            Err(_) => {
+                let asked = async {
+                    send(socket, Message::Ping(bytes::Bytes::new())).await?;
+                    Ok(socket.next().await)
+                };
+                timeout(patience, asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?
+            }
+        };
+        match message {
+            Some(Ok(Message::Close(frame))) => {
+                let why =
+                    frame.map_or_else(String::new, |frame| format!(": {} {}", u16::from(frame.code), frame.reason));
+                let message = self.common.client.transport.redact(&format!("the service closed the stream{why}"));
+                Err(End::Broken(ClientError::new(ErrorKind::Transport, message)))
+            }
+            Some(Ok(message)) => Ok(message),
+            Some(Err(error)) => Err(End::Broken(torn(&error))),
+            None => Err(End::Broken(ClientError::new(ErrorKind::Transport, "the stream's connection ended"))),
+        }
+    }
+
+    /// Waits for the answer to a request; events may come before it.
+    async fn granted(&mut self, socket: &mut Socket, id: u64) -> Result<(), End> {
+        loop {
+            let Some(frame) = self.frame(self.receive(socket).await?).await? else { continue };
+            let is_answer = frame.contains_key("result") || frame.contains_key("error");
+            // A service that cannot tell which request it refuses leaves the id out.
+            let of_this = frame.get("id").is_none_or(|told| told.is_null() || told.as_u64() == Some(id));
+            if !(is_answer && of_this) {
+                self.tell(frame).await?;
+                continue;
+            }
+            let Some(error) = frame.get("error").filter(|error| !error.is_null()) else { return Ok(()) };
+            return Err(after_request(self.refusal(error), id));
+        }
+    }
+
+    async fn hear(&mut self, message: Message) -> Result<(), End> {
+        match self.frame(message).await? {
+            Some(frame) => self.tell(frame).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The object of a message; `None` for one that holds none. One that should and does not is told as an error.
+    async fn frame(&self, message: Message) -> Result<Option<Map<String, Value>>, End> {
+        let bytes = match message {
+            Message::Text(text) => bytes::Bytes::from(text),
+            Message::Binary(bytes) => bytes,
+            _ => return Ok(None),
+        };
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(Value::Object(frame)) => return Ok(Some(frame)),
+            Ok(_) => self.malformed("is no object", &bytes).await?,
+            Err(bad) => self.malformed(&format!("is no JSON: {bad}"), &bytes).await?,
+        }
+        Ok(None)
+    }
+
+    async fn malformed(&self, what: &str, bytes: &[u8]) -> Result<(), End> {
+        let start: String = String::from_utf8_lossy(bytes).chars().take(200).collect();
+        let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
+        let message = self.common.client.transport.redact(&message);
+        self.push(Err(ClientError::new(ErrorKind::Decode, message))).await
+    }
+
+    /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
+    async fn tell(&mut self, frame: Map<String, Value>) -> Result<(), End> {
+        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
+            return self.push(Err(self.refusal(error))).await;
+        }
+        if frame.contains_key("result") && !frame.contains_key("points") {
+            return Ok(());
+        }
+        for event in Event::of_frame(frame) {
+            self.alive = true;
+            if self.seen.is_new(&event) {
+                self.push(Ok(event)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn push(&self, event: Result<Event, ClientError>) -> Result<(), End> {
+        if self.common.queue.push(event).await { Ok(()) } else { Err(End::Closed) }
+    }
+
+    fn refusal(&self, error: &Value) -> ClientError {
+        let mut body = RpcError::read(error).body();
+        body.message = self.common.client.transport.redact(&body.message);
+        ClientError::refused(body).of(&self.common.client.transport.url(self.family.path(), "encoding=json"))
+    }
+}
+
+/// Whether a refused handshake is worth another attempt.
+fn after_handshake(error: ClientError) -> End {
+    match error.kind {
+        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => End::Refused(error),
+        _ => End::Broken(error),
+    }
+}
+
+/// Whether a refused request is worth another attempt. A refused key whose error does not say what it is, is one.
+fn after_request(mut error: ClientError, id: u64) -> End {
+    let says_what = error.code.as_deref().is_some_and(|code| code.parse::<i64>().map_or(true, |code| code >= 400));
+    match error.kind {
+        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => End::Refused(error),
+        ErrorKind::Server if id == KEY_REQUEST && !says_what => {
+            error.kind = ErrorKind::Authentication;
+            error.status = Some(401);
+            End::Refused(error)
+        }
+        _ => End::Broken(error),
+    }
+}
+
+async fn send(socket: &mut Socket, message: Message) -> Result<(), End> {
+    socket.send(message).await.map_err(|error| End::Broken(torn(&error)))
+}
+
+fn silent() -> ClientError {
+    ClientError::new(ErrorKind::Timeout, "the service said nothing, not even to a ping")
+}
+
+fn torn(error: &Error) -> ClientError {
+    ClientError::new(ErrorKind::Transport, format!("the stream's connection broke: {error}"))
+}

@@ -1,0 +1,208 @@
+//! The figures of the listing's entries, as of now.
+//!
+//! - **24 hours** are the minutes that begin in the last 86,400 seconds.
+//! - **USD volume** is what the quote amounts are worth; quotes that do not count as USD are converted minute by minute at
+//!   the source's own rate, and without one the volume is unknown.
+//! - **The highest price** (`pctFromATH`) is that of the last 365 days, as deep as any plan sees.
+//! - **Average true range** is the mean over the last 14 whole hours, of those in which the market traded, in percent of
+//!   the last price.
+
+use std::collections::HashMap;
+
+use super::{Row, full_name};
+use crate::clock::SECOND;
+use crate::market::MarketError;
+use crate::market::candles::Rates;
+use crate::market::derivatives::Gauge;
+use crate::market::feed::Feed;
+use crate::market::source::{Listing, Source};
+use crate::market::window::Buckets;
+use crate::protocol::Market;
+use crate::protocol::interval::INTERVALS;
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 86_400;
+/// How far back the highest price is looked for, seconds.
+const PEAK_WINDOW: i64 = 365 * DAY;
+/// Hours that the average true range is over.
+const RANGE_HOURS: i64 = 14;
+
+/// Figures of a source's markets as of a moment; what is dear is made once.
+pub(super) struct Figures<'a> {
+    source: &'a dyn Source,
+    now: i64,
+    from_peak: HashMap<usize, Option<f64>>,
+    interest: HashMap<usize, Option<f64>>,
+    volumes: HashMap<usize, Option<f64>>,
+}
+
+/// What a market traded in some seconds.
+#[derive(Default)]
+struct Traded {
+    open: Option<f64>,
+    close: Option<f64>,
+    amount: f64,
+    /// USD; `None` where a rate is missing.
+    worth: Option<f64>,
+}
+
+impl<'a> Figures<'a> {
+    /// Those of a source as of `now` (Unix nanoseconds).
+    pub(super) fn new(source: &'a dyn Source, now: i64) -> Self {
+        let (from_peak, interest, volumes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { source, now, from_peak, interest, volumes }
+    }
+
+    fn second(&self) -> i64 {
+        self.now.div_euclid(SECOND)
+    }
+
+    /// The source's markets.
+    pub(super) fn listings(&self) -> &'a [Listing] {
+        self.source.listings()
+    }
+
+    /// A market's row.
+    pub(super) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
+        let listing = &self.source.listings()[market];
+        let second = self.second();
+        let today = self.traded(market, second - DAY, second + 1)?;
+        let last = match today.close {
+            None if listing.feeds.has(Feed::Trades) => self.last_price(market)?,
+            close => close,
+        };
+        let price_change = today.open.zip(last).map(|(open, close)| (close / open - 1.0) * 100.0);
+        self.volumes.insert(market, today.worth);
+        let entry = Market {
+            exchange: listing.exchange.clone(),
+            raw_symbol: listing.raw_symbol.clone(),
+            normalized_symbol: listing.normalized_symbol(),
+            coin: listing.coin.clone(),
+            category: listing.category.clone(),
+            coin_name: listing.coin_name.clone(),
+            quote_coin_name: listing.quote.clone(),
+            full_name: full_name(listing),
+            last_price: last.unwrap_or(0.0),
+            volume_24h: today.amount,
+            volume_24h_usd: today.worth.unwrap_or(0.0),
+            price_change_24h: price_change.unwrap_or(0.0),
+            ..Market::default()
+        };
+        Ok(Row { entry, market: Some(market), volume: today.worth, price_change })
+    }
+
+    /// The entry of a row with the figures that only the entries of a page need.
+    pub(super) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
+        row.entry.oi_change_24h = self.interest_change(&row)?.unwrap_or(0.0);
+        row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
+        if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
+            let second = self.second();
+            let before = self.traded(market, second - 2 * DAY, second - DAY)?.amount;
+            if before > 0.0 {
+                row.entry.volume_change_24h = (row.entry.volume_24h / before - 1.0) * 100.0;
+            }
+        }
+        Ok(row.entry)
+    }
+
+    /// USD traded in 24 hours; `None` where nothing tells it.
+    pub(super) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
+        if let Some(known) = self.volumes.get(&market) {
+            return Ok(*known);
+        }
+        let second = self.second();
+        let worth = self.traded(market, second - DAY, second + 1)?.worth;
+        self.volumes.insert(market, worth);
+        Ok(worth)
+    }
+
+    /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
+    pub(super) fn distance_to_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+        // A probability has no peak to be measured by: it ends at 0 or 1.
+        let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
+        if let Some(known) = self.from_peak.get(&market) {
+            return Ok(*known);
+        }
+        let second = self.second();
+        let peak = self.source.highest(market, second - PEAK_WINDOW, second + 1, self.now)?;
+        let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
+        let from_peak = peak.zip(last).map(|(peak, last)| (last / peak - 1.0) * 100.0);
+        self.from_peak.insert(market, from_peak);
+        Ok(from_peak)
+    }
+
+    /// Change of the open interest in 24 hours, percent.
+    pub(super) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::OpenInterest)) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.interest.get(&market) {
+            return Ok(*known);
+        }
+        let interest = |at: i64| -> Result<Option<f64>, MarketError> {
+            let bar = self.source.gauge_before(market, Gauge::OpenInterest, at + 1, self.now)?;
+            Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
+        };
+        let (then, today) = (interest(self.second() - DAY)?, interest(self.second())?);
+        let change = then.zip(today).map(|(then, today)| (today / then - 1.0) * 100.0);
+        self.interest.insert(market, change);
+        Ok(change)
+    }
+
+    /// Mean true range of the last [`RANGE_HOURS`] whole hours, percent of the last price.
+    pub(super) fn range(&self, row: &Row) -> Result<Option<f64>, MarketError> {
+        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::Trades)) else {
+            return Ok(None);
+        };
+        let end = self.second().div_euclid(HOUR) * HOUR;
+        let begin = end - RANGE_HOURS * HOUR;
+        let (mut sum, mut count, mut close) = (0.0, 0, None);
+        for start in (begin - HOUR..end).step_by(HOUR as usize) {
+            let Some(hour) = self.source.span(market, start, start + HOUR, self.now)? else { continue };
+            if start >= begin {
+                let before = close.unwrap_or(hour.open);
+                sum += hour.high.max(before) - hour.low.min(before);
+                count += 1;
+            }
+            close = Some(hour.close);
+        }
+        let mean = (count > 0).then(|| sum / f64::from(count));
+        let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
+        Ok(mean.zip(last).map(|(mean, last)| mean / last * 100.0))
+    }
+
+    fn last_price(&self, market: usize) -> Result<Option<f64>, MarketError> {
+        Ok(self.source.bar_before(market, self.second() + 1, self.now)?.map(|bar| bar.close))
+    }
+
+    /// What a market traded in the minutes that begin in `[from, to)`.
+    fn traded(&self, market: usize, from: i64, to: i64) -> Result<Traded, MarketError> {
+        let listing = &self.source.listings()[market];
+        if !listing.feeds.has(Feed::Trades) {
+            return Ok(Traded::default());
+        }
+        let mut traded = Traded { worth: Some(0.0), ..Traded::default() };
+        if listing.is_usd_like() {
+            if let Some(bar) = self.source.span(market, from, to, self.now)? {
+                (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());
+                traded.worth = Some(bar.buy_quote + bar.sell_quote);
+            }
+            return Ok(traded);
+        }
+        let rates = self.rates(&listing.quote, from, to)?;
+        self.source.bars(market, from, to, self.now, &mut |bar| {
+            traded.open.get_or_insert(bar.open);
+            traded.close = Some(bar.close);
+            traded.amount += bar.volume();
+            traded.worth =
+                traded.worth.zip(rates.at(bar.start)).map(|(sum, rate)| sum + (bar.buy_quote + bar.sell_quote) * rate);
+        })?;
+        Ok(traded)
+    }
+
+    /// Rates of a quote in USD around some minutes.
+    fn rates<'q>(&self, quote: &'q str, from: i64, to: i64) -> Result<Rates<'q>, MarketError> {
+        let begin = from.div_euclid(60) * 60;
+        Rates::new(self.source, quote, &Buckets { interval: &INTERVALS[0], from: begin, end: to, now: self.now })
+    }
+}

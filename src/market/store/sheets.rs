@@ -1,0 +1,86 @@
+//! Tables that are not cut by market and day: one file for each file that was ingested.
+
+use std::path::{Path, PathBuf};
+
+use super::layout::{self, Dataset};
+use super::trades::{Columns, FINGERPRINT, fingerprint};
+use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::columns::Column;
+use crate::market::source::SourceError;
+
+/// A field of a line, by its column.
+type Field<L, T> = (&'static str, fn(&mut L) -> &mut T);
+
+/// A kind of sheet: where it lies, and the columns of its lines.
+pub(in crate::market) struct Sheet<L: 'static> {
+    pub(super) dataset: Dataset,
+    /// Unix nanoseconds; `NO_TIME` where there is none.
+    pub(super) times: &'static [Field<L, i64>],
+    pub(super) texts: &'static [Field<L, String>],
+    /// NaN where one is unknown.
+    pub(super) numbers: &'static [Field<L, f64>],
+    pub(super) wholes: &'static [Field<L, i64>],
+}
+
+impl<L: Default> Sheet<L> {
+    /// Hash of the file that a sheet was made of; `None` when there is none yet, or it is damaged.
+    pub(in crate::market) fn read_fingerprint(&self, root: &Path, source: &str) -> Option<String> {
+        let file = layout::sheet(root, self.dataset, source);
+        fingerprint([file.clone(), file])
+    }
+
+    /// Writes the lines of a file.
+    pub(in crate::market) fn write(
+        &self,
+        root: &Path,
+        source: &str,
+        mut lines: Vec<L>,
+        hash: &str,
+    ) -> Result<(), ArchiveError> {
+        let mut table = Table::new();
+        let mut add = |name: &str, column| table.push((name.to_owned(), column));
+        for (name, field) in self.times {
+            add(name, Column::Time(lines.iter_mut().map(|line| *field(line)).collect()));
+        }
+        for (name, field) in self.texts {
+            add(name, Column::Text(lines.iter_mut().map(|line| Some(field(line).clone())).collect()));
+        }
+        for (name, field) in self.numbers {
+            add(name, Column::Float(lines.iter_mut().map(|line| *field(line)).collect()));
+        }
+        for (name, field) in self.wholes {
+            add(name, Column::Int(lines.iter_mut().map(|line| *field(line)).collect()));
+        }
+        let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned())];
+        write_parquet(&layout::sheet(root, self.dataset, source), &table, &metadata)
+    }
+
+    /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.
+    pub(super) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
+        let files: Vec<PathBuf> = layout::sheets(root, self.dataset);
+        files.iter().map(|file| self.read(file)).collect()
+    }
+
+    fn read(&self, file: &Path) -> Result<Vec<L>, SourceError> {
+        let mut columns = Columns::read(file)?;
+        let mut lines: Vec<L> = Vec::new();
+        for (name, field) in self.times.iter().chain(self.wholes) {
+            fill(&mut lines, columns.whole(name)?, *field);
+        }
+        for (name, field) in self.texts {
+            fill(&mut lines, columns.texts(name)?, *field);
+        }
+        for (name, field) in self.numbers {
+            fill(&mut lines, columns.floats(name)?, *field);
+        }
+        Ok(lines)
+    }
+}
+
+/// Puts a column's values into the lines, which are made by the first column.
+fn fill<L: Default, T>(lines: &mut Vec<L>, values: Vec<T>, field: fn(&mut L) -> &mut T) {
+    lines.resize_with(values.len(), L::default);
+    for (line, value) in lines.iter_mut().zip(values) {
+        *field(line) = value;
+    }
+}

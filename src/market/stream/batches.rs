@@ -1,0 +1,118 @@
+//! Channels that add trades up: candles of a short interval and one side, and the volume profile of the minute under way.
+
+use std::collections::BTreeMap;
+
+use super::singles::side;
+use super::subscription::{StreamEvent, Subscription, each_trade};
+use crate::clock::SECOND;
+use crate::market::MarketError;
+use crate::market::heatmap::Step;
+use crate::market::profiles::{level, server_step};
+use crate::market::source::{Bar, Source, Trade};
+use crate::protocol::stream::{Payload, StreamSeries};
+
+const MINUTE: i64 = 60 * SECOND;
+
+/// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
+/// `/v1/points`, prices are those of the side's own trades: the series is of the aggressor.
+pub(super) fn trade_batches(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    let mut ticks = subscription.ticks(until);
+    let Some(first) = ticks.next() else { return Ok(()) };
+    let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
+    // By interval, bought before sold.
+    let mut bars: BTreeMap<(i64, bool), Bar> = BTreeMap::new();
+    each_trade(source, market, (first.saturating_sub(every), last), |trade| {
+        let start = trade.time.div_euclid(every) * every;
+        bars.entry((start, !trade.buy))
+            .and_modify(|bar| bar.add(trade))
+            .or_insert_with(|| Bar::of(start.div_euclid(SECOND), trade));
+    })?;
+    for ((start, sold), bar) in bars {
+        let payload = Payload::TradeAgg {
+            open: bar.open,
+            high: bar.high,
+            low: bar.low,
+            close: bar.close,
+            volume: bar.volume(),
+            timestamp: start.into(),
+            first_timestamp: bar.first.into(),
+            last_timestamp: bar.last.into(),
+        };
+        events.push(subscription.event(start + every, Some(side(!sold)), payload));
+    }
+    Ok(())
+}
+
+/// The volume profile of a minute under way.
+struct Profile {
+    size: f64,
+    step: Step,
+    levels: BTreeMap<i64, (f64, f64)>,
+}
+
+impl Profile {
+    fn of(first: &Trade, tick: f64) -> Self {
+        let size = server_step(first.price, &[tick]);
+        Self { size, step: Step::new(size), levels: BTreeMap::new() }
+    }
+
+    fn add(&mut self, trade: &Trade, volume: f64) -> Result<(), MarketError> {
+        let (bought, sold) = self.levels.entry(level(&self.step, self.size, trade.price)?).or_insert((0.0, 0.0));
+        *(if trade.buy { bought } else { sold }) += volume;
+        Ok(())
+    }
+
+    fn triplets(&self) -> Vec<f64> {
+        let levels = self.levels.iter();
+        levels.flat_map(|(level, (bought, sold))| [self.step.price(*level), *bought, *sold]).collect()
+    }
+}
+
+/// `VOLUME_PROFILE_AGG`: where there were trades since the last telling, the profile of their minute so far, on the grid
+/// that `/v1/points` gives the minute. The last telling of a minute is its whole profile.
+pub(super) fn volume_profiles(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    let mut ticks = subscription.ticks(until);
+    let Some(first) = ticks.next() else { return Ok(()) };
+    let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
+    let told_before = first.saturating_sub(every);
+    let begin = told_before.div_euclid(MINUTE) * MINUTE;
+    let mut trades = Vec::new();
+    each_trade(source, market, (begin, last), |trade| trades.push(*trade))?;
+    let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
+    let contract = source.listings()[market].contract_usd();
+    let volume = |trade: &Trade| match contract {
+        _ if !usd => trade.amount,
+        Some(contract) => trade.amount * contract,
+        None => trade.price * trade.amount,
+    };
+    let mut under_way: Option<(i64, Profile)> = None;
+    for (index, trade) in trades.iter().enumerate() {
+        let minute = trade.time.div_euclid(MINUTE) * MINUTE;
+        let (_, profile) = match &mut under_way {
+            Some(known) if known.0 == minute => known,
+            other => other.insert((minute, Profile::of(trade, tick))),
+        };
+        profile.add(trade, volume(trade))?;
+        let at = (trade.time.div_euclid(every) + 1) * every;
+        let more_before = trades.get(index + 1).is_some_and(|next| next.time < at);
+        if trade.time >= told_before && !more_before {
+            let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.into() };
+            let mut event = subscription.event(at, None, payload);
+            event.point.series = StreamSeries { block_size: Some(profile.size), ..event.point.series };
+            events.push(event);
+        }
+    }
+    Ok(())
+}

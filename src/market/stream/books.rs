@@ -1,0 +1,49 @@
+//! States of the order book in price blocks.
+
+use super::subscription::{StreamEvent, Subscription};
+use crate::clock::SECOND;
+use crate::columns::List;
+use crate::market::MarketError;
+use crate::market::heatmap::{Blocks, Counted, Step, snapshot};
+use crate::market::source::Source;
+use crate::protocol::DataType;
+use crate::protocol::stream::Payload;
+
+/// How old the last event of a book may be: a book that was silent for a day is no longer one.
+const CARRIED: i64 = 86_400;
+
+/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one told before, as the heatmap of
+/// `/v1/points` shows it; the first in any case.
+pub(super) fn snapshots(
+    source: &dyn Source,
+    market: usize,
+    subscription: &mut Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    let Some(size) = subscription.series.block_size else { return Ok(()) };
+    let step = Step::new(size);
+    let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
+    let depth = subscription.channel.parameter("maxDepth").and_then(|depth| depth.parse().ok()).unwrap_or(included);
+    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
+    for tick in subscription.ticks(until) {
+        let before = tick - 1;
+        let end = before.div_euclid(SECOND) + 1;
+        let Some(book) = source.last_book(market, end - CARRIED, end, before)? else { continue };
+        bought.collect(&book.bids, &step, Counted::Amount);
+        sold.collect(&book.asks, &step, Counted::Amount);
+        let mut levels = List::default();
+        let bids = snapshot(&mut levels, &mut bought, &mut sold, &step, depth) as usize * 2;
+        let asks = levels.values.split_off(bids);
+        // The stream tells bids from the best down.
+        let sides = (levels.values.rchunks(2).flatten().copied().collect(), asks);
+        if subscription.last_book.as_ref() == Some(&sides) {
+            continue;
+        }
+        let payload =
+            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.into() };
+        events.push(subscription.event(tick, None, payload));
+        subscription.last_book = Some(sides);
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Channels that tell each event by itself: trades, liquidations, and the readings of the derivative ticker.
+
+use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
+use crate::market::MarketError;
+use crate::market::candles::{BUY, SELL};
+use crate::market::derivatives::{Gauge, Ticker};
+use crate::market::source::{Source, Trade};
+use crate::protocol::stream::Payload;
+
+/// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
+/// has the same name whenever and to whomever it is told, and no two of a source have the same.
+struct Namer {
+    market: usize,
+    time: i64,
+    place: u32,
+}
+
+impl Namer {
+    fn of(market: usize) -> Self {
+        Self { market, time: i64::MIN, place: 0 }
+    }
+
+    fn name(&mut self, trade: &Trade) -> String {
+        self.place = if trade.time == self.time { self.place + 1 } else { 0 };
+        self.time = trade.time;
+        format!("{}{:05}{:05}", trade.time, self.market, self.place)
+    }
+}
+
+/// Side of a taker.
+pub(super) fn side(buy: bool) -> &'static str {
+    if buy { BUY } else { SELL }
+}
+
+/// `TRADE`.
+pub(super) fn trades(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    let mut namer = Namer::of(market);
+    each_trade(source, market, (subscription.from, until), |trade| {
+        let (id, price, amount) = (namer.name(trade), trade.price, trade.amount);
+        let payload = Payload::Trade { id, price, amount, timestamp: trade.time.into() };
+        events.push(subscription.event(trade.time, Some(side(trade.buy)), payload));
+    })
+}
+
+/// `LIQUIDATION`.
+pub(super) fn liquidations(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    let mut namer = Namer::of(market);
+    let tell = |from, to, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, from, to, now, visit);
+    stretch(
+        (subscription.from, until),
+        |forced: &Trade| forced.time,
+        tell,
+        |forced| {
+            let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
+            let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
+            events.push(subscription.event(forced.time, Some(side(forced.buy)), payload));
+        },
+    )
+}
+
+/// `FUNDING_RATE`: each reading that tells a rate, per the venue's own interval.
+pub(super) fn funding_rates(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    readings(source, market, (subscription.from, until), |reading| {
+        let [funding_rate, predicted_funding_rate] =
+            [Gauge::FundingRate, Gauge::PredictedRate].map(|gauge| reading.value(gauge));
+        if funding_rate.or(predicted_funding_rate).is_some() {
+            let payload = Payload::FundingRate { funding_rate, predicted_funding_rate, timestamp: reading.time.into() };
+            events.push(subscription.event(reading.time, None, payload));
+        }
+    })
+}
+
+/// `OPEN_INTEREST`: each reading that tells it, in coin.
+pub(super) fn open_interest(
+    source: &dyn Source,
+    market: usize,
+    subscription: &Subscription,
+    until: i64,
+    events: &mut Vec<StreamEvent>,
+) -> Result<(), MarketError> {
+    readings(source, market, (subscription.from, until), |reading| {
+        if let Some(open_interest) = reading.value(Gauge::OpenInterest) {
+            let payload = Payload::OpenInterest { open_interest, timestamp: reading.time.into() };
+            events.push(subscription.event(reading.time, None, payload));
+        }
+    })
+}
+
+fn readings(
+    source: &dyn Source,
+    market: usize,
+    window: (i64, i64),
+    visit: impl FnMut(&Ticker),
+) -> Result<(), MarketError> {
+    let tell = |from, to, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, from, to, now, visit);
+    stretch(window, |reading: &Ticker| reading.time, tell, visit)
+}

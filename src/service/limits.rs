@@ -1,0 +1,41 @@
+//! What a peer may take: time, memory, places.
+
+use std::time::Duration;
+
+/// Limits against slow, silent and greedy peers. Each phase of a connection has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Connections at a time. A new one beyond it takes the place of the one that has waited longest without a request
+    /// under way; where every place has a request under way, it waits in the listener's queue.
+    pub connections: usize,
+    /// How long a peer may take to send a request's head, and to leave a connection idle between two requests.
+    pub head_within: Duration,
+    /// How long a peer may take to send a request's body, which nobody reads.
+    pub body_within: Duration,
+    /// How long a peer may take nothing of an answer.
+    pub stalled_after: Duration,
+    /// Bytes a second at which an answer must be taken on the whole, `stalled_after` aside.
+    pub least_rate: u64,
+    /// Bytes of answers that are made and not yet taken, over all connections. An answer that does not fit waits; one that
+    /// is larger than all of it waits until it is the only one.
+    pub unsent: usize,
+    /// How long requests under way may take to finish when the service stops.
+    pub grace: Duration,
+}
+
+impl Default for ConnectionLimits {
+    /// 1,024 connections, 20 s for a head, 5 s for a body, answers taken at 64 KiB/s without a pause of 20 s, 512 MiB of
+    /// answers on their way, 2 s to finish.
+    fn default() -> Self {
+        Self {
+            connections: 1_024,
+            // This package's client lets go of an idle connection before that.
+            head_within: Duration::from_secs(20),
+            body_within: Duration::from_secs(5),
+            stalled_after: Duration::from_secs(20),
+            least_rate: 64 * 1024,
+            unsent: 512 * 1024 * 1024,
+            grace: Duration::from_secs(2),
+        }
+    }
+}

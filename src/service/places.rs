@@ -1,0 +1,194 @@
+//! The places for connections: a bounded number, and a full house makes room by closing a connection that only waits.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// All places of a service.
+pub(super) struct Places {
+    number: usize,
+    free: Arc<Semaphore>,
+    waiting: Mutex<Waiting>,
+    /// Told when a connection begins to wait: then there is one that can be closed.
+    begun: Notify,
+}
+
+/// Connections without a request under way, by the order in which they began to wait.
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    by_age: BTreeMap<u64, Arc<Notify>>,
+}
+
+/// What a connection is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// For a request's head, since this ticket was drawn.
+    Waiting(u64),
+    /// A request is being answered.
+    Busy,
+    /// All of the answer has been handed over and its last bytes are still on their way.
+    Answered,
+}
+
+/// The place of one connection, held until it is dropped.
+pub(super) struct Place {
+    places: Arc<Places>,
+    state: Mutex<State>,
+    closing: Arc<Notify>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    pub(super) fn new(number: usize) -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(number));
+        Arc::new(Self { number, free, waiting: Mutex::default(), begun: Notify::new() })
+    }
+
+    /// A place for a connection that has been accepted. Only one caller may wait at a time.
+    pub(super) async fn take(self: &Arc<Self>) -> Option<Place> {
+        loop {
+            if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+                return Some(Place::new(self, permit));
+            }
+            let room = Arc::clone(&self.free).acquire_owned();
+            if self.close_oldest() {
+                return room.await.ok().map(|permit| Place::new(self, permit));
+            }
+            tokio::select! {
+                permit = room => return permit.ok().map(|permit| Place::new(self, permit)),
+                () = self.begun.notified() => {}
+            }
+        }
+    }
+
+    /// Closes the connection that has waited longest; `false` when none waits.
+    pub(super) fn close_oldest(&self) -> bool {
+        let oldest = self.lock().by_age.pop_first();
+        oldest.inspect(|(_, closing)| closing.notify_one()).is_some()
+    }
+
+    /// Waits until every place is free.
+    pub(super) async fn all_free(&self) {
+        // The semaphore is never closed.
+        let _ = self.free.acquire_many(u32::try_from(self.number).unwrap_or(u32::MAX)).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, closing: &Arc<Notify>) -> State {
+        let mut waiting = self.lock();
+        let ticket = waiting.next;
+        waiting.next += 1;
+        waiting.by_age.insert(ticket, Arc::clone(closing));
+        drop(waiting);
+        self.begun.notify_one();
+        State::Waiting(ticket)
+    }
+}
+
+impl Place {
+    fn new(places: &Arc<Places>, permit: OwnedSemaphorePermit) -> Self {
+        let closing = Arc::new(Notify::new());
+        let state = Mutex::new(places.enter(&closing));
+        Self { places: Arc::clone(places), state, closing, _permit: permit }
+    }
+
+    /// A request's head has come.
+    pub(super) fn busy(&self) {
+        self.turn(State::Busy);
+    }
+
+    /// All of the request's answer has been handed over; its last bytes may still be on their way.
+    pub(super) fn answered(&self) {
+        self.turn(State::Answered);
+    }
+
+    /// All that was to be written has been. Where that was an answer, the connection waits for the next request.
+    pub(super) fn flushed(&self) {
+        let mut state = self.state();
+        if *state == State::Answered {
+            *state = self.places.enter(&self.closing);
+        }
+    }
+
+    /// Whether no request is under way.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(*self.state(), State::Waiting(_))
+    }
+
+    /// Ends when the connection has to make room.
+    pub(super) async fn closing(&self) {
+        self.closing.notified().await;
+    }
+
+    fn turn(&self, next: State) {
+        let last = std::mem::replace(&mut *self.state(), next);
+        if let State::Waiting(ticket) = last {
+            self.places.lock().by_age.remove(&ticket);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.turn(State::Busy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// A place if one is to be had at once.
+    fn at_once(places: &Arc<Places>) -> Option<Place> {
+        places.take().now_or_never().flatten()
+    }
+
+    fn must_close(place: &Place) -> bool {
+        place.closing().now_or_never().is_some()
+    }
+
+    #[tokio::test]
+    async fn a_full_house_closes_the_connection_that_has_waited_longest() {
+        let places = Places::new(3);
+        let (first, second, third) = (at_once(&places).unwrap(), at_once(&places).unwrap(), at_once(&places).unwrap());
+        // The first one has had a request since, and waits anew.
+        first.busy();
+        first.answered();
+        first.flushed();
+        assert!(at_once(&places).is_none());
+        assert_eq!([&first, &second, &third].map(must_close), [false, true, false]);
+        drop(second);
+        assert!(at_once(&places).is_some());
+    }
+
+    #[tokio::test]
+    async fn requests_under_way_and_answers_on_their_way_are_never_closed() {
+        let places = Places::new(2);
+        let (asking, answered) = (at_once(&places).unwrap(), at_once(&places).unwrap());
+        asking.busy();
+        asking.flushed();
+        answered.busy();
+        answered.answered();
+        let mut take = std::pin::pin!(places.take());
+        assert!(take.as_mut().now_or_never().is_none());
+        assert!(!must_close(&asking) && !must_close(&answered));
+        assert!(!asking.is_waiting() && !answered.is_waiting());
+        // The caller learns of it when one begins to wait.
+        answered.flushed();
+        assert!(take.as_mut().now_or_never().is_none());
+        assert!(!must_close(&asking) && must_close(&answered));
+        drop(answered);
+        assert!(take.await.is_some());
+    }
+}

@@ -1,0 +1,49 @@
+//! The body of an answer under way, which tells its connection's place when its last piece has been handed over.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+
+use super::places::Place;
+
+/// A body that hyper drops when it has all of it. What is still to be written then is flushed before the place waits for
+/// the next request.
+pub(super) struct Sending {
+    body: Body,
+    place: Arc<Place>,
+}
+
+impl Sending {
+    pub(super) fn new(body: Body, place: Arc<Place>) -> Self {
+        Self { body, place }
+    }
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.place.answered();
+    }
+}

@@ -1,0 +1,154 @@
+//! The three methods: authenticate, subscribe, unsubscribe.
+
+use std::sync::Arc;
+
+use axum::extract::ws::close_code;
+use serde_json::{Map, Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::conversation::{Conversation, End};
+use super::production::Active;
+use crate::protocol::stream::{
+    AUTHENTICATE, Call, Channel, ChannelKind, Family, RpcError, SUBSCRIBE, UNSUBSCRIBE, error, result,
+};
+use crate::protocol::suggest::hint;
+use crate::protocol::tier::TIERS;
+use crate::protocol::{ErrorBody, ParamError};
+use crate::service::access::Access;
+use crate::service::check::needs_tier;
+
+/// Names of what a subscription may say.
+const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];
+
+impl Conversation {
+    /// Answers a request. A key that is not known ends the connection, so that nobody tries many on one.
+    pub(super) async fn answer(&mut self, call: Call) -> Result<(), End> {
+        let outcome = match call.method.as_str() {
+            AUTHENTICATE => match self.authenticate(&call.params) {
+                Ok(granted) => Ok(granted),
+                Err(refusal) => {
+                    self.say(error(&call.id, &refusal.into())).await?;
+                    return Err(End::Close(close_code::POLICY, "the key is not known"));
+                }
+            },
+            SUBSCRIBE => self.subscribe(&call.params).map_err(RpcError::from),
+            UNSUBSCRIBE => self.unsubscribe(&call.params).map_err(RpcError::from),
+            other => {
+                let methods = [AUTHENTICATE, SUBSCRIBE, UNSUBSCRIBE];
+                let near = hint(other, methods);
+                let message = format!("there is no method {other:?} (only {}){near}", methods.join(", "));
+                Err(RpcError::new(-32_601, "METHOD_NOT_FOUND", message))
+            }
+        };
+        let text = match outcome {
+            Ok(granted) => result(&call.id, &granted),
+            Err(refusal) => error(&call.id, &refusal),
+        };
+        self.say(text).await
+    }
+
+    fn authenticate(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
+        let unknown = || ErrorBody::invalid_key("no known API key came; give it as params.token");
+        let token = params.get("token").and_then(Value::as_str).ok_or_else(unknown)?;
+        let access = self.shared.keys.find(token.as_bytes()).ok_or_else(unknown)?;
+        match &self.access {
+            Some(known) if !Arc::ptr_eq(known, &access) => {
+                return Err(ErrorBody::invalid_key("this connection has another key already; open a new one"));
+            }
+            Some(_) => {}
+            None => (self.access, self.since) = (Some(access), Instant::now()),
+        }
+        Ok(json!({"authenticated": true}))
+    }
+
+    fn known(&self) -> Result<Arc<Access>, ErrorBody> {
+        let first = || ErrorBody::invalid_key(format!("no key came on this connection; send {AUTHENTICATE} first"));
+        self.access.clone().ok_or_else(first)
+    }
+
+    /// All of the channels or, when one cannot be, none.
+    fn subscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
+        let access = self.known()?;
+        check_options(params)?;
+        let mut wanted: Vec<Channel> = Vec::new();
+        for channel in Channel::list(params)? {
+            check_family(&channel, self.family)?;
+            let is_open = self.active.iter().any(|one| *one.subscription.channel() == channel);
+            if !is_open && !wanted.contains(&channel) {
+                wanted.push(channel);
+            }
+        }
+        let now = self.shared.clock.now();
+        let subscriptions: Result<Vec<_>, _> =
+            wanted.iter().map(|channel| self.shared.source.subscribe(channel, now)).collect();
+        let subscriptions = subscriptions?;
+        let places = places(&access, subscriptions.len())?;
+        let opened = subscriptions.into_iter().zip(places);
+        self.active.extend(opened.map(|(subscription, place)| Active { subscription, _place: place }));
+        Ok(self.channels())
+    }
+
+    /// Ends channels; one that is not open is no error, for it is what was asked for.
+    fn unsubscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
+        self.known()?;
+        let ended = Channel::list(params)?;
+        self.active.retain(|one| !ended.contains(one.subscription.channel()));
+        self.since = Instant::now();
+        Ok(self.channels())
+    }
+
+    fn channels(&self) -> Value {
+        json!({"channels": self.active.iter().map(|one| one.subscription.channel().to_json()).collect::<Vec<_>>()})
+    }
+}
+
+fn check_options(params: &Map<String, Value>) -> Result<(), ParamError> {
+    for (name, value) in params {
+        let right = match name.as_str() {
+            "channels" => continue,
+            "compression" => "none",
+            "version" => "v2",
+            other => {
+                return Err(ParamError::new(other, format!("unknown{}", hint(other, SUBSCRIPTION))));
+            }
+        };
+        if value.as_str() != Some(right) {
+            return Err(ParamError::new(name.as_str(), format!("{value} is not served; give {right:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_family(channel: &Channel, here: Family) -> Result<(), ParamError> {
+    if ChannelKind::find(&channel.kind).is_none() {
+        return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)));
+    }
+    let family = channel.family();
+    if family == here {
+        return Ok(());
+    }
+    let problem = format!("{} is served at {}, not at {}", channel.kind, family.path(), here.path());
+    Err(ParamError::new("type", problem))
+}
+
+/// Places for so many more channels, all or none.
+fn places(access: &Access, count: usize) -> Result<Vec<OwnedSemaphorePermit>, ErrorBody> {
+    let take = |_| Arc::clone(&access.streams).try_acquire_owned().ok();
+    let places: Option<Vec<_>> = (0..count).map(take).collect();
+    places.ok_or_else(|| refusal(access, &access.streams, count))
+}
+
+fn refusal(access: &Access, streams: &Semaphore, count: usize) -> ErrorBody {
+    let most = access.allowance.streams();
+    if most == 0 {
+        let lowest = TIERS.iter().find(|row| row.streams > 0).map_or("", |row| row.name);
+        return needs_tier("the live stream", lowest, access.allowance);
+    }
+    let open = (most as usize).saturating_sub(streams.available_permits());
+    ErrorBody::forbidden(format!(
+        "the plan {} has {most} streams a key; {open} are open and {count} more were asked for: end some with \
+         {UNSUBSCRIBE} first",
+        access.allowance.name(),
+    ))
+}

@@ -1,0 +1,59 @@
+//! Events as data frames, computed where they hold up no connection.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::encode;
+use crate::market::{StreamEvent, Subscription};
+use crate::protocol::stream::{Frame, StreamPoint};
+use crate::service::shared::Shared;
+
+/// Points of a frame, of what is small.
+const FRAME_POINTS: usize = 50;
+/// Numbers of a frame, of what is large; a single point may have more.
+const FRAME_NUMBERS: usize = 2_000;
+
+/// A channel that is open.
+pub(super) struct Active {
+    pub(super) subscription: Subscription,
+    /// Its place among the streams of the key.
+    pub(super) _place: OwnedSemaphorePermit,
+}
+
+/// What came of a stretch of time.
+pub(super) struct Produced {
+    pub(super) active: Vec<Active>,
+    pub(super) frames: Vec<String>,
+}
+
+/// The frames of all channels up to `until` (Unix nanoseconds, exclusive); `None` when the source fails.
+pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: i64) -> Option<Produced> {
+    let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
+    let source = Arc::clone(&shared.source);
+    let work = move || {
+        let _permit = permit;
+        let mut events: Vec<StreamEvent> = Vec::new();
+        for one in &mut active {
+            events.extend(source.events(&mut one.subscription, until).ok()?);
+        }
+        // Stable: events of one moment stay in the order of the channels.
+        events.sort_by_key(|event| event.at);
+        Some(Produced { active, frames: frames(events)? })
+    };
+    tokio::task::spawn_blocking(work).await.ok()?
+}
+
+fn frames(events: Vec<StreamEvent>) -> Option<Vec<String>> {
+    let points: Vec<StreamPoint> = events.into_iter().map(|event| event.point).collect();
+    let (mut frames, mut start, mut numbers) = (Vec::new(), 0, 0);
+    for end in 1..=points.len() {
+        numbers += points[end - 1].payload.numbers();
+        if end == points.len() || end - start == FRAME_POINTS || numbers >= FRAME_NUMBERS {
+            let frame = encode::record(&Frame { points: &points[start..end] }).ok()?;
+            frames.push(String::from_utf8(frame).ok()?);
+            (start, numbers) = (end, 0);
+        }
+    }
+    Some(frames)
+}

@@ -1,0 +1,149 @@
+//! Peers that are silent, slow or many: what they can hold up, and what they cannot.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use super::harness::{Bench, LARGE, minutes, parse};
+use crate::service::ConnectionLimits;
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// A service whose limits in time never come, unless a test sets one.
+fn patient(change: impl FnOnce(&mut ConnectionLimits)) -> Bench {
+    Bench::with(|config| {
+        config.limits = ConnectionLimits {
+            head_within: LONG,
+            body_within: LONG,
+            stalled_after: LONG,
+            grace: LONG,
+            ..ConnectionLimits::default()
+        };
+        change(&mut config.limits);
+    })
+}
+
+fn connect(bench: &Bench, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    stream
+}
+
+fn request(bench: &Bench, target: &str) -> String {
+    let key = bench.key("unlimited");
+    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\nConnection: close\r\n\r\n")
+}
+
+/// All that comes until the connection ends, one way or the other.
+fn all(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    bytes
+}
+
+#[test]
+fn silent_half_open_and_idle_connections_make_room_for_the_next() {
+    let bench = patient(|limits| limits.connections = 6);
+    let used = format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n\r\n", bench.key("free"));
+    let held: Vec<_> = (0..60)
+        .map(|index| match index % 3 {
+            0 => connect(&bench, ""),
+            1 => connect(&bench, "GET /v1/usage HTTP/1.1\r\nHost: local"),
+            _ => {
+                let mut stream = connect(&bench, &used);
+                let mut start = [0; 12];
+                stream.read_exact(&mut start).unwrap();
+                assert_eq!(&start, b"HTTP/1.1 200");
+                stream
+            }
+        })
+        .collect();
+    assert_eq!(bench.get("free", "/v1/usage").status, 200);
+    // The oldest had to go.
+    let mut oldest = &held[0];
+    assert!(matches!(oldest.read(&mut [0]), Ok(0) | Err(_)));
+}
+
+#[test]
+fn a_request_under_way_never_makes_room() {
+    let bench = patient(|limits| limits.connections = 1);
+    let mut held = connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=HELD")));
+    bench.started.recv().unwrap();
+    let mut next = connect(&bench, &request(&bench, "/v1/usage"));
+    bench.release.send(()).unwrap();
+    assert_eq!(parse(&all(&mut held)).status, 200);
+    assert_eq!(parse(&all(&mut next)).status, 200);
+}
+
+#[test]
+fn a_head_that_does_not_end_is_cut() {
+    let bench = patient(|limits| limits.head_within = Duration::from_millis(50));
+    for text in ["", "GET /v1/usage HTTP/1.1\r\nHost: localhost\r\n"] {
+        assert!(all(&mut connect(&bench, text)).is_empty());
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_take_its_answer_is_cut() {
+    let bench = patient(|limits| {
+        limits.connections = 1;
+        limits.stalled_after = Duration::from_millis(50);
+    });
+    let mut greedy = connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=LARGE")));
+    // There is one place, so this one is answered when the other is gone.
+    assert_eq!(bench.get("free", "/v1/usage").status, 200);
+    let taken = all(&mut greedy);
+    let answer = parse(&taken);
+    assert!((answer.body.len() as i64) < answer.number("content-length"), "{}", taken.len());
+}
+
+#[test]
+fn answers_that_nobody_takes_hold_a_bounded_memory() {
+    let bench = Bench::with(|config| {
+        config.limits.stalled_after = LONG;
+        config.limits.unsent = 1024 * 1024;
+        config.answer_within = Duration::from_secs(3);
+    });
+    let large = minutes(1, "&rawSymbol=LARGE");
+    let mut holder = connect(&bench, &request(&bench, &large));
+    let mut start = [0; 12];
+    holder.read_exact(&mut start).unwrap();
+    // The memory is taken: large answers wait, in vain and for nothing, and small ones pass.
+    let answer = bench.get("free", &large);
+    assert_eq!((answer.status, answer.code().as_str(), answer.budget()), (504, "TIMEOUT", (10, 20, 0)));
+    assert_eq!(bench.minutes("free", 1, "").status, 200);
+    // Whoever takes the answer gives the memory back.
+    let mut whole = start.to_vec();
+    whole.extend(all(&mut holder));
+    assert_eq!(parse(&whole).body.matches("\"close\"").count(), LARGE);
+    assert_eq!(bench.get("free", &large).status, 200);
+}
+
+#[test]
+fn no_more_is_computed_at_once_than_there_are_cores() {
+    let cores = available_parallelism().map_or(2, |cores| cores.get().max(2));
+    let bench = patient(|_| ());
+    let mut asked: Vec<_> =
+        (0..4 * cores).map(|_| connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=HELD")))).collect();
+    for _ in 0..4 * cores {
+        bench.started.recv().unwrap();
+        bench.release.send(()).unwrap();
+    }
+    assert!(asked.iter_mut().all(|stream| parse(&all(stream)).status == 200));
+    let most = bench.running.lock().unwrap().1;
+    assert!((1..=cores).contains(&most), "{most} of {cores}");
+}
+
+#[test]
+fn silent_and_half_open_connections_do_not_hold_the_stop_up() {
+    let bench = patient(|_| ());
+    let mut silent = connect(&bench, "");
+    let mut half = connect(&bench, "GET /v1/usage HTTP/1.1\r\nHost: local");
+    assert_eq!(bench.get("free", "/v1/usage").status, 200);
+    let begun = Instant::now();
+    bench.service.stop();
+    assert!(begun.elapsed() < Duration::from_secs(60), "the grace is an hour");
+    assert!(all(&mut silent).is_empty() && all(&mut half).is_empty());
+}

@@ -1,0 +1,44 @@
+"""What the tests of the archive share."""
+
+import numpy as np
+
+import marketpoints as mp
+
+HOUR = 3_600
+#: A full hour, a little before the services' clock.
+END = 1_789_999_200
+MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
+
+
+def values(column):
+    """A column's memory, so that NaN equals NaN and -0.0 differs from 0.0."""
+    if isinstance(column, mp.Ragged):
+        return column.offsets.tobytes(), column.values.tobytes()
+    if isinstance(column, mp.Nested):
+        return column.offsets.tobytes(), {name: values(part) for name, part in column.fields.items()}
+    return list(column) if column.dtype.kind == "O" else (column.dtype.str, np.ascontiguousarray(column).tobytes())
+
+
+def content(series_set):
+    """Everything that a set of series holds, by identity."""
+    return {
+        (str(one.id), tuple(one.id.known().items()), tuple(one.id.extra.items())): (
+            type(one).__name__,
+            one.timestamps.tobytes(),
+            {name: values(one[name]) for name in one.columns},
+        )
+        for one in series_set
+    }
+
+
+def spent(service, client, work):
+    """What ``work()`` cost, as the service counted it, and what it returned."""
+    service.advance(61)  # the service counts the last minute
+    before = client.usage().used
+    assert before == 0
+    done = work()
+    return client.usage().used, done
+
+
+def part_files(folder):
+    return sorted(folder.rglob("part.parquet"))

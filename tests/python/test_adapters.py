@@ -1,0 +1,102 @@
+"""Candles in the shapes of backtest frameworks; each framework itself where it is installed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marketpoints as mp
+from bodies import CANDLES, START, body, candles, stamp
+from marketpoints import adapters
+
+HOUR = 3600
+
+
+def ends(*rows):
+    return [pd.Timestamp(START + HOUR * (row + 1), unit="s") for row in rows]
+
+
+def test_backtesting_takes_closed_candles_by_their_end():
+    answer = mp.decode_points(body(candles(CANDLES)), now=START + 3 * HOUR - 1)
+    frame = adapters.backtesting(answer)
+    assert list(frame.columns) == ["Open", "High", "Low", "Close", "Volume"]
+    assert frame.index.tz is None and frame.index.tolist() == ends(0, 1)
+    assert frame.to_numpy().tolist() == [list(row) for row in CANDLES[:2]]
+    frame.iloc[0, 0] = -1.0  # the frame's own
+    assert answer["open"][0] == CANDLES[0][0]
+    assert adapters.backtesting(answer.only).equals(adapters.backtesting(answer))
+
+
+def test_backtesting_takes_no_other_series():
+    book = {"id": {"type": "OPEN_INTEREST_AGG", "interval": "HOUR"}, "points": []}
+    with pytest.raises(mp.SelectionError, match="OPEN_INTEREST_AGG HOUR: these are no candles"):
+        adapters.backtesting(mp.decode_points(body(book)))
+
+
+def sparse(symbol, hours, interval="HOUR"):
+    points = [{"Point": {"timestamp": stamp(START + HOUR * hour), "close": 10.0 + hour}} for hour in hours]
+    known = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": "BYBIT", "rawSymbol": symbol, "interval": interval}
+    return {"id": known, "points": points}
+
+
+def test_closes_lie_side_by_side_on_a_whole_grid():
+    answer = mp.decode_points(body(sparse("A", [0, 1, 5]), sparse("B", [1, 2])), now=START + 6 * HOUR - 1)
+    frame = adapters.closes(answer)
+    assert list(frame.columns) == ["A", "B"]
+    assert frame.index.tolist() == [one.tz_localize("UTC") for one in ends(0, 1, 2)]
+    assert frame.index.freq == pd.Timedelta(hours=1) and frame.index.dtype == pd.DatetimeTZDtype("ns", "UTC")
+    np.testing.assert_array_equal(frame["A"], [10.0, 11.0, np.nan])
+    np.testing.assert_array_equal(frame["B"], [np.nan, 11.0, 12.0])
+    whole = adapters.closes(mp.decode_points(body(sparse("A", [0, 1, 5]), sparse("B", [1, 2]))))
+    assert len(whole) == 6 and whole["A"].isna().tolist() == [False, False, True, True, True, False]
+
+
+def test_closes_that_cannot_be_told_apart_are_refused():
+    other = sparse("A", [1])
+    other["id"]["exchange"] = "BINANCE"
+    twice = mp.decode_points(body(sparse("A", [0]), other))
+    assert list(adapters.closes(twice, by="exchange").columns) == ["BYBIT", "BINANCE"]
+    with pytest.raises(mp.SelectionError, match="raw_symbol does not tell the series apart"):
+        adapters.closes(twice)
+    with pytest.raises(mp.SelectionError, match="DAY, HOUR"):
+        adapters.closes(mp.decode_points(body(sparse("A", [0]), sparse("B", [0], "DAY"))))
+    with pytest.raises(mp.SelectionError, match="no column 'clos'"):
+        adapters.closes(mp.decode_points(body(sparse("A", [0]))), column="clos")
+    with pytest.raises(mp.SelectionError):
+        adapters.closes(mp.SeriesSet([]))
+    points = [{"Point": {"timestamp": stamp(START), "marketcap": 1.0, "chain": chain}} for chain in "ab"]
+    supply = {"id": {"type": "TOKEN_SUPPLY_AGG", "coin": "BTC", "interval": "DAY"}, "points": points}
+    with pytest.raises(mp.SelectionError, match="several rows share a time"):
+        adapters.closes(mp.decode_points(body(supply)), column="marketcap", by="coin")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_backtesting_runs(client):
+    framework = pytest.importorskip("backtesting")
+
+    class Hold(framework.Strategy):
+        def init(self):
+            pass
+
+        def next(self):
+            if not self.position:
+                self.buy(size=1)
+
+    answer = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-08")
+    frame = adapters.backtesting(answer)
+    result = framework.Backtest(frame, Hold, cash=10_000_000, finalize_trades=True).run()
+    # The strategy is asked first at the second bar, buys at the open of the third and sells at that of the last.
+    gained = answer["open"][-1] - answer["open"][2]
+    assert result["Equity Final [$]"] - 10_000_000 == pytest.approx(gained)
+    assert result["Start"] == frame.index[0] and result["End"] == frame.index[-1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_vectorbt_runs(client):
+    framework = pytest.importorskip("vectorbt")
+    symbols = ("BTCUSDT", "ETHUSDT")
+    window = {"start": "2026-01-01", "end": "2026-01-08"}
+    answer = mp.SeriesSet([client.candles("BINANCE_FUTURES", name, "1h", **window).only for name in symbols])
+    frame = adapters.closes(answer)
+    held = framework.Portfolio.from_holding(frame, init_cash=100.0, freq="1h")
+    expected = [100.0 * one["close"][-1] / one["close"][0] for one in answer]
+    assert held.final_value().tolist() == pytest.approx(expected)

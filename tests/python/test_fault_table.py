@@ -1,0 +1,31 @@
+"""docs/faults.md tells which test covers which fault: it must be true."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+ROWS = {int(number): row for number, row in re.findall(r"^\| (\d+) \|(.*)$", TABLE, re.MULTILINE)}
+
+
+def test_every_fault_has_a_row():
+    assert sorted(ROWS) == list(range(1, 56))
+
+
+def test_every_test_that_is_named_is_there():
+    named = re.findall(r"`([\w/.]+)::(\w+)`", TABLE)
+    assert len(named) > 90
+    missing = []
+    for path, name in named:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        if not re.search(rf"\b(?:fn|def) {name}\(", text):
+            missing.append((path, name))
+    assert missing == []
+    assert all("::" in row for row in ROWS.values())
+
+
+def test_every_test_that_names_a_fault_stands_in_its_row():
+    tests = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("tests/**/*.rs"), *ROOT.glob("src/**/*.rs")]
+    for path in tests:
+        for name, number in re.findall(r"(?:fn|def) ((?:test_)?d3_(\d+)\w*)\(", path.read_text(encoding="utf-8")):
+            assert int(number) in ROWS, name

@@ -1,0 +1,221 @@
+"""What happens to a stream where it runs: broken connections, interrupts, forks, the interpreter's end."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import marketpoints as mp
+from children import run
+from sockets import CLOSE, PING, PONG, playing
+
+MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
+CHANNEL = mp.Channel(type="TRADE", **MARKET)
+
+
+def trade(name, price=1.5):
+    series = {"type": "TRADE", **MARKET, "side": "BUY"}
+    return {"series": series, "trade": {"id": name, "price": price, "amount": 2, "timestamp": {"seconds": 5}}}
+
+
+def served(*frames, stay=False):
+    def script(peer):
+        requests = [peer.grant(), peer.grant()]
+        for frame in frames:
+            peer.say(frame)
+        if stay:
+            peer.stay()
+        return requests
+
+    return script
+
+
+def stream_of(url, channels=CHANNEL, **settings):
+    return mp.Client(api_key="secret-key", base_url=url).stream(channels, backoff=(0.001, 0.002), **settings)
+
+
+def test_the_conversation_is_that_of_the_supplement():
+    requests = []
+
+    def script(peer):
+        requests.extend([peer.head.split(b" ")[1], peer.grant(), peer.grant()])
+        peer.say({"points": [trade("1")]})
+        peer.stay()
+
+    book = mp.Channel(
+        type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=0.5, max_depth=100, group_by_type=1, extra={"more": 5}
+    )
+    with playing(script) as (url, _), stream_of(url, book) as stream:
+        next(stream)
+    path, key, channels = requests
+    assert path == b"/ws?encoding=json"
+    assert key == {"jsonrpc": "2.0", "id": 1, "method": "public/authenticate", "params": {"token": "secret-key"}}
+    wanted = {
+        "type": "BLOCK_BOOK_SNAPSHOT",
+        **MARKET,
+        "category": "*",
+        "blockSize": "0.5",
+        "maxDepth": "100",
+        "groupByType": "1",
+        "more": "5",
+    }
+    params = {"channels": [wanted], "compression": "none", "version": "v2"}
+    assert channels == {"jsonrpc": "2.0", "id": 2, "method": "public/subscribe", "params": params}
+
+
+def test_replays_after_a_break_are_dropped():
+    scripts = (
+        served({"points": [trade("1"), trade("2")]}),
+        served({"points": [trade("2")]}, {"points": [trade("3")]}, stay=True),
+    )
+    with playing(*scripts) as (url, seen):
+        with stream_of(url) as stream:
+            assert [next(stream).id for _ in range(3)] == ["1", "2", "3"]
+            assert stream.reconnects == 1
+            assert "open" in repr(stream)
+        assert "secret-key" not in repr(stream)
+    # The key was told and the channels were asked for on the first connection as on the second.
+    assert [[request["method"] for request in requests] for requests in seen if requests] == [
+        ["public/authenticate", "public/subscribe"]
+    ] * 2
+
+
+def test_errors_of_single_frames_are_raised_at_their_place():
+    bad = {"points": [{"series": {"type": "TRADE"}, "trade": {"id": "2", "price": "much"}}]}
+    cut = {"points": [{"series": {"type": "BLOCK_BOOK_SNAPSHOT"}, "blockBookSnapshot": {"bids": [1, 2, 3]}}]}
+    frames = ({"points": [trade("1")]}, "{nonsense", bad, cut, {"points": [trade("3")]})
+    with playing(served(*frames, stay=True)) as (url, _), stream_of(url) as stream:
+        assert next(stream).id == "1"
+        with pytest.raises(mp.DecodeError, match="no JSON"):
+            next(stream)
+        with pytest.raises(mp.DecodeError, match="'much' is not a number"):
+            next(stream)
+        with pytest.raises(mp.DecodeError, match="groups of 2"):
+            next(stream)
+        assert next(stream).id == "3"
+
+
+def test_what_is_not_known_passes_generically():
+    point = {
+        "series": {"type": "OPTION_GREEKS", "exchange": "DERIBIT", "symbol": "X", "strike": 5},
+        "greeks": {"delta": 0.5, "curve": [1, 2.5], "timestamp": {"seconds": 7, "nanoseconds": 1}},
+        "seq": 9,
+    }
+    unknown = mp.Channel(type="OPTION_GREEKS", exchange="DERIBIT", symbol="X", extra={"depth": 3})
+    script = served({"points": [point]}, {"notice": "hello"}, stay=True)
+    with playing(script) as (url, _), stream_of(url, unknown) as stream:
+        event, notice = next(stream), next(stream)
+    assert type(event) is mp.StreamEvent
+    assert (event.type, event.name, event.time) == ("OPTION_GREEKS", "greeks", 7_000_000_001)
+    assert event.values["delta"] == 0.5 and event.values["curve"].tolist() == [1.0, 2.5]
+    assert event.series["strike"] == 5 and event.extra == {"seq": 9}
+    assert (notice.type, notice.name, dict(notice.values)) == ("", "", {"notice": "hello"})
+    assert str(notice.timestamp) == "NaT"
+
+
+def test_pings_are_answered_and_a_close_is_said():
+    def script(peer):
+        peer.grant(), peer.grant()
+        peer.say(b"hi", PING)
+        answer = peer.hear()
+        peer.say({"points": [trade("1")]})
+        return answer, peer.hear()[0]
+
+    with playing(script) as (url, seen), stream_of(url) as stream:
+        assert next(stream).id == "1"
+    assert seen == [((PONG, b"hi"), CLOSE)]
+
+
+def test_too_many_events_are_dropped_where_that_is_asked():
+    frame = {"points": [trade(str(number)) for number in range(100)]}
+    script = served(frame, {"points": [trade("last")]}, stay=True)
+    with playing(script) as (url, _), stream_of(url, queue=10, overflow="drop") as stream:
+        while stream.dropped < 91:
+            pass
+        assert [event.id for event in stream.poll(30)] == [str(number) for number in range(91, 100)] + ["last"]
+
+
+def test_a_stream_that_gives_up_says_why_and_ends():
+    with playing(served({"points": [trade("1")]})) as (url, _):
+        stream = stream_of(url, reconnects=2).open()
+        assert next(stream).id == "1"
+        with pytest.raises(mp.TransportError):
+            next(stream)
+        with pytest.raises(StopIteration):
+            next(stream)
+        assert "ended" in repr(stream)
+
+
+def test_closing_ends_the_iteration(demo):
+    stream = demo.client("unlimited").stream(CHANNEL)
+    assert "not open" in repr(stream)
+    stream.close()
+    assert list(stream) == []
+    with demo.client("unlimited").stream(CHANNEL) as opened:
+        pass
+    opened.close()
+    assert all(isinstance(event, mp.TradeEvent) for event in opened)
+
+
+def test_interrupts_reach_a_waiting_stream(environment):
+    code = """
+        import marketpoints as mp
+        with mp.Client().stream(mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")) as stream:
+            print("waiting", flush=True)
+            next(stream)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout.readline() == b"waiting\n"
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in errors
+    assert child.returncode == -signal.SIGINT
+
+
+def test_the_interpreter_ends_with_streams_open(environment):
+    code = """
+        import asyncio, threading
+        import marketpoints as mp
+        silent = mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")
+        kept = mp.Client().stream(silent).open()
+        threading.Thread(target=kept.poll, args=(1000,), daemon=True).start()
+        async def main():
+            stream = await mp.AsyncClient().stream(silent).open()
+            try:
+                await asyncio.wait_for(anext(stream), 0.05)
+            except (asyncio.TimeoutError, TimeoutError):
+                print("quiet")
+        asyncio.run(main())
+    """
+    assert run(code, environment) == "quiet\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_told_and_can_open_its_own(environment):
+    code = """
+        import os, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import marketpoints as mp
+        client = mp.Client()
+        silent = mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")
+        stream = client.stream(silent).open()
+        child = os.fork()
+        if child == 0:
+            try:
+                stream.poll(0.01)
+            except mp.Error as error:
+                print(str(error).split(";")[0], flush=True)
+            with client.stream(silent) as own:
+                assert own.poll(0.01) == []
+            stream.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert stream.poll(0.01) == []
+        stream.close()
+    """
+    assert run(code, environment) == "this stream was made before the process forked\n"

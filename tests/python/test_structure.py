@@ -1,0 +1,75 @@
+"""How the package hangs together: imports run one way, and nothing heavy is loaded by importing it."""
+
+import ast
+import graphlib
+from pathlib import Path
+
+import marketpoints as mp
+from children import run
+
+PACKAGE = Path(mp.__file__).parent
+HEAVY = {"numpy", "pandas", "polars", "pyarrow", "matplotlib", "mpl_toolkits", "tqdm"}
+
+
+def modules():
+    """Every module's tree by its dotted name within the package."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = (ast.parse(path.read_text("utf-8")), path.name == "__init__.py")
+    return found
+
+
+def imported(name, tree, is_package, known):
+    """The modules of the package that one imports, anywhere: within functions and for types alone as well."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            here = name.split(".") if name else []
+            up = node.level - (1 if is_package else 0)
+            base = ".".join([*here[: len(here) - up], *((node.module or "").split(".") if node.module else [])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".lstrip(".")
+                yield inner if inner in known else base
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+            assert not any(one.split(".")[0] == PACKAGE.name for one in names), f"{name}: import by a relative name"
+
+
+def test_imports_run_one_way():
+    trees = modules()
+    assert {"series", "levels", "frames", "plots", "client"} <= set(trees)
+    graph = {}
+    for name, (tree, is_package) in trees.items():
+        targets = set(imported(name, tree, is_package, trees)) & set(trees)
+        graph[name] = targets - {name, ""}
+    # Raises CycleError, which names the circle.
+    order = list(graphlib.TopologicalSorter(graph).static_order())
+    assert order.index("protocols") < order.index("frames") < order.index("series") < order.index("levels")
+
+
+def at_import(body):
+    """Statements that run when a module is imported."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from at_import(node.orelse)
+            continue
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            yield from at_import(getattr(node, part, []))
+
+
+def test_no_module_imports_what_is_heavy():
+    for name, (tree, _) in modules().items():
+        for node in at_import(tree.body):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            assert not {one.split(".")[0] for one in names} & HEAVY, f"{name} imports {names}"
+
+
+def test_importing_the_package_loads_none_of_it():
+    code = f"import sys, marketpoints; print(sorted(set(sys.modules) & {HEAVY!r}))"
+    assert run(code) == "[]\n"
