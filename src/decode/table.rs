@@ -68,7 +68,10 @@ impl Table {
 
     /// Whether a row must have a value for every field that must, by bits of those it has.
     pub(super) fn allows(&self, present: u64) -> bool {
-        self.fields.iter().enumerate().all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
+        self.fields
+            .iter()
+            .enumerate()
+            .all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
     }
 
     /// A field's values.

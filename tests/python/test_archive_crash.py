@@ -40,7 +40,8 @@ def twin(service):
     def start(folder, kill_after=0):
         code = textwrap.dedent(CHILD).format(now=service.now(), books=BOOKS, window=WINDOW, book=BOOK)
         command = [sys.executable, "-c", code, str(folder), service.url, service.keys["unlimited"], str(kill_after)]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MARKETPOINTS_")}
+        own = {"MARKETPOINTS_CACHE_DIR"}  # the tests' own, where budgets of this machine lie
+        environment = {k: v for k, v in os.environ.items() if k in own or not k.startswith("MARKETPOINTS_")}
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     return start

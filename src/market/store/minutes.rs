@@ -80,7 +80,11 @@ impl<M: Minute> Minutes<'_, M> {
         // Bars of a day may still get a part from the next file: they wait for it.
         let mut waiting: Vec<M> = Vec::new();
         for &day in near(self.days, from, to) {
-            waiting = merge(waiting, &(self.read)(day)?);
+            let bars = (self.read)(day)?;
+            // Only those of the window: a short one must not cost a whole day.
+            let begin = bars.partition_point(|bar| bar.start() < from);
+            let end = bars.partition_point(|bar| bar.start() < to).max(begin);
+            waiting = merge(waiting, &bars[begin..end]);
             let ready = waiting.partition_point(|bar| bar.start() < day * DAY);
             for bar in waiting.drain(..ready) {
                 tell(&bar)?;
