@@ -7,7 +7,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-di
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-api lint check format wheel bench clean
+.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-service bench-ingest clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -48,6 +48,13 @@ wheel: $(VENV)/.venv ## Build the wheel with full optimisation into target/wheel
 
 bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
 	$(BIN)/python benches/road.py
+
+bench-service: $(VENV)/.dev ## Time the local service against orjson and FastAPI (needs curl and wrk)
+	$(BIN)/pip install --quiet orjson fastapi 'uvicorn[standard]'
+	$(BIN)/python benches/service.py
+
+bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against polars
+	$(BIN)/python benches/ingest.py
 
 clean: ## Remove what was built, the virtual environment included
 	rm -rf target $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 //! A body under construction: short stretches in place, long arrays by several threads.
 
+use std::sync::OnceLock;
 use std::thread;
 
 /// Bytes from which on a second thread pays: a millisecond's work, against some ten microseconds to start it.
@@ -17,8 +18,10 @@ pub(super) struct Body {
 impl Body {
     /// Writes an array of `rows` items of together about `bytes` bytes.
     pub(super) fn array(&mut self, rows: usize, bytes: usize, write: impl Fn(&mut Vec<u8>, usize) + Sync) {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        self.array_by(rows, bytes, threads.min(bytes / WORTH_A_THREAD).min(rows), &write);
+        // Asked once: it costs as much as a small body, because it reads the limits of the process's group.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
+        self.array_by(rows, bytes, cores.min(bytes / WORTH_A_THREAD).min(rows), &write);
     }
 
     fn array_by(&mut self, rows: usize, bytes: usize, threads: usize, write: &(impl Fn(&mut Vec<u8>, usize) + Sync)) {
