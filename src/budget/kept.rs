@@ -19,23 +19,14 @@ impl Bucket {
     /// Joins the spends of each second, at its latest one: what was spent in the last minute counts a little longer, and
     /// ten thousand small requests take no more room than sixty.
     pub(super) fn shorten(&mut self) {
-        let mut short: std::collections::VecDeque<(i64, u64)> = std::collections::VecDeque::new();
-        for &(at, weight) in &self.spent {
-            match short.back_mut() {
-                Some(last) if last.0.div_euclid(SECOND) == at.div_euclid(SECOND) => {
-                    *last = (at, last.1.saturating_add(weight));
-                }
-                _ => short.push_back((at, weight)),
-            }
-        }
-        self.spent = short;
+        self.spent.join(|one, other| one.div_euclid(SECOND) == other.div_euclid(SECOND));
     }
 
     /// The bucket as of `now`, when it was read from somewhere that may be damaged, foreign, or ahead of this clock; `None`
     /// when it makes no sense. What can be mended is mended towards less.
     pub(super) fn checked(mut self, now: i64) -> Option<Self> {
-        let times = self.spent.iter().map(|&(at, _)| at).chain([self.now, self.held_until]);
-        let weights = self.spent.iter().map(|&(_, weight)| weight).chain([self.spent_today]);
+        let times = self.spent.iter().map(|(at, _)| at).chain([self.now, self.held_until]);
+        let weights = self.spent.iter().map(|(_, weight)| weight).chain([self.spent_today]);
         let sound = self.limits.per_minute > 0
             && self.limits.burst > 0
             && self.spent.len() <= MOST_SPENDS
@@ -57,9 +48,7 @@ impl Bucket {
     pub(super) fn shift(&mut self, by: i64) {
         self.now = self.now.saturating_add(by);
         self.held_until = self.held_until.saturating_add(by).max(0);
-        for (at, _) in &mut self.spent {
-            *at = at.saturating_add(by);
-        }
+        self.spent.shift(by);
         self.day = self.now.div_euclid(DAY);
     }
 

@@ -4,14 +4,15 @@
 
 mod account;
 mod kept;
+mod spends;
 
 pub use account::{Account, Outcome, Taken, Told};
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::spends::Spends;
 use crate::clock::SECOND;
 use crate::protocol::TierSpec;
 use crate::protocol::tier::TIERS;
@@ -65,7 +66,7 @@ pub struct Bucket {
     /// Tokens in `UNITS`, 0 ..= capacity.
     level: i128,
     now: i64,
-    spent: VecDeque<(i64, u64)>,
+    spent: Spends,
     day: i64,
     spent_today: u64,
     /// Nothing refills before this time.
@@ -80,7 +81,7 @@ impl Bucket {
             limits,
             level: i128::from(limits.burst) * UNITS,
             now,
-            spent: VecDeque::new(),
+            spent: Spends::default(),
             day: now.div_euclid(DAY),
             spent_today: 0,
             held_until: 0,
@@ -99,7 +100,7 @@ impl Bucket {
             return Err(refusal);
         }
         self.level -= i128::from(weight) * UNITS;
-        self.spent.push_back((self.now, weight));
+        self.spent.push(self.now, weight);
         self.spent_today += weight;
         Ok(())
     }
@@ -109,22 +110,7 @@ impl Bucket {
         self.advance(now);
         self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
         self.spent_today = self.spent_today.saturating_sub(weight);
-        match self.spent.iter().rposition(|&(_, spent)| spent == weight) {
-            Some(index) => drop(self.spent.remove(index)),
-            // Spends of one second may be joined.
-            None => self.unspend(weight),
-        }
-    }
-
-    /// Takes `weight` from the spends of the last minute, the newest first.
-    fn unspend(&mut self, mut weight: u64) {
-        while weight > 0 {
-            let Some((at, spent)) = self.spent.pop_back() else { return };
-            if spent > weight {
-                self.spent.push_back((at, spent - weight));
-            }
-            weight = weight.saturating_sub(spent);
-        }
+        self.spent.take_back(weight);
     }
 
     /// Whether it is full, or would be after `lag`.
@@ -165,7 +151,7 @@ impl Bucket {
     /// Weight spent in the last 60 seconds.
     pub fn used(&mut self, now: i64) -> u64 {
         self.advance(now);
-        self.spent.iter().map(|&(_, weight)| weight).sum()
+        self.spent.total()
     }
 
     /// Unix nanoseconds at which the bucket is full again; `now` when it is full.
@@ -204,10 +190,10 @@ impl Bucket {
     /// charge leaves, the newest first, and what others spent is added as spent now.
     pub fn observe_used(&mut self, used: u64, now: i64) {
         self.advance(now);
-        let ours: u64 = self.spent.iter().map(|&(_, weight)| weight).sum();
-        self.unspend(ours.saturating_sub(used));
+        let ours = self.spent.total();
+        self.spent.lower(ours.saturating_sub(used));
         if used > ours {
-            self.spent.push_back((self.now, used - ours));
+            self.spent.push(self.now, used - ours);
         }
     }
 
@@ -248,9 +234,7 @@ impl Bucket {
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
         let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
-        while self.spent.front().is_some_and(|&(at, _)| at <= window_start) {
-            self.spent.pop_front();
-        }
+        self.spent.forget(window_start);
         let day = now.div_euclid(DAY);
         if day != self.day {
             self.day = day;

@@ -215,7 +215,7 @@ fn damage_is_told_from_data() {
         |account: &mut Account| account.bucket.as_mut().unwrap().level = i128::MAX,
         |account: &mut Account| account.bucket.as_mut().unwrap().now = i64::MIN,
         |account: &mut Account| account.bucket.as_mut().unwrap().limits.per_minute = 0,
-        |account: &mut Account| account.bucket.as_mut().unwrap().spent.push_back((i64::MAX, 1)),
+        |account: &mut Account| account.bucket.as_mut().unwrap().spent.push(i64::MAX, 1),
         |account: &mut Account| account.bucket.as_mut().unwrap().spent_today = u64::MAX,
         |account: &mut Account| account.paused_until = i64::MAX,
         |account: &mut Account| account.line[0].weight = u64::MAX,
