@@ -68,7 +68,10 @@ impl Table {
 
     /// Whether a row must have a value for every field that must, by bits of those it has.
     pub(super) fn allows(&self, present: u64) -> bool {
-        self.fields.iter().enumerate().all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
+        self.fields
+            .iter()
+            .enumerate()
+            .all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
     }
 
     /// A field's values.
@@ -276,6 +279,7 @@ impl Table {
         self.rows = mark.rows;
         self.fields.truncate(mark.fields);
         self.marks.truncate(mark.fields);
+        self.learner.forget_fields(mark.fields);
         for (index, field) in self.fields.iter_mut().enumerate() {
             let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
             if mark.unseen.contains(&index) {
