@@ -1,5 +1,7 @@
 //! Random bodies of every data type, with the quirks of the supplement (sections 2 and 3), and what they mean.
 
+use std::fmt::Write as _;
+
 use fastrand::Rng;
 
 use crate::columns::{Column, List, NO_TIME, Rows};
@@ -58,7 +60,7 @@ impl Writer<'_> {
 
     /// A double as the service spells it, or in any other way; returns what the spelling means.
     pub(super) fn number(&mut self) -> f64 {
-        let random = &mut self.random;
+        let random = &mut *self.random;
         let value = match random.u8(..8) {
             0 => f64::from(random.u32(..1_000_000)),
             1..=3 => f64::from(random.u32(..)) / 10f64.powi(random.i32(0..9)),
@@ -260,9 +262,9 @@ pub(super) fn heatmap(snapshots: usize, depth: usize, style: Style, random: &mut
     let mut writers = [0, 1, 2].map(|_| String::new());
     let identity = r#""id":{"type":"BLOCK_BOOK_SNAPSHOT_AGG"}"#;
     let venue = r#""id":{"type":"VENUE_LIQUIDATION_AGG"}"#;
-    writers[0] += &format!(r#"{{"series":[{{{identity},"points":["#);
-    writers[1] += &format!(r#"{{"series":[{{{venue},"points":["#);
-    writers[2] += &format!(r#"{{"series":[{{{identity},"flat_points":["#);
+    write!(writers[0], r#"{{"series":[{{{identity},"points":["#).unwrap();
+    write!(writers[1], r#"{{"series":[{{{venue},"points":["#).unwrap();
+    write!(writers[2], r#"{{"series":[{{{identity},"flat_points":["#).unwrap();
     let (mut levels, mut split, mut timestamps) = (List::default(), Vec::new(), Vec::new());
     for snapshot in 0..snapshots {
         let count = random.usize(..=depth);
@@ -288,11 +290,11 @@ pub(super) fn heatmap(snapshots: usize, depth: usize, style: Style, random: &mut
         if style.shuffled {
             writer.random.shuffle(&mut parts);
         }
-        writers[0] += &format!(r#"{comma}{{"Point":{{{}}}}}"#, parts.join(","));
+        write!(writers[0], r#"{comma}{{"Point":{{{}}}}}"#, parts.join(",")).unwrap();
         let all = join(&mut pairs.iter());
-        writers[1] += &format!(r#"{comma}{{"Point":{{"levels":[{all}],{time}}}}}"#);
+        write!(writers[1], r#"{comma}{{"Point":{{"levels":[{all}],{time}}}}}"#).unwrap();
         let more = if count > 0 { "," } else { "" };
-        writers[2] += &format!("{comma}{count},{}{more}{all}", service(seconds as f64 * 1e6));
+        write!(writers[2], "{comma}{count},{}{more}{all}", service(seconds as f64 * 1e6)).unwrap();
         timestamps.push(seconds * 1_000_000_000);
         let parse = |text: &str| text.trim().parse::<f64>().unwrap();
         levels.push(pairs.iter().flat_map(|(price, volume)| [parse(price), parse(volume)]));
