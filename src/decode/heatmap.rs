@@ -4,6 +4,7 @@ use super::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;
+use super::series::Next;
 use super::table::{Mark, Table, point};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
 use crate::protocol::{Field, FieldKind, SeriesId};
@@ -152,9 +153,8 @@ impl Flat {
         self.snapshots.seen()
     }
 
-    /// Reads numbers from the start of an element; whether that was the end of the array, and then it is left. Else the
-    /// reader stands at an element again.
-    pub(super) fn numbers(&mut self, reader: &mut Reader<'_>) -> Result<bool> {
+    /// Reads numbers from the start of an element.
+    pub(super) fn numbers(&mut self, reader: &mut Reader<'_>) -> Result<Next> {
         self.portion.clear();
         let (before, seen) = (reader.offset(), self.snapshots.seen());
         let stretch = reader.stretch(&mut self.portion);
@@ -163,12 +163,15 @@ impl Flat {
         }
         if stretch == Stretch::Odd {
             self.portion.push(reader.number()?);
-            let more = reader.another(b']')?;
-            self.snapshots.push(&self.portion);
-            return Ok(!more);
+            // The digits may go on in the next portion of the body.
+            reader.peek()?;
         }
         self.snapshots.push(&self.portion);
-        Ok(stretch == Stretch::Closed)
+        Ok(match stretch {
+            Stretch::Read => Next::Element,
+            Stretch::Closed => Next::Left,
+            Stretch::Odd => Next::Separator,
+        })
     }
 
     /// The finished series; `start` is where the array stands.

@@ -78,6 +78,11 @@ impl Learner {
         }
     }
 
+    /// Forgets shapes with fields from that index on.
+    pub(super) fn forget_fields(&mut self, width: usize) {
+        self.shapes.retain(|shape| shape.slots.iter().all(|slot| slot.field < width));
+    }
+
     fn remember(&self, shape: &Arc<Shape>) {
         // A field that no table knows may have another place in the next body.
         if self.origin.width == 0 || shape.slots.iter().any(|slot| slot.field >= self.origin.width) {

@@ -71,9 +71,12 @@ impl Reader<'_> {
         // Before the first number: the bracket, or the comma of the stretch before.
         places[0] = from.wrapping_sub(1) as u32;
         let tokens = self.kernel().index_list(bytes, from, &mut places[1..]);
+        if tokens == 0 {
+            return Stretch::Odd;
+        }
         let last = places[tokens] as usize;
-        let closing = bytes[last.min(bytes.len() - 1)];
-        if tokens == 0 || closing == b'}' {
+        let closing = bytes[last];
+        if closing == b'}' {
             return Stretch::Odd;
         }
         let start = out.len();

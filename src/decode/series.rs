@@ -17,6 +17,17 @@ pub(super) enum Points {
     Flat(Box<Flat>),
 }
 
+/// What comes after some elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A comma or the end.
+    Separator,
+    /// Another element.
+    Element,
+    /// What follows the array, which is left.
+    Left,
+}
+
 impl Points {
     /// For the array under the key `flat_points`, or else `points`, of a series of that identity.
     pub(super) fn of(id: &SeriesId, flat: bool) -> Self {
@@ -27,37 +38,35 @@ impl Points {
         }
     }
 
-    /// Reads at least one element; whether that was the end of the array, and then it is left.
+    /// Reads at least one element.
     ///
     /// `seen` counts elements. After an error nothing of the element is kept, so that it can be read again, unless this
     /// is the `last` portion of the body.
-    pub(super) fn some(&mut self, reader: &mut Reader<'_>, seen: &mut usize, last: bool) -> Result<bool> {
+    pub(super) fn some(&mut self, reader: &mut Reader<'_>, seen: &mut usize, last: bool) -> Result<Next> {
         let mark = match self {
-            Self::Flat(flat) => {
-                let closed = flat.numbers(reader).map_err(|error| error.at_index(flat.seen()));
-                *seen = flat.seen();
-                return closed;
-            }
             _ if last => None,
             Self::Table(table) => Some(table.mark()),
             Self::Heatmap(heatmap) => Some(heatmap.mark()),
+            Self::Flat(_) => None,
         };
         let read = match self {
             Self::Table(table) => table.rows(reader),
             Self::Heatmap(heatmap) => heatmap.point(reader).map(|()| 1),
-            Self::Flat(_) => Ok(0),
-        };
-        let more = read.map_err(|error| error.at_index(*seen)).and_then(|count| Ok((count, reader.another(b']')?)));
-        match more {
-            Ok((count, more)) => {
-                *seen += count;
-                Ok(!more)
+            Self::Flat(flat) => {
+                let next = flat.numbers(reader).map_err(|error| error.at_index(flat.seen()));
+                *seen = flat.seen();
+                return next;
             }
-            Err(error) => {
-                if let Some(mark) = mark {
-                    self.rewind(&mark);
-                }
-                Err(error)
+        };
+        match (read, mark) {
+            (Ok(count), _) => {
+                *seen += count;
+                Ok(Next::Separator)
+            }
+            (Err(error), None) => Err(error.at_index(*seen)),
+            (Err(error), Some(mark)) => {
+                self.rewind(&mark);
+                Err(error.at_index(*seen))
             }
         }
     }

@@ -6,7 +6,7 @@
 use super::error::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::Kernel;
-use super::series::{self, Points};
+use super::series::{self, Next, Points};
 use crate::columns::Series;
 use crate::protocol::SeriesId;
 
@@ -55,6 +55,8 @@ enum Stage {
     AfterSeriesValue,
     /// An element of `points` or `flat_points`.
     Points,
+    /// A comma or the end of that array.
+    AfterPoints,
     /// Nothing but white space.
     End,
 }
@@ -67,7 +69,7 @@ impl Stage {
             Self::Key | Self::AfterValue => 1,
             Self::Series | Self::AfterSeries => 2,
             Self::SeriesKey | Self::AfterSeriesValue => 3,
-            Self::Points => 4,
+            Self::Points | Self::AfterPoints => 4,
         }
     }
 }
@@ -214,7 +216,7 @@ impl PointsDecoder {
     fn placed(&self, error: DecodeError) -> DecodeError {
         let series = self.list.as_ref().map_or(0, Vec::len);
         match self.stage {
-            Stage::Points => {
+            Stage::Points | Stage::AfterPoints => {
                 let key = if self.current.in_flat { "flat_points" } else { "points" };
                 error.inside(key).at_index(series).inside("series")
             }
@@ -271,11 +273,17 @@ impl PointsDecoder {
             }
             Stage::Points => {
                 let Some(points) = &mut self.current.points else { return Ok(false) };
-                if points.some(reader, &mut self.current.seen, last)? {
-                    self.close_points()?;
-                    Stage::AfterSeriesValue
-                } else {
+                match points.some(reader, &mut self.current.seen, last)? {
+                    Next::Element => Stage::Points,
+                    Next::Separator => Stage::AfterPoints,
+                    Next::Left => self.close_points()?,
+                }
+            }
+            Stage::AfterPoints => {
+                if reader.another(b']')? {
                     Stage::Points
+                } else {
+                    self.close_points()?
                 }
             }
             Stage::End => {
@@ -350,21 +358,20 @@ impl PointsDecoder {
         if more {
             return Ok(Stage::Points);
         }
-        self.close_points()?;
-        Ok(Stage::AfterSeriesValue)
+        self.close_points()
     }
 
     /// Finishes the array that is open.
-    fn close_points(&mut self) -> std::result::Result<(), Stop> {
+    fn close_points(&mut self) -> std::result::Result<Stage, Stop> {
         let current = &mut self.current;
-        let (Some(points), Some(id)) = (current.points.take(), &current.id) else { return Ok(()) };
+        let (Some(points), Some(id)) = (current.points.take(), &current.id) else { return Ok(Stage::AfterSeriesValue) };
         let name = if current.in_flat { "flat_points" } else { "points" };
         let series = points.finish(id, current.points_start);
         // The array itself is placed by the stage, if that is still the one of its elements.
-        let in_points = self.stage == Stage::Points;
+        let in_points = self.stage != Stage::SeriesKey;
         let series = series.map_err(|error| Stop::Settled(if in_points { error } else { error.inside(name) }))?;
         *(if current.in_flat { &mut current.flat } else { &mut current.nested }) = Array::Read(Box::new(series));
-        Ok(())
+        Ok(Stage::AfterSeriesValue)
     }
 
     /// Finishes the series that is open.
@@ -394,7 +401,10 @@ fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, kernel: Kernel) 
         let mut seen = 0;
         let mut open = reader.open(b'[')?;
         while open {
-            open = !points.some(reader, &mut seen, true)?;
+            open = match points.some(reader, &mut seen, true)? {
+                Next::Separator => reader.another(b']')?,
+                next => next == Next::Element,
+            };
         }
         Ok(())
     };

@@ -279,6 +279,7 @@ impl Table {
         self.rows = mark.rows;
         self.fields.truncate(mark.fields);
         self.marks.truncate(mark.fields);
+        self.learner.forget_fields(mark.fields);
         for (index, field) in self.fields.iter_mut().enumerate() {
             let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
             if mark.unseen.contains(&index) {

@@ -5,8 +5,8 @@
 //!
 //! Numbers come as *tokens*: one starts `skip` bytes after a place in `befores` and ends before the place in `ends`.
 //! Both are offsets in `bytes`, which is shorter than 4 GiB.
+// Vector instructions and their loads; every block says why it holds.
 #![allow(unsafe_code)]
-// vector instructions and their loads; every block says why it holds
 // The intrinsics' names are a language of their own; a part of a kernel that is not inlined loses its vectors; and `&`
 // between comparisons keeps branches out of loops.
 #![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool)]

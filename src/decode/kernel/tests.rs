@@ -85,7 +85,7 @@ fn many(count: usize, seed: u64) {
 
 #[test]
 fn generated_spellings_give_the_same_bits_as_the_standard_library() {
-    many(200_000, 1);
+    many(60_000, 1);
 }
 
 /// The whole of issue 5: ten million for every kernel. `make prove` runs it, optimised.

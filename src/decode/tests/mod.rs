@@ -1,5 +1,9 @@
 //! Bodies of every kind and with every quirk of the supplement, through the door.
 
+mod agreement;
+mod bodies;
+mod damage;
+
 use crate::columns::{Column, Series};
 use crate::decode::points;
 use crate::protocol::Shape;
