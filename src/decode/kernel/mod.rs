@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 // The intrinsics' names are a language of their own; a part of a kernel that is not inlined loses its vectors; and `&`
 // between comparisons keeps branches out of loops.
-#![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool)]
+#![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool, clippy::naive_bytecount)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
