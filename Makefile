@@ -7,7 +7,8 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-di
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-service bench-ingest clean
+.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-service bench-ingest bench-decode prove fuzz \
+        fuzz-asan clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -55,6 +56,30 @@ bench-service: $(VENV)/.dev ## Time the local service against orjson and FastAPI
 
 bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against polars
 	$(BIN)/python benches/ingest.py
+
+bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
+	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
+	PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --target-dir target/python
+	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
+
+prove: ## Ten million spellings for every kernel, and every damage of small bodies; minutes
+	cargo test --profile fast --lib decode:: -- --include-ignored
+
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := flat points numbers chunking
+# New inputs go to target/fuzz; the committed ones stay small. The tool: cargo install cargo-fuzz.
+define fuzz
+	cd fuzz && for target in $(FUZZ_TARGETS); do \
+	  mkdir -p ../target/fuzz/$$target && $(1) cargo fuzz run --sanitizer $(2) $$target ../target/fuzz/$$target \
+	    corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit 1; \
+	done
+endef
+
+fuzz: ## Fuzz each target of the decoder for FUZZ_SECONDS (60)
+	$(call fuzz,,none)
+
+fuzz-asan: ## The same with the address sanitizer, which stable Rust only has on request
+	$(call fuzz,RUSTC_BOOTSTRAP=1,address)
 
 clean: ## Remove what was built, the virtual environment included
 	rm -rf target $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

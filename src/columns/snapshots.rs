@@ -38,9 +38,14 @@ impl Snapshots {
     /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend are sorted, and then the
     /// boundary between the sides is lost.
     pub fn close(&mut self, bids: Option<usize>) {
+        self.close_at(self.levels.values.len(), bids);
+    }
+
+    /// The same with the first values only; the rest is no part of it yet.
+    fn close_at(&mut self, end: usize, bids: Option<usize>) {
         let start = self.start();
-        let sorted = sort(&mut self.levels.values[start..]);
-        self.levels.offsets.push(self.levels.values.len() as i64);
+        let sorted = sort(&mut self.levels.values[start..end]);
+        self.levels.offsets.push(end as i64);
         self.split.push(bids.filter(|_| !sorted).map_or(UNKNOWN_SPLIT, |bids| bids as i64));
     }
 
@@ -114,48 +119,62 @@ impl FlatSnapshots {
         self.seen
     }
 
-    /// The levels so far, back to back, for making room.
+    /// The levels so far, back to back. Values added to them are the next ones of the array, once [`Self::absorb`] is
+    /// told where they start.
     pub fn values(&mut self) -> &mut Vec<f64> {
         self.snapshots.values()
     }
 
     /// Takes the next values.
-    pub fn push(&mut self, mut values: &[f64]) {
-        while let Some((first, rest)) = values.split_first() {
+    pub fn push(&mut self, values: &[f64]) {
+        let start = self.values().len();
+        self.values().extend_from_slice(values);
+        self.absorb(start);
+    }
+
+    /// Takes the values from there on: levels stay where they are, or move to where headers were.
+    pub fn absorb(&mut self, start: usize) {
+        let end = self.values().len();
+        let (mut from, mut to) = (start, start);
+        while from < end {
+            let value = self.values()[from];
             match self.state {
                 State::Count => {
-                    (self.header, self.count) = (self.seen, *first);
-                    let whole = *first >= 0.0 && first.fract() == 0.0;
+                    (self.header, self.count) = (self.seen, value);
+                    let whole = value >= 0.0 && value.fract() == 0.0;
                     self.state = if whole { State::Time } else { State::Broken };
                 }
                 State::Time => {
-                    self.micros = *first;
-                    self.state = if is_micros(*first) { State::Levels } else { State::Broken };
+                    self.micros = value;
+                    self.state = if is_micros(value) { State::Levels } else { State::Broken };
                     self.awaited = (self.count as usize).saturating_mul(2);
-                    self.close_when_whole();
+                    self.close_when_whole(to);
                 }
                 State::Levels => {
-                    let (levels, rest) = values.split_at(self.awaited.min(values.len()));
-                    self.snapshots.values().extend_from_slice(levels);
-                    self.seen += levels.len();
-                    self.awaited -= levels.len();
-                    self.close_when_whole();
-                    values = rest;
+                    let count = self.awaited.min(end - from);
+                    if from != to {
+                        self.values().copy_within(from..from + count, to);
+                    }
+                    self.seen += count;
+                    self.awaited -= count;
+                    (from, to) = (from + count, to + count);
+                    self.close_when_whole(to);
                     continue;
                 }
                 State::Broken => {
-                    self.seen += values.len();
-                    return;
+                    self.seen += end - from;
+                    break;
                 }
             }
             self.seen += 1;
-            values = rest;
+            from += 1;
         }
+        self.values().truncate(to);
     }
 
-    fn close_when_whole(&mut self) {
+    fn close_when_whole(&mut self, end: usize) {
         if self.state == State::Levels && self.awaited == 0 {
-            self.snapshots.close(None);
+            self.snapshots.close_at(end, None);
             self.timestamps.push(self.micros as i64 * 1_000);
             self.state = State::Count;
         }

@@ -2,9 +2,10 @@
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
 use super::json::Reader;
+use super::kernel::reserve;
 use super::shape::{Kind, Shape, Slot};
 use super::values::Values;
-use super::window::Window;
+use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
 pub(super) const BATCH: usize = 128;
@@ -48,8 +49,8 @@ impl Batch {
         self.end(rows).map_or(0, |(separator, _)| (separator - self.opens[0] as usize) / rows)
     }
 
-    /// Finds the values of the next rows, the first of which starts at `at`, supposing that they have the shape.
-    pub(super) fn find(&mut self, shape: &Shape, window: &Window, bytes: &[u8], at: usize, limit: usize) -> usize {
+    /// Finds the values of the next rows, supposing that they have the shape.
+    pub(super) fn find(&mut self, shape: &Shape, view: &View<'_>, limit: usize) -> usize {
         let slots = shape.slots.len();
         self.rows = 0;
         if self.ends.len() < slots * BATCH {
@@ -60,19 +61,19 @@ impl Batch {
             self.separators.resize(BATCH, 0);
             self.passed.resize(BATCH, 0);
         }
-        let open = at as u32;
         match shape.stride {
-            Some(stride) => self.find_steady(shape, stride, window.ahead(), bytes, open, limit),
-            None => self.find_varying(shape, window.ahead(), bytes, open, limit),
+            Some(stride) => self.find_steady(shape, stride, view, limit),
+            None => self.find_varying(shape, view, limit),
         }
         self.rows
     }
 
     /// Rows with the same number of delimiters each.
-    fn find_steady(&mut self, shape: &Shape, stride: usize, ahead: &[u32], bytes: &[u8], mut open: u32, limit: usize) {
+    fn find_steady(&mut self, shape: &Shape, stride: usize, view: &View<'_>, limit: usize) {
         let Some(last) = shape.slots.last() else { return };
         let tail = shape.tail.len() as u32;
-        for (row, delimiters) in ahead.chunks_exact(stride).take(limit).enumerate() {
+        let mut open = view.open;
+        for (row, delimiters) in view.ahead.chunks_exact(stride).take(limit).enumerate() {
             let separator = delimiters[stride - 1];
             if separator != delimiters[last.place].wrapping_add(tail) {
                 return;
@@ -85,7 +86,7 @@ impl Batch {
             self.passed[row] = (row + 1) * stride - 1;
             self.rows = row + 1;
             open = separator + 1;
-            if bytes[separator as usize] != b',' {
+            if view.bytes[separator as usize] != b',' {
                 return;
             }
             self.passed[row] += 1;
@@ -93,7 +94,7 @@ impl Batch {
     }
 
     /// Rows whose lists and strings hold any number of delimiters.
-    fn find_varying(&mut self, shape: &Shape, ahead: &[u32], bytes: &[u8], mut open: u32, limit: usize) {
+    fn find_varying(&mut self, shape: &Shape, view: &View<'_>, limit: usize) {
         let lists = shape.slots.iter().filter(|slot| slot.kind == Kind::List).count();
         self.lists.resize_with(lists, Numbers::default);
         for list in &mut self.lists {
@@ -101,14 +102,14 @@ impl Batch {
             list.ends.clear();
             list.counts.clear();
         }
-        let mut cursor = 0;
+        let (mut cursor, mut open) = (0, view.open);
         for row in 0..limit {
-            let Some((separator, passed)) = self.find_row(shape, row, cursor, ahead, bytes, open) else { return };
+            let Some((separator, passed)) = self.find_row(shape, view, row, cursor, open) else { return };
             self.opens[row] = open;
             self.separators[row] = separator;
             self.passed[row] = passed;
             self.rows = row + 1;
-            if bytes[separator as usize] != b',' {
+            if view.bytes[separator as usize] != b',' {
                 return;
             }
             self.passed[row] += 1;
@@ -121,12 +122,12 @@ impl Batch {
     fn find_row(
         &mut self,
         shape: &Shape,
+        view: &View<'_>,
         row: usize,
         mut cursor: usize,
-        ahead: &[u32],
-        bytes: &[u8],
         open: u32,
     ) -> Option<(u32, usize)> {
+        let (ahead, bytes) = (view.ahead, view.bytes);
         let mut from = open;
         let mut list = 0;
         for (index, slot) in shape.slots.iter().enumerate() {
@@ -139,7 +140,7 @@ impl Batch {
                     end
                 }
                 Kind::List => {
-                    let end = self.lists[list].find(start, ahead, &mut cursor, bytes)?;
+                    let end = self.lists[list].find(view, start, &mut cursor)?;
                     list += 1;
                     end
                 }
@@ -198,24 +199,23 @@ impl Batch {
         let ends = &self.befores(index + 1)[..rows];
         let skip = slot.literal.len() as u32;
         match (slot.kind, values) {
-            (Kind::Number, Values::Float(column)) => {
-                column.resize(start + rows, 0.0);
-                kernel.floats(bytes, befores, skip, ends, &mut column[start..])
-            }
+            (Kind::Number, Values::Float(column)) => kernel.floats(bytes, befores, skip, ends, column),
             (Kind::Seconds, Values::Time(column)) => {
-                column.resize(start + rows, 0);
                 let part = shape.slots.get(index + 1).filter(|next| next.kind == Kind::Nanoseconds);
                 let part = part.map(|next: &Slot| (next.literal.len() as u32, &self.befores(index + 2)[..rows]));
-                kernel.times(bytes, befores, skip, ends, part, &mut column[start..])
+                kernel.times(bytes, befores, skip, ends, part, column)
             }
             (Kind::List, Values::List(column)) => {
                 let list = shape.slots[..index].iter().filter(|slot| slot.kind == Kind::List).count();
                 let numbers = &self.lists[list];
                 let before = column.values.len();
                 let count = numbers.counts[rows - 1];
-                column.values.resize(before + count, 0.0);
+                if before == 0 {
+                    // As many in each of the rows to come, for which there is room.
+                    reserve(&mut column.values, count * column.offsets.capacity() / rows);
+                }
                 column.offsets.extend(numbers.counts[..rows].iter().map(|count| (before + count) as i64));
-                kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values[before..])
+                kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values)
             }
             (Kind::Text, Values::Text(column)) => {
                 let texts = befores.iter().zip(ends).map(|(before, end)| {
@@ -232,24 +232,24 @@ impl Batch {
 
 impl Numbers {
     /// Finds the numbers of a list from its first byte after the bracket, and where it ends.
-    fn find(&mut self, start: u32, ahead: &[u32], cursor: &mut usize, bytes: &[u8]) -> Option<u32> {
-        let mut before = start.wrapping_sub(1);
-        let mut end = *ahead.get(*cursor)?;
-        *cursor += 1;
-        if end != start || bytes[end as usize] != b']' {
-            loop {
-                self.befores.push(before);
-                self.ends.push(end);
-                if bytes[end as usize] != b',' {
-                    break;
-                }
-                before = end;
-                end = *ahead.get(*cursor)?;
-                *cursor += 1;
-            }
+    fn find(&mut self, view: &View<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
+        let ahead = view.ahead;
+        let (commas, end) = view.kernel.list_end(view.bytes, start as usize)?;
+        let count = commas + 1;
+        let first = *ahead.get(*cursor)?;
+        // Between numbers there are no other delimiters than commas; if there are, this is not where the list ends.
+        if ahead.get(*cursor + commas).copied() != Some(end as u32) {
+            return None;
+        }
+        let ends = &ahead[*cursor..*cursor + count];
+        *cursor += count;
+        if first != start || count > 1 {
+            self.befores.push(start.wrapping_sub(1));
+            self.befores.extend_from_slice(&ends[..count - 1]);
+            self.ends.extend_from_slice(ends);
         }
         self.counts.push(self.ends.len());
-        (bytes[end as usize] == b']').then_some(end)
+        Some(end as u32)
     }
 }
 

@@ -143,8 +143,6 @@ fn make_room(values: &mut Vec<f64>, count: usize, bytes: usize, reader: &Reader<
 #[derive(Default)]
 pub(super) struct Flat {
     snapshots: FlatSnapshots,
-    /// Numbers of one stretch, while they are told apart.
-    portion: Vec<f64>,
 }
 
 impl Flat {
@@ -155,18 +153,21 @@ impl Flat {
 
     /// Reads numbers from the start of an element.
     pub(super) fn numbers(&mut self, reader: &mut Reader<'_>) -> Result<Next> {
-        self.portion.clear();
-        let (before, seen) = (reader.offset(), self.snapshots.seen());
-        let stretch = reader.stretch(&mut self.portion);
-        if seen == 0 && !self.portion.is_empty() {
-            make_room(self.snapshots.values(), self.portion.len(), reader.offset() - before, reader);
-        }
+        let (before, first) = (reader.offset(), self.seen() == 0);
+        let values = self.snapshots.values();
+        let start = values.len();
+        let stretch = reader.stretch(values);
         if stretch == Stretch::Odd {
-            self.portion.push(reader.number()?);
+            let number = reader.number()?;
             // The digits may go on in the next portion of the body.
             reader.peek()?;
+            values.push(number);
         }
-        self.snapshots.push(&self.portion);
+        if first {
+            let count = values.len();
+            make_room(values, count, reader.offset() - before, reader);
+        }
+        self.snapshots.absorb(start);
         Ok(match stretch {
             Stretch::Read => Next::Element,
             Stretch::Closed => Next::Left,

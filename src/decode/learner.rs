@@ -153,7 +153,7 @@ impl Table {
         let learner = self.learner();
         let shape = Arc::clone(&learner.shapes[index]);
         let (mut batch, limit) = (std::mem::take(&mut learner.batch), learner.limit);
-        let found = learner.window.find(reader, |window, bytes, at| batch.find(&shape, window, bytes, at, limit));
+        let found = learner.window.find(reader, |view| batch.find(&shape, view, limit));
         let bytes = learner.window.bytes(reader);
         let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
         if rows > 0 && self.len() == 0 {
@@ -189,7 +189,7 @@ impl Table {
         }
         let limit = learner.pause.clamp(1, BATCH);
         let (mut rows, mut window) = (std::mem::take(&mut learner.unordered), std::mem::take(&mut learner.window));
-        let found = window.find(reader, |window, bytes, at| rows.find(self, window, bytes, at, limit));
+        let found = window.find(reader, |view| rows.find(self, view, limit));
         let bytes = window.bytes(reader);
         if found > 0 && self.len() == 0 {
             self.reserve(found + bytes.len() / rows.length().max(1));

@@ -79,10 +79,7 @@ impl Reader<'_> {
         if closing == b'}' {
             return Stretch::Odd;
         }
-        let start = out.len();
-        out.resize(start + tokens, 0.0);
-        if !self.kernel().floats(bytes, &places[..tokens], 1, &places[1..=tokens], &mut out[start..]) {
-            out.truncate(start);
+        if !self.kernel().floats(bytes, &places[..tokens], 1, &places[1..=tokens], out) {
             return Stretch::Odd;
         }
         if closing == b']' {

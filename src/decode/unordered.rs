@@ -5,7 +5,7 @@ use super::batch::BATCH;
 use super::json::{Name, Reader};
 use super::table::Table;
 use super::values::Values;
-use super::window::Window;
+use super::window::View;
 
 /// Most fields: one bit each.
 const FIELDS: usize = 64;
@@ -38,14 +38,13 @@ struct Row {
 }
 
 impl Unordered {
-    /// Finds the values of the next rows, the first of which starts at `at`.
-    pub(super) fn find(&mut self, table: &Table, window: &Window, bytes: &[u8], at: usize, limit: usize) -> usize {
+    /// Finds the values of the next rows.
+    pub(super) fn find(&mut self, table: &Table, view: &View<'_>, limit: usize) -> usize {
         self.rows = 0;
-        (self.open, self.separator) = (at as u32, at as u32);
-        let ahead = window.ahead();
-        let (mut cursor, mut open) = (0, at);
+        (self.open, self.separator) = (view.open, view.open);
+        let (mut cursor, mut open) = (0, view.open as usize);
         while self.rows < limit {
-            let Some(row) = self.find_row(table, ahead, cursor, bytes, open) else { break };
+            let Some(row) = self.find_row(table, view, cursor, open) else { break };
             if self.rows > 0 && (row.present, row.with_part) != (self.present, self.with_part) {
                 break;
             }
@@ -53,7 +52,7 @@ impl Unordered {
             self.rows += 1;
             open = row.separator as usize;
             (cursor, self.passed) = (row.passed + 1, row.passed);
-            if bytes[open] != b',' {
+            if view.bytes[open] != b',' {
                 break;
             }
             self.passed = cursor;
@@ -62,7 +61,8 @@ impl Unordered {
         if self.rows > 0 && table.allows(self.present) { self.rows } else { 0 }
     }
 
-    fn find_row(&mut self, table: &Table, ahead: &[u32], mut cursor: usize, bytes: &[u8], open: usize) -> Option<Row> {
+    fn find_row(&mut self, table: &Table, view: &View<'_>, mut cursor: usize, open: usize) -> Option<Row> {
+        let (ahead, bytes) = (view.ahead, view.bytes);
         let mut at = open;
         if table.is_wrapped() {
             at += bytes.get(at..)?.starts_with(b"{\"Point\":").then_some(9)?;
@@ -150,15 +150,11 @@ impl Unordered {
         let span = field * BATCH..field * BATCH + self.rows;
         let (starts, ends) = (&self.starts[span.clone()], &self.ends[span.clone()]);
         match values {
-            Values::Float(column) => {
-                column.resize(start + self.rows, 0.0);
-                reader.kernel().floats(bytes, starts, 0, ends, &mut column[start..])
-            }
+            Values::Float(column) => reader.kernel().floats(bytes, starts, 0, ends, column),
             Values::Time(column) => {
-                column.resize(start + self.rows, 0);
                 let part =
                     (self.with_part >> field & 1 == 1).then(|| (NANOSECONDS.len() as u32, &self.part_ends[span]));
-                reader.kernel().times(bytes, starts, 0, ends, part, &mut column[start..])
+                reader.kernel().times(bytes, starts, 0, ends, part, column)
             }
             _ => false,
         }

@@ -24,20 +24,40 @@ pub(super) struct Window {
     cursor: usize,
 }
 
+/// The stretch as those see it who look for rows in it.
+pub(super) struct View<'a> {
+    pub(super) kernel: Kernel,
+    /// Its bytes, from which places count.
+    pub(super) bytes: &'a [u8],
+    /// The places of the delimiters that are not passed.
+    pub(super) ahead: &'a [u32],
+    /// Where the next row starts.
+    pub(super) open: u32,
+}
+
 impl Window {
-    /// Finds rows at the reader's place with the delimiters ahead. A row that may reach beyond the stretch is looked for
-    /// once more, at the start of the next.
-    pub(super) fn find(&mut self, reader: &Reader<'_>, mut rows: impl FnMut(&Self, &[u8], usize) -> usize) -> usize {
+    /// Finds rows at the reader's place. A row that may reach beyond the stretch is looked for once more, at the start of
+    /// the next.
+    pub(super) fn find(&mut self, reader: &Reader<'_>, mut rows: impl FnMut(&View<'_>) -> usize) -> usize {
         let (bytes, at) = (reader.bytes(), reader.offset());
         if self.reach(at) {
-            let found = rows(self, &bytes[self.base..], at - self.base);
+            let found = rows(&self.view(reader));
             // A window that started over for every odd row would only look at the same bytes again.
             if found > 0 || at - self.base < STRETCH / 2 {
                 return found;
             }
         }
         self.cover(reader.kernel(), bytes, at);
-        rows(self, &bytes[self.base..], at - self.base)
+        rows(&self.view(reader))
+    }
+
+    fn view<'a>(&'a self, reader: &Reader<'a>) -> View<'a> {
+        View {
+            kernel: reader.kernel(),
+            bytes: &reader.bytes()[self.base..self.end],
+            ahead: &self.places[self.cursor..self.count],
+            open: (reader.offset() - self.base) as u32,
+        }
     }
 
     /// Looks through the stretch from `at` on.
@@ -61,7 +81,8 @@ impl Window {
             return false;
         }
         let place = (at - self.base) as u32;
-        let passed = self.ahead().iter().take_while(|delimiter| **delimiter < place).count();
+        let ahead = &self.places[self.cursor..self.count];
+        let passed = ahead.iter().take_while(|delimiter| **delimiter < place).count();
         self.cursor += passed;
         true
     }
@@ -79,11 +100,6 @@ impl Window {
     /// Offset in the body from which places count.
     pub(super) fn base(&self) -> usize {
         self.base
-    }
-
-    /// The delimiters that are not passed.
-    pub(super) fn ahead(&self) -> &[u32] {
-        &self.places[self.cursor..self.count]
     }
 
     /// Passes some.

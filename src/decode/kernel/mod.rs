@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 // The intrinsics' names are a language of their own; a part of a kernel that is not inlined loses its vectors; and `&`
 // between comparisons keeps branches out of loops.
-#![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool)]
+#![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool, clippy::naive_bytecount)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -24,6 +24,7 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 pub(super) use eisel_lemire::eisel_lemire;
@@ -148,6 +149,16 @@ impl Kernel {
         }
     }
 
+    /// Where the next `]` stands, and how many commas stand before it.
+    pub(super) fn list_end(self, bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::list_end(bytes, from) },
+            _ => scalar::list_end(bytes, from),
+        }
+    }
+
     /// How many of the first places have the literal `skip` bytes after them.
     pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
         match self {
@@ -164,25 +175,27 @@ impl Kernel {
         }
     }
 
-    /// Reads tokens as doubles; `false` when one is no number, and then `out` holds nothing of use.
-    pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
-        assert!(befores.len() == ends.len() && ends.len() == out.len(), "one token for each value");
-        if self == Self::Scalar || !within_reach(bytes, ends) {
-            return scalar::floats(bytes, befores, skip, ends, out);
-        }
-        match self {
-            // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
-            #[cfg(target_arch = "x86_64")]
-            Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
-            _ => scalar::floats(bytes, befores, skip, ends, out),
-        }
+    /// Adds tokens as doubles to the end of `out`; `false` when one is no number, and then nothing is added.
+    pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut Vec<f64>) -> bool {
+        assert!(befores.len() == ends.len(), "a start and an end for each number");
+        append(out, ends.len(), |out| {
+            if self == Self::Scalar || !within_reach(bytes, ends) {
+                return scalar::floats(bytes, befores, skip, ends, out);
+            }
+            match self {
+                // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
+                #[cfg(target_arch = "x86_64")]
+                Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
+                #[cfg(target_arch = "x86_64")]
+                Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
+                #[cfg(target_arch = "x86_64")]
+                Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
+                _ => scalar::floats(bytes, befores, skip, ends, out),
+            }
+        })
     }
 
-    /// Reads tokens of seconds, and of nanoseconds where there are some, as Unix nanoseconds.
+    /// Adds tokens of seconds, and of nanoseconds where there are some, as Unix nanoseconds to the end of `out`.
     ///
     /// A fraction's token starts its own `skip` bytes after the end of the seconds. `false` as for [`Self::floats`].
     pub(super) fn times(
@@ -192,25 +205,39 @@ impl Kernel {
         skip: u32,
         ends: &[u32],
         fraction: Option<(u32, &[u32])>,
-        out: &mut [i64],
+        out: &mut Vec<i64>,
     ) -> bool {
-        assert!(befores.len() == ends.len() && ends.len() == out.len(), "one token for each value");
+        assert!(befores.len() == ends.len(), "a start and an end for each number");
         let parts = fraction.map_or(ends, |(_, parts)| parts);
-        assert!(parts.len() == ends.len(), "one fraction for each value");
-        if self == Self::Scalar || !within_reach(bytes, ends) || !within_reach(bytes, parts) {
-            return scalar::times(bytes, befores, skip, ends, fraction, out);
-        }
-        match self {
-            // SAFETY: `supported` was asked before the kernel was chosen; all ends are within reach.
-            #[cfg(target_arch = "x86_64")]
-            Self::Sse4 => unsafe { x86::sse4::times(bytes, befores, skip, ends, fraction, out) },
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { x86::avx2::times(bytes, befores, skip, ends, fraction, out) },
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512::times(bytes, befores, skip, ends, fraction, out) },
-            _ => scalar::times(bytes, befores, skip, ends, fraction, out),
-        }
+        assert!(parts.len() == ends.len(), "one fraction for each number");
+        append(out, ends.len(), |out| {
+            if self == Self::Scalar || !within_reach(bytes, ends) || !within_reach(bytes, parts) {
+                return scalar::times(bytes, befores, skip, ends, fraction, out);
+            }
+            match self {
+                // SAFETY: `supported` was asked before the kernel was chosen; all ends are within reach.
+                #[cfg(target_arch = "x86_64")]
+                Self::Sse4 => unsafe { x86::sse4::times(bytes, befores, skip, ends, fraction, out) },
+                #[cfg(target_arch = "x86_64")]
+                Self::Avx2 => unsafe { x86::avx2::times(bytes, befores, skip, ends, fraction, out) },
+                #[cfg(target_arch = "x86_64")]
+                Self::Avx512 => unsafe { avx512::times(bytes, befores, skip, ends, fraction, out) },
+                _ => scalar::times(bytes, befores, skip, ends, fraction, out),
+            }
+        })
     }
+}
+
+/// Adds `count` elements that `write` writes, if it says that it wrote them all. They are not cleared before: clearing a
+/// large output would take as long as a third of the decoding.
+fn append<T: Copy>(values: &mut Vec<T>, count: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> bool) -> bool {
+    values.reserve(count);
+    let written = write(&mut values.spare_capacity_mut()[..count]);
+    if written {
+        // SAFETY: there is room for so many, and `write` wrote every one of them.
+        unsafe { values.set_len(values.len() + count) };
+    }
+    written
 }
 
 /// Whether the vector kernels may load what stands before every end.

@@ -1,5 +1,7 @@
 //! The portable kernel: no instruction beyond what the compiler takes for granted.
 
+use std::mem::MaybeUninit;
+
 use super::super::number;
 use super::literal::Literal;
 use super::slow;
@@ -52,6 +54,24 @@ fn equal(word: u64, sign: u8) -> u64 {
     !(((zero & LOW) + LOW) | zero | LOW)
 }
 
+/// See [`super::Kernel::list_end`].
+pub(super) fn list_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let (mut at, mut commas) = (from, 0);
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*word);
+        let (closing, separating) = (equal(word, b']'), equal(word, b','));
+        if closing != 0 {
+            let before = separating & (closing ^ closing.wrapping_sub(1));
+            return Some((commas + before.count_ones() as usize, at + closing.trailing_zeros() as usize / 8));
+        }
+        commas += separating.count_ones() as usize;
+        at += 8;
+    }
+    let rest = bytes.get(at..)?;
+    let end = rest.iter().position(|byte| *byte == b']')?;
+    Some((commas + rest[..end].iter().filter(|byte| **byte == b',').count(), at + end))
+}
+
 /// See [`super::Kernel::same`].
 pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
     let stands = |before: u32| {
@@ -66,13 +86,13 @@ pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) 
 }
 
 /// See [`super::Kernel::floats`].
-pub(super) fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+pub(super) fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
     befores.iter().zip(ends).zip(out).all(|((before, end), out)| {
         let token = bytes.get(before.wrapping_add(skip) as usize..*end as usize);
         match token.and_then(number::token) {
-            Some(value) => *out = value,
+            Some(value) => out.write(value),
             None => return false,
-        }
+        };
         true
     })
 }
@@ -84,14 +104,14 @@ pub(super) fn times(
     skip: u32,
     ends: &[u32],
     fraction: Option<(u32, &[u32])>,
-    out: &mut [i64],
+    out: &mut [MaybeUninit<i64>],
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let part = fraction.map(|(skip, ends)| end.wrapping_add(skip) as usize..ends[row] as usize);
         match slow::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
-            Some(time) => out[row] = time,
+            Some(time) => out[row].write(time),
             None => return false,
-        }
+        };
     }
     true
 }

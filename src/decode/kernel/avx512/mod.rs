@@ -19,6 +19,7 @@ macro_rules! avx512 {
 
 mod long;
 mod short;
+mod tiny;
 
 /// Whether this processor has every instruction of these kernels.
 pub(super) fn supported() -> bool {
@@ -39,6 +40,9 @@ pub(super) fn supported() -> bool {
 
 /// Numbers that go through the short path before the rest is looked at; their offsets stay in the nearest cache.
 const BATCH: usize = 512;
+
+/// Bytes between what is looked through and what is asked of memory: a stretch, as the callers have it.
+const AHEAD: usize = 8 << 10;
 
 /// Numbers that are read faster one by one than eight together.
 const FEW: usize = 3;
@@ -85,6 +89,8 @@ avx512! {
         while at < bytes.len() {
             let left = bytes.len() - at;
             let inside = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+            // The next stretch comes while this one is decoded, if it is not here already.
+            _mm_prefetch::<_MM_HINT_T1>(bytes.as_ptr().wrapping_add(at + AHEAD).cast());
             // SAFETY: only bytes inside the slice are loaded.
             let block = unsafe { _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().add(at).cast()) };
             let closing = _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace);
@@ -146,11 +152,29 @@ avx512! {
         rows
     }
 
+    /// See [`super::Kernel::list_end`].
+    pub(super) fn list_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+        let (bracket, comma) = (_mm256_set1_epi8(b']' as i8), _mm256_set1_epi8(b',' as i8));
+        let (mut at, mut commas) = (from, 0);
+        while let Some(block) = bytes.get(at..at + 32) {
+            // SAFETY: 32 bytes.
+            let block = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+            let (closing, separating) = (_mm256_cmpeq_epi8_mask(block, bracket), _mm256_cmpeq_epi8_mask(block, comma));
+            if closing != 0 {
+                let before = separating & (closing ^ closing.wrapping_sub(1));
+                return Some((commas + before.count_ones() as usize, at + closing.trailing_zeros() as usize));
+            }
+            commas += separating.count_ones() as usize;
+            at += 32;
+        }
+        scalar::list_end(bytes, at).map(|(more, end)| (commas + more, end))
+    }
+
     /// See [`super::Kernel::floats`].
     ///
     /// # Safety
     /// Every end is at least 36 and at most `bytes.len()`; the three slices are of one length.
-    pub(super) unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+    pub(super) unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
         if ends.len() <= FEW {
             // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
             return unsafe { super::x86::avx2::floats(bytes, befores, skip, ends, out) };
@@ -168,7 +192,7 @@ avx512! {
             for first in (0..whole).step_by(8) {
                 // SAFETY: eight of each follow, and the caller answers for the ends.
                 unsafe {
-                    let place = out.as_mut_ptr().add(first);
+                    let place = out.as_mut_ptr().add(first).cast();
                     group(bytes, befores.as_ptr().add(first), skip, ends.as_ptr().add(first), place, first, 0xFF, &mut queue);
                 }
             }
@@ -180,7 +204,9 @@ avx512! {
                 let (befores, ends, inside) = (last_befores.as_ptr(), last_ends.as_ptr(), (1u8 << rest) - 1);
                 // SAFETY: the copies hold eight ends that are each one of the caller's.
                 unsafe { group(bytes, befores, skip, ends, values.as_mut_ptr(), whole, inside, &mut queue) };
-                out[whole..].copy_from_slice(&values[..rest]);
+                for (out, value) in out[whole..].iter_mut().zip(values) {
+ out.write(value);
+ }
             }
             // SAFETY: the queue holds offsets of this batch.
             if queue.length > 0 && !unsafe { drain(bytes, &mut queue, out) } {
@@ -205,6 +231,12 @@ avx512! {
             let before = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32 - 1));
             let end = _mm256_loadu_si256(ends.cast());
             let length = _mm256_sub_epi32(_mm256_sub_epi32(end, before), _mm256_set1_epi32(1));
+            if _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(tiny::LONGEST)) == 0
+                && let Some(values) = tiny::eight(bytes.as_ptr(), ends, length)
+            {
+                _mm512_storeu_pd(out, values);
+                return;
+            }
             let mut failed = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(short::LONGEST));
             // Nothing to do here for eight long ones, of which there are many where there are any.
             if failed != 0xFF {
@@ -231,7 +263,7 @@ avx512! {
     ///
     /// # Safety
     /// The queue was filled by [`group`].
-    unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [f64]) -> bool {
+    unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [MaybeUninit<f64>]) -> bool {
         // In two rounds, because one would be too long for the processor to begin the next eight numbers beside it.
         let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
         let groups = queue.length.div_ceil(8);
@@ -261,7 +293,7 @@ avx512! {
                     failed &= failed - 1;
                 }
                 for (place, value) in queue.places[group * 8..].iter().zip(eight) {
-                    out[place.assume_init() as usize] = value;
+                    out[place.assume_init() as usize].write(value);
                 }
             }
         }
@@ -273,7 +305,7 @@ avx512! {
     /// # Safety
     /// Every end is at least 36 and at most `bytes.len()`; all slices are of one length.
     pub(super) unsafe fn times(
-        bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
+        bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [MaybeUninit<i64>],
     ) -> bool {
         let rows = ends.len();
         if rows <= FEW {
@@ -289,7 +321,7 @@ avx512! {
                 if count == 8 {
                     let (befores, ends) = (befores.as_ptr().add(first), ends.as_ptr().add(first));
                     let part = fraction.map(|_| (skip_2, ends_2.as_ptr().add(first)));
-                    eight_times(bytes, befores, skip, ends, part, out.as_mut_ptr().add(first))
+                    eight_times(bytes, befores, skip, ends, part, out.as_mut_ptr().add(first).cast())
                 } else {
                     let eight = |from: &[u32]| {
                         let mut copy = [from[first]; 8];
@@ -299,7 +331,9 @@ avx512! {
                     let (befores, ends, ends_2) = (eight(befores), eight(ends), eight(ends_2));
                     let part = fraction.map(|_| (skip_2, ends_2.as_ptr()));
                     let failed = eight_times(bytes, befores.as_ptr(), skip, ends.as_ptr(), part, values.as_mut_ptr());
-                    out[first..].copy_from_slice(&values[..count]);
+                    for (out, value) in out[first..].iter_mut().zip(values) {
+ out.write(value);
+ }
                     failed & ((1 << count) - 1)
                 }
             };
@@ -308,7 +342,7 @@ avx512! {
                 let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
                 let part = fraction.map(|(skip, parts)| ends[row].wrapping_add(skip) as usize..parts[row] as usize);
                 let Some(time) = slow::time(bytes, whole, part) else { return false };
-                out[row] = time;
+                out[row].write(time);
                 failed &= failed - 1;
             }
         }

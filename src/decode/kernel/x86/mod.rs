@@ -1,6 +1,7 @@
 //! 128-bit kernels for every x86-64 processor since 2008, and the same compiled for AVX2.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::literal::{Literal, PIECE};
 use super::slow;
@@ -43,7 +44,7 @@ macro_rules! kernel {
             /// Every end is at least 36 and at most `bytes.len()`.
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn floats(
-                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64],
+                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>],
             ) -> bool {
                 // SAFETY: the caller's.
                 unsafe { super::floats(bytes, befores, skip, ends, out) }
@@ -55,7 +56,7 @@ macro_rules! kernel {
             /// Every end is at least 36 and at most `bytes.len()`.
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn times(
-                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [i64],
+                bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [MaybeUninit<i64>],
             ) -> bool {
                 // SAFETY: the caller's.
                 unsafe { super::times(bytes, befores, skip, ends, fraction, out) }
@@ -189,18 +190,13 @@ fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
 }
 
 #[inline(always)]
-unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [f64]) -> bool {
+unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
     for ((before, end), out) in befores.iter().zip(ends).zip(out) {
         let start = before.wrapping_add(skip);
         // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
         let value = unsafe { number::float(bytes.as_ptr().add(*end as usize), end.wrapping_sub(start)) };
-        *out = match value {
-            Some(value) => value,
-            None => match slow::float(bytes, start as usize..*end as usize) {
-                Some(value) => value,
-                None => return false,
-            },
-        };
+        let Some(value) = value.or_else(|| slow::float(bytes, start as usize..*end as usize)) else { return false };
+        out.write(value);
     }
     true
 }
@@ -212,7 +208,7 @@ unsafe fn times(
     skip: u32,
     ends: &[u32],
     fraction: Option<(u32, &[u32])>,
-    out: &mut [i64],
+    out: &mut [MaybeUninit<i64>],
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let start = before.wrapping_add(skip);
@@ -226,16 +222,15 @@ unsafe fn times(
             None => Some(0),
             Some((start, end)) => read(start, end).filter(|part| *part < slow::NANOSECONDS),
         };
-        out[row] = match (seconds, rest) {
-            (Some(seconds), Some(rest)) => seconds * slow::NANOSECONDS + rest,
+        let time = match (seconds, rest) {
+            (Some(seconds), Some(rest)) => Some(seconds * slow::NANOSECONDS + rest),
             _ => {
                 let part = part.map(|(start, end)| start as usize..end as usize);
-                match slow::time(bytes, start as usize..*end as usize, part) {
-                    Some(time) => time,
-                    None => return false,
-                }
+                slow::time(bytes, start as usize..*end as usize, part)
             }
         };
+        let Some(time) = time else { return false };
+        out[row].write(time);
     }
     true
 }

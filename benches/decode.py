@@ -1,0 +1,395 @@
+"""Times the decoder beside its peers, in one run, and writes docs/performance.md. Run by ``make bench-decode``.
+
+Every contender goes from the same bytes to float64 arrays. In each round each of them decodes once (small bodies many
+times), in turn, and the best of all rounds counts: everything else on a machine only ever makes a run slower. The
+clock is the thread's processor time, page faults included, so that other work on the machine disturbs least.
+"""
+
+import argparse
+import functools
+import importlib.metadata
+import json
+import os
+import platform
+import random
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import orjson
+import simdjson
+
+import marketpoints as mp
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PRICES = ("open", "high", "low", "close", "volume")
+TIMES = ("timestamp", "firstTimestamp", "lastTimestamp")
+IDENTITY = (
+    '{{"series":[{{"id":{{"type":"{}","rawSymbol":"BTCUSDT","exchange":"BINANCE_FUTURES",'
+    '"normalizedSymbol":"BTC-USDT","category":"PERPETUAL","interval":"MINUTE","coin":"BTC"}},'
+)
+
+
+# --- Bodies, in the service's style (supplement, section 2) --------------------------------------------------------
+
+
+def spell(value: float) -> str:
+    """A double as the service writes it."""
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return repr(value).removesuffix(".0")
+    return np.format_float_scientific(value, trim="-", exp_digits=2)
+
+
+def raw(rng: random.Random) -> float:
+    """A sum of amounts as it comes out of a machine: 17 digits."""
+    return sum(rng.randrange(1, 2_000_000) / 1000 for _ in range(7)) * (1 + 2**-52 * rng.randrange(1, 9))
+
+
+def rounded(rng: random.Random) -> float:
+    """A volume of one to eight decimals."""
+    return max(round(rng.random() * 100, rng.randrange(1, 9)), 0.1)
+
+
+def levels(kind: str, rng: random.Random, count: int) -> Iterator[tuple[float, float]]:
+    """Ascending prices and their volumes."""
+    price = float(6000 + rng.randrange(500)) * 10
+    for _ in range(count):
+        price += 10
+        volume = rounded(rng) if kind == "flat" else raw(rng)
+        if kind == "flatusd":
+            volume *= price
+        yield (price + rng.random() if kind == "flat17all" else price), volume
+
+
+def flat(kind: str) -> str:
+    """A thousand snapshots of a thousand levels in one array."""
+    rng = random.Random(1)
+    values: list[str] = []
+    for snapshot in range(1000):
+        values += ["1000", spell(float(1_774_800_000 + 60 * snapshot) * 1e6)]
+        for price, volume in levels(kind, rng, 1000):
+            values += [spell(price), spell(volume)]
+    return IDENTITY.format("BLOCK_BOOK_SNAPSHOT_AGG") + f'"flat_points":[{",".join(values)}]}}]}}'
+
+
+def nested() -> str:
+    """The same with bids and asks in each point."""
+    rng = random.Random(1)
+    points = []
+    for snapshot in range(1000):
+        book = [f"{spell(price)},{spell(volume)}" for price, volume in levels("flat", rng, 1000)]
+        sides = f'"bids":[{",".join(book[499::-1])}],"asks":[{",".join(book[500:])}]'
+        points.append(f'{{"Point":{{{sides},"timestamp":{{"s":{1_774_800_000 + 60 * snapshot}}}}}}}')
+    return IDENTITY.format("BLOCK_BOOK_SNAPSHOT_AGG") + f'"points":[{",".join(points)}]}}]}}'
+
+
+def candles(count: int, shuffled: bool = False) -> str:
+    """Minute candles; with another key order in every point, if wanted."""
+    rng = random.Random(1)
+    points = []
+    price = 60_000.0
+    for index in range(count):
+        before, price = price, round(price + rng.random() * 40 - 20, 1)
+        high, low = round(max(before, price) + rng.random() * 10, 1), round(min(before, price) - rng.random() * 10, 1)
+        start = 1_700_000_000 + 60 * index
+        first, last = (rng.randrange(1, 1000) * 1_000_000 for _ in range(2))
+        numbers = zip(PRICES, (before, high, low, price, raw(rng)), strict=True)
+        fields = [f'"{name}":{spell(value)}' for name, value in numbers]
+        fields.append(f'"timestamp":{{"s":{start}}}')
+        fields.append(f'"firstTimestamp":{{"s":{start},"ns":{first}}}')
+        fields.append(f'"lastTimestamp":{{"s":{start + 59},"ns":{last}}}')
+        if shuffled:
+            rng.shuffle(fields)
+        points.append(f'{{"Point":{{{",".join(fields)}}}}}')
+    return IDENTITY.format("TRADE_SIDE_AGNOSTIC_AGG") + f'"points":[{",".join(points)}]}}]}}'
+
+
+def tpo() -> str:
+    """Fifty profiles of 800 levels."""
+    rng = random.Random(1)
+    points = []
+    for day in range(50):
+        rows = []
+        for level in range(800):
+            first = rng.randrange(20)
+            blocks = ",".join(str(first + block) for block in range(rng.randrange(1, 26)))
+            volumes = f'"buy_volume":{spell(raw(rng) / 100)},"sell_volume":{spell(rounded(rng))}'
+            rows.append(f'{{"price":{60_000 + 10 * level},"block_ids":[{blocks}],{volumes}}}')
+        start = 1_774_800_000 + 86_400 * day
+        times = f'"timestamp":{{"s":{start}}},"period_start":{{"s":{start}}},"period_end":{{"s":{start + 86_400}}}'
+        profile = f'{times},"levels":[{",".join(rows)}],"block_size_minutes":30,"poc_price":63000'
+        points.append(f'{{"Point":{{"TpoAggregation":{{{profile}}}}}}}')
+    return IDENTITY.format("TPO_AGG") + f'"points":[{",".join(points)}]}}]}}'
+
+
+BODIES: dict[str, Callable[[], str]] = {
+    "flat": functools.partial(flat, "flat"),
+    "flat17": functools.partial(flat, "flat17"),
+    "flat17all": functools.partial(flat, "flat17all"),
+    "flatusd": functools.partial(flat, "flatusd"),
+    "nested": nested,
+    "candles": functools.partial(candles, 100_000),
+    "shuffled": functools.partial(candles, 100_000, True),
+    "tpo": tpo,
+    "candles-1000": functools.partial(candles, 1000),
+    "candles-24": functools.partial(candles, 24),
+}
+
+
+# --- Peers: from bytes to arrays -------------------------------------------------------------------------------------
+
+# peers: begin
+
+
+def split(values: Any) -> tuple[Any, Any]:
+    """A flat array's levels and times."""
+    parts, times, index = [], [], 0
+    while index < len(values):
+        end = index + 2 + 2 * int(values[index])
+        times.append(values[index + 1])
+        parts.append(values[index + 2 : end])
+        index = end
+    return np.concatenate(parts), np.array(times) * 1000
+
+
+def from_objects(name: str, document: Any) -> Any:
+    """Arrays from Python objects (json, orjson)."""
+    series = document["series"][0]
+    if name.startswith("flat"):
+        return split(np.array(series["flat_points"]))
+    points = [point["Point"] for point in series["points"]]
+    if name == "nested":
+        sides = [np.array(point["bids"]).reshape(-1, 2)[::-1] for point in points]
+        asks = [np.array(point["asks"]).reshape(-1, 2) for point in points]
+        pairs = [side for both in zip(sides, asks, strict=True) for side in both]
+        return np.concatenate(pairs), np.array([point["timestamp"]["s"] for point in points])
+    if name == "tpo":
+        rows = [row for point in points for row in point["TpoAggregation"]["levels"]]
+        columns = [np.array([row.get(key, 0.0) for row in rows]) for key in ("price", "buy_volume", "sell_volume")]
+        return columns, np.array([block for row in rows for block in row["block_ids"]], dtype=float)
+    numbers = [np.array([point.get(key, 0.0) for point in points]) for key in PRICES]
+    stamps = [[point.get(key, {"s": 0}) for point in points] for key in TIMES]
+    return numbers, [np.array([time["s"] * 10**9 + time.get("ns", 0) for time in times]) for times in stamps]
+
+
+class Time(msgspec.Struct):
+    s: int
+    ns: int = 0
+
+
+class Candle(msgspec.Struct, rename="camel"):
+    timestamp: Time
+    open: float = 0.0
+    high: float = 0.0
+    low: float = 0.0
+    close: float = 0.0
+    volume: float = 0.0
+    first_timestamp: Time = Time(0)
+    last_timestamp: Time = Time(0)
+
+
+class Book(msgspec.Struct):
+    timestamp: Time
+    bids: list[float] = []
+    asks: list[float] = []
+
+
+class Level(msgspec.Struct):
+    price: float = 0.0
+    block_ids: list[int] = []
+    buy_volume: float = 0.0
+    sell_volume: float = 0.0
+
+
+class Profile(msgspec.Struct):
+    timestamp: Time
+    levels: list[Level] = []
+
+
+class Wrapper(msgspec.Struct):
+    profile: Profile = msgspec.field(name="TpoAggregation")
+
+
+def typed(payload: type) -> Any:
+    """msgspec's decoder of a body whose points hold that payload."""
+    point = msgspec.defstruct("Point", [("point", payload, msgspec.field(name="Point"))])
+    series = msgspec.defstruct("Series", [("points", list[point], []), ("flat_points", list[float], [])])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(msgspec.defstruct("Body", [("series", list[series])]))  # type: ignore[valid-type]
+
+
+TYPED = {"nested": typed(Book), "tpo": typed(Wrapper), "flat": typed(Book), "candles": typed(Candle)}
+
+
+def with_msgspec(name: str, body: bytes) -> Any:
+    """msgspec into typed structs, and from there into arrays."""
+    kind = "flat" if name.startswith("flat") else name if name in TYPED else "candles"
+    series = TYPED[kind].decode(body).series[0]
+    if kind == "flat":
+        return split(np.array(series.flat_points))
+    points = [point.point for point in series.points]
+    if kind == "nested":
+        pairs = []
+        for point in points:
+            pairs += [np.array(point.bids).reshape(-1, 2)[::-1], np.array(point.asks).reshape(-1, 2)]
+        return np.concatenate(pairs), np.array([point.timestamp.s for point in points])
+    if kind == "tpo":
+        rows = [row for point in points for row in point.profile.levels]
+        columns = [np.array([row.price for row in rows]), np.array([row.buy_volume for row in rows])]
+        columns.append(np.array([row.sell_volume for row in rows]))
+        return columns, np.array([block for row in rows for block in row.block_ids], dtype=float)
+    numbers = [np.array([getattr(point, key) for point in points]) for key in PRICES]
+    stamps = [[getattr(point, key) for point in points] for key in ("timestamp", "first_timestamp", "last_timestamp")]
+    return numbers, [np.array([time.s * 10**9 + time.ns for time in times]) for times in stamps]
+
+
+def with_simdjson(name: str, body: bytes) -> Any:
+    """pysimdjson: whole arrays of numbers through its buffers, written in C++; the rest through its proxies."""
+    series = simdjson.Parser().parse(body)["series"][0]
+    if name.startswith("flat"):
+        return split(np.frombuffer(series["flat_points"].as_buffer(of_type="d")))
+    points = [point["Point"] for point in series["points"]]
+    if name == "nested":
+        pairs = []
+        for point in points:
+            for key, step in (("bids", -1), ("asks", 1)):
+                pairs.append(np.frombuffer(point[key].as_buffer(of_type="d")).reshape(-1, 2)[::step])
+        return np.concatenate(pairs), np.array([point["timestamp"]["s"] for point in points])
+    if name == "tpo":
+        rows = [row for point in points for row in point["TpoAggregation"]["levels"]]
+        columns = [np.array([row[key] for row in rows]) for key in ("price", "buy_volume", "sell_volume")]
+        blocks = [np.frombuffer(row["block_ids"].as_buffer(of_type="d")) for row in rows]
+        return columns, np.concatenate(blocks)
+    return from_objects(name, {"series": [series.as_dict()]})
+
+
+def with_marketpoints(name: str, body: bytes) -> Any:
+    """This package, every column looked at."""
+    series = mp.decode_points(body)[0]
+    return [series.timestamps, *(series[column] for column in series.columns)]
+
+
+PEERS: dict[str, Callable[[str, bytes], Any]] = {
+    "marketpoints": with_marketpoints,
+    "decode only": lambda name, body: mp.decode_points(body),
+    "json + NumPy": lambda name, body: from_objects(name, json.loads(body)),
+    "orjson + NumPy": lambda name, body: from_objects(name, orjson.loads(body)),
+    "msgspec typed": with_msgspec,
+    "pysimdjson": with_simdjson,
+}
+
+# peers: end
+
+
+# --- Measuring -------------------------------------------------------------------------------------------------------
+
+
+def measure(name: str, body: bytes, rounds: int) -> dict[str, float]:
+    """Seconds of each peer's best run."""
+    best = dict.fromkeys(PEERS, float("inf"))
+    times = max(1, 100_000 // len(body))
+    for _ in range(rounds):
+        for peer, work in PEERS.items():
+            start = time.thread_time_ns()
+            for _ in range(times):
+                work(name, body)
+            best[peer] = min(best[peer], (time.thread_time_ns() - start) / times / 1e9)
+    return best
+
+
+def rust(paths: list[Path], rounds: int) -> list[dict[str, float]]:
+    """Seconds of every kernel and of sonic-rs, without Python around them."""
+    manifest = ROOT / "benches" / "peers" / "Cargo.toml"
+    command = ["cargo", "run", "--quiet", "--release", "--manifest-path", str(manifest), "--", str(rounds)]
+    run = subprocess.run([*command, *map(str, paths)], check=True, stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def model() -> str:
+    """Name of the processor."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def spelled(seconds: float) -> str:
+    """A time in three digits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def table(rows: dict[str, list[str]], columns: list[str]) -> list[str]:
+    """A Markdown table."""
+    lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    return lines + [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
+
+
+def report(sizes: dict[str, int], python: dict[str, dict[str, float]], native: dict[str, dict[str, float]]) -> str:
+    """The measured part of the page."""
+    versions = {name: importlib.metadata.version(name) for name in ("numpy", "orjson", "msgspec", "pysimdjson")}
+    facts = [f"{model()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"]
+    facts.append(f"Python {platform.python_version()}, {', '.join(f'{k} {v}' for k, v in versions.items())}")
+    peers = [peer for peer in PEERS if peer not in ("marketpoints", "decode only")]
+    times, kernels = {}, {}
+    for name, size in sizes.items():
+        ours, best = python[name]["marketpoints"], native[name]
+        fastest = min(seconds for kernel, seconds in best.items() if kernel != "sonic-rs")
+        ratios = [f"{python[name][peer] / ours:.1f} ×" for peer in peers]
+        cells = [f"{size / 1e6:.3g} MB", spelled(python[name]["decode only"]), spelled(ours)]
+        times[name] = [*cells, *ratios, f"{best['sonic-rs'] / fastest:.1f} ×"]
+        rates = (f"{spelled(seconds)}, {size / seconds / 1e9:.2g} GB/s" for seconds in best.values())
+        kernels[name] = list(rates)
+    first = next(iter(native.values()))
+    return "\n".join(
+        [
+            *(f"- {fact}" for fact in facts),
+            f"- Measured on {time.strftime('%Y-%m-%d')}: thread time, the best of interleaved rounds",
+            "",
+            "Python, bytes → arrays (what a peer takes, as a multiple of marketpoints with every column looked at; the",
+            "last column compares in Rust, without Python):",
+            "",
+            *table(times, ["body", "decode", "and arrays", *peers, "sonic-rs typed"]),
+            "",
+            "Rust, bytes → columns, by kernel:",
+            "",
+            *table(kernels, list(first)),
+        ]
+    )
+
+
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15, help="rounds over all contenders")
+    parser.add_argument("--only", nargs="*", choices=BODIES, help="bodies; without it all of them")
+    parser.add_argument("--dry", action="store_true", help="print instead of writing docs/performance.md")
+    arguments = parser.parse_args()
+    names = arguments.only or list(BODIES)
+    with tempfile.TemporaryDirectory() as folder:
+        bodies = {name: BODIES[name]().encode() for name in names}
+        paths = []
+        for name, body in bodies.items():
+            paths.append(Path(folder) / name)
+            paths[-1].write_bytes(body)
+        native = dict(zip(names, rust(paths, arguments.rounds), strict=True))
+        python = {name: measure(name, body, arguments.rounds) for name, body in bodies.items()}
+    text = report({name: len(body) for name, body in bodies.items()}, python, native)
+    if arguments.dry:
+        print(text)
+        return
+    page = PAGE.read_text()
+    head, _, rest = page.partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
