@@ -45,8 +45,8 @@ class Dialect:
             fields: Fields of answers at any depth: of points, identities, records and events. URL parameters are none.
 
         Raises:
-            InvalidRequest: An empty name, a header that HTTP does not allow, a slip of a known neutral name, two neutral
-                names with one published name, or a published name that is itself another neutral one.
+            InvalidRequest: An empty name, a header that HTTP does not allow, a slip of a known neutral name, two
+                neutral names with one published name, or a published name that is itself another neutral one.
         """
         self._checked = _engine.Dialect(
             key_header=text(key_header, "key_header"),
@@ -149,7 +149,9 @@ def _mapping(given: Any, name: str) -> dict[str, str]:
         return {}
     if not isinstance(given, Mapping):
         raise InvalidRequest(f"{name}: {given!r} is not a mapping of neutral names to published ones")
-    return {text(neutral, name) or "": text(published, f"{name}.{neutral}") or "" for neutral, published in given.items()}
+    return {
+        text(neutral, name) or "": text(published, f"{name}.{neutral}") or "" for neutral, published in given.items()
+    }
 
 
 def _made(parts: dict[str, Any]) -> Dialect:

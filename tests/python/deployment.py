@@ -58,7 +58,7 @@ class Names:
 
 @contextmanager
 def deployed(service, names):
-    """The service under these names. Yields the address and the heads of all requests as they came, as one text each."""
+    """The service under these names. Yields the address and the heads of all requests as they came, a text each."""
     heads = []
     host, port = urlsplit(service.url).hostname, urlsplit(service.url).port
 
@@ -67,7 +67,7 @@ def deployed(service, names):
             heads.append(f"{self.requestline}\n{self.headers}")
             key, target = self.headers.get(names.key_header), names.request(self.path)
             if key is None or target is None:
-                self.tell(401 if key is None else 404, {}, {"error": "NO", "message": "the deployment knows no such name"})
+                self.tell(401 if key is None else 404, {}, {"error": "NO", "message": "no such name here"})
                 return
             connection = http.client.HTTPConnection(host, port, timeout=30)
             connection.request("GET", target, headers={NEUTRAL_HEADER: key})

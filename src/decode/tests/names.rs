@@ -35,7 +35,7 @@ fn parts(random: &mut Rng) -> DialectParts {
     fields.dedup();
     let types: Vec<&str> = DATA_TYPES.iter().map(|row| row.name).collect();
     let (fields, types) = (bijection(&fields, random), bijection(&types, random));
-    DialectParts { fields, types, ..DialectParts::default() }
+    DialectParts { types, fields, ..DialectParts::default() }
 }
 
 /// The body with every key, and every text that is a type, in its published name.
