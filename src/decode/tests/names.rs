@@ -99,6 +99,25 @@ fn bodies_of_every_type_read_as_without_a_dialect() {
 }
 
 #[test]
+fn what_is_learnt_in_one_dialect_is_not_taken_for_another() {
+    let fields = [("open", "close"), ("close", "open")].map(|(name, other)| (name.to_owned(), other.to_owned()));
+    let swapped = Arc::new(Dialect::new(DialectParts { fields: fields.into(), ..DialectParts::default() }).unwrap());
+    let rows: Vec<String> = (0..50)
+        .map(|row| {
+            format!(r#"{{"Point":{{"open":{row},"high":2,"low":3,"close":4,"timestamp":{{"s":{}}}}}}}"#, row * 60)
+        })
+        .collect();
+    let body = format!(r#"{{"series":[{{"id":{{"type":"OPEN_INTEREST_AGG"}},"points":[{}]}}]}}"#, rows.join(","));
+    let counted: Vec<f64> = (0..50).map(f64::from).collect();
+    for _ in 0..2 {
+        for (dialect, name) in [(None, "open"), (Some(Arc::clone(&swapped)), "close")] {
+            let series = points_in(dialect, body.as_bytes()).unwrap().remove(0);
+            assert_eq!(series.floats(name), Some(&counted[..]), "{name}");
+        }
+    }
+}
+
+#[test]
 fn fields_that_no_table_knows_are_columns_by_their_neutral_names() {
     let fields = [("newRank", "acmeRank"), ("usdPrice", "price2")];
     let fields = fields.map(|(neutral, published)| (neutral.to_owned(), published.to_owned())).into();
