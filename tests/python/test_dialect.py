@@ -198,6 +198,7 @@ def test_weights_walls_and_near_misses_go_by_neutral_names(live):
         lambda client: client.coins(type="ACME_LIQUIDATION_AGG"),
         lambda client: client.markets(type="ACME_LIQUIDATION_AGG"),
         lambda client: client.stream({"type": "ACME_LIQUIDATION_AGG", "exchange": "BYBIT", "symbol": "X"}),
+        lambda client: mp.Archive("none").sync(client, "ACME_LIQUIDATION_AGG", coin="BTC", interval="1h", period=3600),
     ],
 )
 def test_a_published_name_is_no_argument_since_its_weight_would_be_wrong(call):
@@ -228,6 +229,18 @@ def test_the_key_under_its_published_header_stays_within_the_origin():
                 client.usage()
             assert len(asked) == 1
         assert asked_elsewhere == []
+
+
+def test_limits_are_learnt_in_the_names_that_are_told():
+    told = {"budget": 50, "left": 60, "used": 40, "reset": 5, "window_seconds": 60}
+    dialect = mp.Dialect(fields={"limit": "budget", "remaining": "left"}, types={"OPEN_INTEREST_AGG": "OI"})
+    with scripted(lambda path: told if path == "/v1/usage" else {}) as (url, asked):
+        client = mp.Client("key", url, dialect=dialect, budget="process")
+        assert (client.usage().limit, client.usage().remaining) == (50, 60)
+        client.open_interest(*MARKET, "1h", start="2026-01-01", period=86_400)
+        assert (client.budget.limit, client.budget.remaining) == (50, 59)
+        client.close()
+    assert [path.split("&")[0] for path in asked] == ["/v1/usage"] * 3 + ["/v1/points?type=OI"]
 
 
 def test_an_archive_is_kept_by_neutral_names(live, tmp_path):
