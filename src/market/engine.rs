@@ -16,7 +16,7 @@ use super::summaries::{SummaryKind, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
-use crate::columns::{List, Series, heatmap_from_split};
+use crate::columns::{List, Series, heatmap_of_sides};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::refuse_unknown;
@@ -311,8 +311,7 @@ impl Market {
                 split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
             }
         }
-        let id = self.id(query, markets);
-        heatmap_from_split(id, timestamps, levels, split).map_err(|error| MarketError::Internal(error.to_string()))
+        Ok(heatmap_of_sides(self.id(query, markets), timestamps, levels, split))
     }
 
     /// The identity of a series over these markets: what they have in common.

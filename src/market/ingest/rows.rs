@@ -124,6 +124,17 @@ impl<'a> Row<'a> {
         Err(self.of_other_width())
     }
 
+    /// How to mend a time of another day: where it would be of this one in another unit, that is it.
+    #[cold]
+    fn remedy(&self, time: i64) -> String {
+        let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
+        let fits = |scale: f64| (self.times.start as f64..self.times.end as f64).contains(&(time as f64 * scale));
+        match units.into_iter().find(|(_, scale)| fits(*scale)) {
+            Some((unit, _)) => format!("it looks like {unit}: give microseconds"),
+            None => "move the row to its day's file".to_owned(),
+        }
+    }
+
     #[cold]
     fn of_other_width(&self) -> Fault {
         Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width))
@@ -141,7 +152,7 @@ impl<'a> Row<'a> {
         if self.times.contains(&micros) {
             return Ok(micros * 1_000);
         }
-        Err(bad(format!("{micros} µs is not within a day of the file's date; move the row to its day's file")))
+        Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }
 
     /// A number of at least 0, or above it when `above`.
