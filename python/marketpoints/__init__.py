@@ -41,6 +41,7 @@ from .errors import (
     TierError,
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
+    UnsupportedStoreError,
 )
 from .faults import FaultRule, Faults
 from .identity import SeriesId, Window
@@ -129,6 +130,7 @@ __all__ = [
     "TradeEvent",
     "TraderProfile",
     "TransportError",
+    "UnsupportedStoreError",
     "Usage",
     "UserCategories",
     "UserPosition",

@@ -124,11 +124,16 @@ class Query:
 class Archive:
     """An archive of points: reading without a client. A client writes it."""
 
-    def __new__(cls, path: str) -> Archive:
-        """The archive in a folder, which need not exist yet; touches nothing."""
+    def __new__(
+        cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0
+    ) -> Archive:
+        """The archive in a folder, which need not exist yet, or at an object store's address; touches nothing."""
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The folder, or the address."""
+    @property
+    def options(self) -> list[tuple[str, str]] | None:
+        """The object store's options; None where one of them may be secret."""
     @property
     def source(self) -> str | None:
         """Which service the data are from; None while there are none."""
