@@ -5,7 +5,6 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -124,12 +123,10 @@ class Query:
 class Archive:
     """An archive of points: reading without a client. A client writes it."""
 
-    def __new__(
-        cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0
-    ) -> Archive:
+    def __new__(cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0) -> Archive:
         """The archive in a folder, which need not exist yet, or at an object store's address; touches nothing."""
     @property
-    def path(self) -> Path:
+    def path(self) -> str:
         """The folder, or the address."""
     @property
     def options(self) -> list[tuple[str, str]] | None:

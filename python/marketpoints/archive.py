@@ -57,7 +57,7 @@ class Archive:
     @property
     def path(self) -> str:
         """The folder, or the address of the object store's prefix."""
-        return os.fspath(self._engine.path)
+        return self._engine.path
 
     @property
     def source(self) -> str | None:

@@ -1,5 +1,6 @@
 //! The archive: reading without a client. Writing is the clients'.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,8 +35,8 @@ impl Archive {
     }
 
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.0.path().to_owned()
+    fn path(&self) -> &OsStr {
+        self.0.path().as_os_str() // a path of Python would take `//` for `/`
     }
 
     #[getter]

@@ -43,8 +43,9 @@ class Store:
 
     def demand_credentials(self, demand):
         """From now on unknown keys are refused, or no more."""
-        body = b"0" if demand else b"Infinity"
-        urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset-auth", body, method="POST")).close()
+        body, kind = b"0" if demand else b"inf", {"Content-Type": "text/plain"}
+        request = urllib.request.Request(f"{self.url}/moto-api/reset-auth", body, kind, method="POST")
+        urllib.request.urlopen(request).close()
 
 
 class Bucket:

@@ -1,7 +1,7 @@
 //! Writing: one key is held by one writer at a time, who mends what it finds before it adds to it.
 
-use std::collections::BTreeMap;
 use bytes::Bytes;
+use std::collections::BTreeMap;
 
 use super::coverage::{add, remove};
 use super::fault::{ArchiveFault, FileState};
@@ -50,8 +50,7 @@ impl Archive {
         self.claim(&key.source)?;
         self.store.sweep(&key.name)?;
         let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
-        let mut hold =
-            Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside: Vec::new(), lock };
+        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside: Vec::new(), lock };
         hold.load_anew(0)?;
         Ok(Some(hold))
     }

@@ -256,19 +256,25 @@ mod tests {
         assert!(problem("http://host/path", &[]).contains("http:// is neither a folder nor an object store"));
         assert!(problem("s3:///prefix", &[]).contains("without a bucket"));
         assert!(problem("s3://bucket/a/../b", &[]).contains("no prefix"));
-        for text in ["s3://key:hush-hush@bucket/p", "s3://hush-hush@bucket", "az://c:hush-hush@account/p", "s3://b/p?hush-hush"] {
+        for text in
+            ["s3://key:hush-hush@bucket/p", "s3://hush-hush@bucket", "az://c:hush-hush@account/p", "s3://b/p?hush-hush"]
+        {
             let problem = problem(text, &[]);
             assert!(problem.contains("storage_options") && !problem.contains("hush"), "{problem}");
         }
         let wrong = problem("s3://bucket", &[("acces_key", "hush-hush")]);
-        assert!(wrong.contains("acces_key") && wrong.contains("AWS_ACCESS_KEY_ID") && !wrong.contains("hush"), "{wrong}");
+        assert!(
+            wrong.contains("acces_key") && wrong.contains("AWS_ACCESS_KEY_ID") && !wrong.contains("hush"),
+            "{wrong}"
+        );
         let wrong = problem("s3://bucket", &[("conditional_put", "hush-hush")]);
         assert!(wrong.contains("conditional_put") || wrong.contains("s3://bucket"), "{wrong}");
     }
 
     #[test]
     fn options_are_told_where_they_are_no_secrets() {
-        let plain = [("endpoint", "http://127.0.0.1:1"), ("aws_region", "r"), ("AWS_ENDPOINT_URL", "http://127.0.0.1:1")];
+        let plain =
+            [("endpoint", "http://127.0.0.1:1"), ("aws_region", "r"), ("AWS_ENDPOINT_URL", "http://127.0.0.1:1")];
         let told = parse("s3://bucket", &plain).plain_options().unwrap();
         assert_eq!(told[1], ("aws_region".to_owned(), "r".to_owned()));
         for (name, value) in [

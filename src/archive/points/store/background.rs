@@ -16,7 +16,8 @@ fn handle() -> std::io::Result<Handle> {
     {
         return Ok(runtime.handle().clone());
     }
-    let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("marketpoints-store").enable_all().build()?;
+    let runtime =
+        Builder::new_multi_thread().worker_threads(1).thread_name("marketpoints-store").enable_all().build()?;
     let handle = runtime.handle().clone();
     // To drop the parent's would be to wait for threads that are not there.
     std::mem::forget(slot.replace((own, runtime)));

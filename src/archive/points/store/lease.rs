@@ -100,7 +100,8 @@ impl Objects {
         let (mut watches, now) = (self.watches(), self.now());
         match watches.get(lock) {
             Some(watch) if watch.version == *version => {
-                let over = u128::try_from(now.saturating_sub(watch.since)).unwrap_or(0) >= u128::from(lease_ms) * 1_000_000;
+                let over =
+                    u128::try_from(now.saturating_sub(watch.since)).unwrap_or(0) >= u128::from(lease_ms) * 1_000_000;
                 if over {
                     watches.remove(lock);
                 }
@@ -169,7 +170,8 @@ impl Renewal {
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. }) => {
                     // An earlier renewal may have arrived though its answer did not.
                     let Ok(found) = self.store.get(&self.path).await else { return false };
-                    let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+                    let version =
+                        UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
                     let Ok(bytes) = found.bytes().await else { return true };
                     let there = Note::parse(&bytes);
                     if there != self.note && (there.holder.is_none() || there.holder != self.owner) {
@@ -203,13 +205,5 @@ impl Drop for Lease {
         if let Some(end) = self.end.take() {
             let _ = end.send(mpsc::channel().0);
         }
-    }
-}
-
-#[cfg(test)]
-impl Lease {
-    /// Ends as with its process: nothing is given back, nothing renewed.
-    pub(super) fn abandon(mut self) {
-        self.end = None;
     }
 }

@@ -115,7 +115,11 @@ impl Objects {
     }
 
     /// Asks the store; the outer error is that nothing was asked.
-    fn ask<T, F>(&self, name: &str, work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F) -> Result<Result<T, Error>, ArchiveFault>
+    fn ask<T, F>(
+        &self,
+        name: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F,
+    ) -> Result<Result<T, Error>, ArchiveFault>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -125,7 +129,11 @@ impl Objects {
     }
 
     /// As [`Objects::ask`] of what may not be there.
-    fn find<T, F>(&self, name: &str, work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F) -> Result<Option<T>, ArchiveFault>
+    fn find<T, F>(
+        &self,
+        name: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F,
+    ) -> Result<Option<T>, ArchiveFault>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,

@@ -48,7 +48,9 @@ pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> 
     let problem = match error {
         Error::NotImplemented { .. } | Error::NotSupported { .. } => return ArchiveFault::Unconditional { path },
         Error::Generic { .. } if unconditional => return ArchiveFault::Unconditional { path },
-        _ if is_bucket_missing(error) => format!("there is no such bucket ({told}); make it first, or mend the address"),
+        _ if is_bucket_missing(error) => {
+            format!("there is no such bucket ({told}); make it first, or mend the address")
+        }
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => format!(
             "the store refuses the credentials ({told}); set {credentials}, or give them as storage_options, and see that \
              they may list, get and put there"
@@ -67,9 +69,16 @@ pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> 
 
 /// Without credentials the library asks the machine that it runs on, which is no cloud's.
 fn is_without_credentials(text: &str) -> bool {
-    ["169.254.169.254", "169.254.170.2", "metadata.google.internal", "metadata/identity", "instance metadata", "Error getting credentials"]
-        .iter()
-        .any(|sign| text.contains(sign))
+    [
+        "169.254.169.254",
+        "169.254.170.2",
+        "metadata.google.internal",
+        "metadata/identity",
+        "instance metadata",
+        "Error getting credentials",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign))
 }
 
 /// The code and the message of an answer's body. The rest of it may repeat what was sent, credentials included.

@@ -135,7 +135,8 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
                 barrier.wait();
                 for hour in (0..8).map(|step| 3 * step + number as i64) {
                     // In the same two files, and some answers without rows.
-                    let rows = if hour % 5 == 0 { closes(&[MONTH + hour], 0.5) } else { closes(&[hour, MONTH + hour], 0.5) };
+                    let rows =
+                        if hour % 5 == 0 { closes(&[MONTH + hour], 0.5) } else { closes(&[hour, MONTH + hour], 0.5) };
                     let windows = [window(hour, hour + 1), window(MONTH + hour, MONTH + hour + 1)];
                     hold.commit(&windows, &rows).unwrap();
                 }
