@@ -35,6 +35,7 @@ class Store:
             region_name="us-east-1",
             aws_access_key_id=ACCESS_KEY,
             aws_secret_access_key=SECRET_KEY,
+            verify=False,
         )
 
     def bucket(self, name):
@@ -76,12 +77,13 @@ class Bucket:
 
 @contextmanager
 def running(*traits):
-    """A server with such traits: ``forgetful`` of conditions, or ``lossy``: every fifth write is done but answered 500."""
+    """A server: ``forgetful`` of conditions, ``lossy`` (does every fifth write and answers 500), or with ``tls``."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, __file__, *traits]
     child = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        yield Store(f"http://127.0.0.1:{int(child.stdout.readline())}")
+        scheme = "https" if "tls" in traits else "http"
+        yield Store(f"{scheme}://127.0.0.1:{int(child.stdout.readline())}")
     finally:
         child.stdin.close()  # its end is the server's
         child.wait(timeout=30)
@@ -113,9 +115,11 @@ def serve(traits):
                 return [b""]
             return body
 
-    server = make_server("127.0.0.1", 0, one_at_a_time, threaded=True, request_handler=Quiet)
+    certificate = "adhoc" if "tls" in traits else None  # signed by nobody
+    server = make_server("127.0.0.1", 0, one_at_a_time, threaded=True, request_handler=Quiet, ssl_context=certificate)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_port, flush=True)
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 

@@ -379,6 +379,26 @@ def test_an_endpoint_without_tls_must_be_allowed(service, bucket, monkeypatch):
     assert "allow_http" in refused(service, mp.Archive(bucket.url))
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+def test_tls_and_a_certificate_that_nobody_signed(service, client, environment_of):
+    with running("tls") as tls:
+        environment_of(tls)
+        bucket = tls.bucket("archive")
+        assert "certificate" in refused(service, mp.Archive(bucket.url, storage_options={"allow_http": False}))
+        trusting = mp.Archive(bucket.url, storage_options={"allow_http": False, "allow_invalid_certificates": True})
+        trusting.sync(client, "candles", *MARKET, **WINDOW)
+        assert content(trusting.read("candles", *MARKET)) == content(client.candles(*MARKET, **WINDOW))
+
+
+def test_no_credentials_at_all_say_so(service, bucket, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    # Where a machine of the cloud would be asked who it is.
+    archive = mp.Archive(bucket.url, storage_options={"metadata_endpoint": "http://127.0.0.1:9"})
+    message = refused(service, archive)
+    assert "no credentials" in message and "AWS_ACCESS_KEY_ID" in message
+
+
 def test_addresses_and_options_that_cannot_be_right(bucket, tmp_path):
     for wrong in ("http://host/archive", "ftp://host/archive", "s3://", "s3:///archive", "s3://bucket/a//b"):
         with pytest.raises(mp.InvalidRequest):
@@ -394,7 +414,7 @@ def test_addresses_and_options_that_cannot_be_right(bucket, tmp_path):
             mp.Archive(bucket.url, storage_options=options)
     with pytest.raises(mp.InvalidRequest, match="local folder"):
         mp.Archive(tmp_path, storage_options={"region": "r"})
-    for lease in (-1, "long", None, float("nan")):
+    for lease in (-1, 0, 1e9, "long", None, float("nan")):
         with pytest.raises(mp.InvalidRequest, match="lease"):
             mp.Archive(bucket.url, lease=lease)
     assert mp.Archive(bucket.url + "/").path == bucket.url
@@ -426,6 +446,23 @@ def test_it_can_be_pickled_where_the_environment_has_the_credentials(demo, clien
     settings = {"base_url": demo.url, "archive": archive, "archive_source": "local demo, seed 0"}
     with mp.Client(**settings) as made, pickle.loads(pickle.dumps(made)) as copy:
         assert content(copy.candles(*MARKET, **WINDOW)) == expected
+
+
+def test_ctrl_c_ends_the_waiting_for_a_silent_store(bucket):
+    code = f"""
+import signal, socket
+import marketpoints as mp
+silent = socket.create_server(("127.0.0.1", 0))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+options = {{"endpoint_url": f"http://127.0.0.1:{{silent.getsockname()[1]}}"}}
+try:
+    mp.Archive({bucket.url!r}, storage_options=options).contents()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -30,6 +30,13 @@ pub struct Hold {
     lock: Box<dyn Lock>,
 }
 
+/// A partition's new file, or none, and what it takes the place of.
+struct Coming {
+    partition: String,
+    file: Option<Box<dyn Staged>>,
+    seen: Version,
+}
+
 /// What stands in the place of a partition's file.
 struct Standing {
     /// The file, where it is the one that the ledger names.
@@ -175,7 +182,7 @@ impl Hold {
     fn try_commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
         // A store may have done what its answer was lost for.
         self.settle()?;
-        let mut staged: Vec<(String, Version, Option<Box<dyn Staged>>)> = Vec::new();
+        let mut coming: Vec<Coming> = Vec::new();
         let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
         for window in windows {
             for part in partitions(&self.key, *window) {
@@ -208,22 +215,22 @@ impl Hold {
                 add(&mut asked, *window);
             }
             let part = if series.is_empty() && self.archive.store.removes() {
-                staged.push((partition.clone(), seen, None));
+                coming.push(Coming { partition: partition.clone(), file: None, seen });
                 None
             } else {
                 // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
                 let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
-                staged.push((partition.clone(), seen, Some(file)));
+                coming.push(Coming { partition: partition.clone(), file: Some(file), seen });
                 Some(part)
             };
             self.ledger.pending.insert(partition, Pending::new(part, &windows));
         }
-        if !staged.is_empty() {
+        if !coming.is_empty() {
             self.save()?;
         }
-        for (partition, seen, file) in staged {
+        for Coming { partition, file, seen } in coming {
             match file {
                 Some(file) => file.place(&seen).map(|_| ())?,
                 None => self.archive.store.remove(&part_name(&self.key, &partition))?,

@@ -44,6 +44,9 @@ use ledger::Ledger;
 use store::{Address, Folder, Found, Objects, Store, own};
 
 const FORMAT: &str = "marketpoints archive";
+/// Below it, a slow answer of the store would be taken for the end of a writer.
+const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+const LONGEST_LEASE: Duration = Duration::from_secs(86_400);
 
 /// An archive of one service's points.
 #[derive(Debug, Clone)]
@@ -74,6 +77,11 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Address`] for an address or an option that cannot be right.
     pub fn at(address: &str, options: &[(String, String)], lease: Duration) -> Result<Self, ArchiveFault> {
+        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+            let bounds = (SHORTEST_LEASE.as_secs_f64(), LONGEST_LEASE.as_secs());
+            let problem = format!("lease: {} s is not between {} and {} s", lease.as_secs_f64(), bounds.0, bounds.1);
+            return Err(ArchiveFault::Address(problem));
+        }
         let address = Address::parse(address, options)?;
         let (path, plain_options) = (PathBuf::from(address.text()), address.plain_options());
         Ok(Self { store: Arc::new(Objects::new(address, lease)?), path, plain_options })

@@ -87,7 +87,7 @@ impl Objects {
                 version
             }
         };
-        match self.put(&name, ours.bytes(), &seen) {
+        match self.put(&name, &ours.bytes(), &seen) {
             Ok(Version::Tagged(version)) => self.keep(&name, ours, version).map(Some),
             Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok(None), // somebody was faster
             Err(fault) => Err(fault),

@@ -15,7 +15,7 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutO
 
 use super::address::Address;
 use super::lease::Watch;
-use super::trouble::{fault, is_bucket_missing};
+use super::trouble::{Secrets, fault, is_bucket_missing};
 use super::{Found, Lock, Staged, Store, Version, aside, background, own};
 use crate::archive::points::fault::ArchiveFault;
 use crate::archive::points::ledger::sha256;
@@ -32,6 +32,8 @@ pub(in crate::archive::points) struct Objects {
 
 struct Inner {
     address: Address,
+    /// As they were when the store was opened: the environment may change.
+    secrets: Secrets,
     /// Of one process: connections do not survive a fork.
     opened: Mutex<(u32, Arc<dyn ObjectStore>)>,
     /// Time without a sign of life after which a writer counts as gone.
@@ -73,8 +75,8 @@ impl Objects {
         clock: SharedClock,
     ) -> Self {
         let opened = Mutex::new((std::process::id(), opened));
-        let (watches, heeds) = (Mutex::default(), AtomicBool::new(false));
-        Self { inner: Arc::new(Inner { address, opened, lease, clock, watches, heeds }) }
+        let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { address, secrets, opened, lease, clock, watches, heeds }) }
     }
 
     pub(super) fn lease(&self) -> Duration {
@@ -111,7 +113,7 @@ impl Objects {
     }
 
     fn fault(&self, name: &str, error: &Error) -> ArchiveFault {
-        fault(self.inner.address.kind, &self.url(name), &self.inner.address.secrets(), error)
+        fault(self.inner.address.kind, &self.url(name), &self.inner.secrets, error)
     }
 
     /// Asks the store; the outer error is that nothing was asked.
@@ -146,7 +148,7 @@ impl Objects {
     }
 
     /// Puts an object in place of what was seen there; tells its version.
-    pub(super) fn put(&self, name: &str, bytes: Bytes, seen: &Version) -> Result<Version, ArchiveFault> {
+    pub(super) fn put(&self, name: &str, bytes: &Bytes, seen: &Version) -> Result<Version, ArchiveFault> {
         let mode = match seen {
             Version::Absent => PutMode::Create,
             Version::Tagged(version) => PutMode::Update(version.clone()),
@@ -164,7 +166,7 @@ impl Objects {
                 }
                 match self.read(name)? {
                     // Ours: an earlier attempt arrived though its answer did not.
-                    Some(found) if found.bytes == bytes => Ok(found.version),
+                    Some(found) if found.bytes == *bytes => Ok(found.version),
                     _ => Err(ArchiveFault::Conflict { path: self.url(name) }),
                 }
             }
@@ -238,7 +240,7 @@ impl Store for Objects {
     }
 
     fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
-        match self.put(name, Bytes::from(bytes), &Version::Absent) {
+        match self.put(name, &Bytes::from(bytes), &Version::Absent) {
             Ok(_) => Ok(true),
             Err(ArchiveFault::Conflict { .. }) => Ok(false),
             Err(fault) => Err(fault),
@@ -261,7 +263,7 @@ impl Store for Objects {
         // Named by its content: whoever sets the same aside again finds it there. It stays in its place until something
         // is put there, because what goes then is what was looked at, and nothing else.
         let aside = aside(name, &sha256(&found.bytes)[..16]);
-        match self.put(&aside, found.bytes.clone(), &Version::Absent) {
+        match self.put(&aside, &found.bytes, &Version::Absent) {
             Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok((aside, found.version.clone())),
             Err(fault) => Err(fault),
         }
@@ -283,7 +285,7 @@ impl Store for Objects {
 
 impl Staged for Unplaced {
     fn place(self: Box<Self>, seen: &Version) -> Result<Version, ArchiveFault> {
-        self.store.put(&self.name, self.bytes, seen)
+        self.store.put(&self.name, &self.bytes, seen)
     }
 }
 

@@ -13,7 +13,6 @@ const SHOWN: usize = 300;
 const NO_BUCKET: [&str; 4] = ["NoSuchBucket", "ContainerNotFound", "AccountNotFound", "ResourceNotFound"];
 
 /// Texts that must stand in no message.
-#[derive(Default)]
 pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
@@ -69,16 +68,15 @@ pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> 
 
 /// Without credentials the library asks the machine that it runs on, which is no cloud's.
 fn is_without_credentials(text: &str) -> bool {
-    [
+    const SIGNS: [&str; 6] = [
+        "/latest/api/token",
+        "/latest/meta-data/",
+        "/computeMetadata/",
+        "/metadata/identity/",
         "169.254.169.254",
-        "169.254.170.2",
-        "metadata.google.internal",
-        "metadata/identity",
-        "instance metadata",
         "Error getting credentials",
-    ]
-    .iter()
-    .any(|sign| text.contains(sign))
+    ];
+    SIGNS.iter().any(|sign| text.contains(sign))
 }
 
 /// The code and the message of an answer's body. The rest of it may repeat what was sent, credentials included.
