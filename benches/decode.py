@@ -179,7 +179,7 @@ def from_objects(name: str, document: Any) -> Any:
     return numbers, [np.array([time["s"] * 10**9 + time.get("ns", 0) for time in times]) for times in stamps]
 
 
-class Time(msgspec.Struct):
+class Time(msgspec.Struct, frozen=True):
     s: int
     ns: int = 0
 
