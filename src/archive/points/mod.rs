@@ -44,6 +44,8 @@ use ledger::Ledger;
 use store::{Address, Folder, Found, Objects, Store, own};
 
 const FORMAT: &str = "marketpoints archive";
+/// Files that are in memory at once before they are decoded.
+const AT_ONCE: usize = 16;
 /// Below it, a slow answer of the store would be taken for the end of a writer.
 const SHORTEST_LEASE: Duration = Duration::from_millis(500);
 const LONGEST_LEASE: Duration = Duration::from_secs(86_400);
@@ -157,25 +159,28 @@ impl Archive {
     }
 
     fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Vec<Series>>, ArchiveFault> {
-        let mut names: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut parts = Vec::new();
-        for partition in names {
+        let touched = |partition: &&String| {
             let whole = partition::named(key, partition).unwrap_or(window);
-            if whole.to <= window.from || whole.from >= window.to {
-                continue;
-            }
-            let name = ledger::part_name(key, partition);
-            let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
-            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
-            let bytes = self.store.read(&name)?.map(|found| found.bytes);
-            let found = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
-            if found.as_deref() != now && next != Some(found.as_deref()) {
-                return Err(strange(key, &name, bytes.as_ref()));
-            }
-            if let Some(bytes) = bytes {
-                parts.push(part_file::series(&name, bytes)?);
+            whole.from < window.to && whole.to > window.from
+        };
+        let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        let mut parts = Vec::new();
+        for some in partitions.chunks(AT_ONCE) {
+            let names: Vec<String> = some.iter().map(|partition| ledger::part_name(key, partition)).collect();
+            let found = self.store.read_all(&names)?.into_iter().map(|found| found.map(|found| found.bytes));
+            for ((partition, name), bytes) in some.iter().zip(&names).zip(found) {
+                let now = ledger.parts.get(*partition).map(|part| part.sha256.as_str());
+                let next = ledger.pending.get(*partition);
+                let next = next.map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
+                let hash = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
+                if hash.as_deref() != now && next != Some(hash.as_deref()) {
+                    return Err(strange(key, name, bytes.as_ref()));
+                }
+                if let Some(bytes) = bytes {
+                    parts.push(part_file::series(name, bytes)?);
+                }
             }
         }
         Ok(parts)

@@ -66,6 +66,11 @@ pub(super) trait Store: Debug + Send + Sync {
     /// A file; `None` where there is none.
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault>;
 
+    /// Several files, in the order of their names; all at once where that is faster.
+    fn read_all(&self, names: &[String]) -> Result<Vec<Option<Found>>, ArchiveFault> {
+        names.iter().map(|name| self.read(name)).collect()
+    }
+
     /// A file's length; `None` where there is none.
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault>;
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::TryStreamExt;
+use futures::future::join_all;
 use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
@@ -140,7 +141,12 @@ impl Objects {
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
-        match self.ask(name, work)? {
+        let found = self.ask(name, work)?;
+        self.there(name, found)
+    }
+
+    fn there<T>(&self, name: &str, found: Result<T, Error>) -> Result<Option<T>, ArchiveFault> {
+        match found {
             Ok(found) => Ok(Some(found)),
             Err(error @ Error::NotFound { .. }) if !is_bucket_missing(&error) => Ok(None),
             Err(error) => Err(self.fault(name, &error)),
@@ -212,11 +218,15 @@ impl Objects {
 
 impl Store for Objects {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
-        self.find(name, |store, path| async move {
-            let found = store.get(&path).await?;
-            let version = version(&found.meta);
-            Ok(Found { bytes: found.bytes().await?, version })
-        })
+        self.find(name, get)
+    }
+
+    fn read_all(&self, names: &[String]) -> Result<Vec<Option<Found>>, ArchiveFault> {
+        let store = self.opened()?;
+        let paths = names.iter().map(|name| self.path(name)).collect::<Result<Vec<_>, _>>()?;
+        let all = join_all(paths.into_iter().map(|path| get(Arc::clone(&store), path)));
+        let all = background::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
+        names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
     }
 
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
@@ -287,6 +297,12 @@ impl Staged for Unplaced {
     fn place(self: Box<Self>, seen: &Version) -> Result<Version, ArchiveFault> {
         self.store.put(&self.name, &self.bytes, seen)
     }
+}
+
+async fn get(store: Arc<dyn ObjectStore>, path: Path) -> Result<Found, Error> {
+    let found = store.get(&path).await?;
+    let version = version(&found.meta);
+    Ok(Found { bytes: found.bytes().await?, version })
 }
 
 fn version(meta: &ObjectMeta) -> Version {
