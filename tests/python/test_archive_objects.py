@@ -134,13 +134,13 @@ CHILD = """
 import os, signal, sys
 import marketpoints as mp
 
-url, service, key, kill_after = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+url, service, key, kill_after, kill = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
 client = mp.Client(key, service, archive_source="twin", clock=lambda: {now})
 
 def progress(done, total):
     print(done, flush=True)
     if done == kill_after:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), kill)
 
 done = mp.Archive(url, lease=1).sync(client, *{books!r}, **{book!r}, progress=progress)
 print("weight", done.weight, flush=True)
@@ -149,9 +149,10 @@ print("weight", done.weight, flush=True)
 
 @pytest.fixture
 def twin(service):
-    def start(bucket, kill_after=0):
+    def start(bucket, kill_after=0, kill=signal.SIGKILL):
         code = textwrap.dedent(CHILD).format(now=service.now(), books=BOOKS, book=BOOK)
-        command = [sys.executable, "-c", code, bucket.url, service.url, service.keys["unlimited"], str(kill_after)]
+        arguments = [bucket.url, service.url, service.keys["unlimited"], str(kill_after), str(int(kill))]
+        command = [sys.executable, "-c", code, *arguments]
         own = {"MARKETPOINTS_CACHE_DIR"}
         environment = {k: v for k, v in os.environ.items() if k in own or not k.startswith("MARKETPOINTS_")}
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -174,6 +175,49 @@ def test_a_killed_sync_resumes_without_paying_twice(service, twin, bucket, kill_
         assert cost == done.weight == (3_000 - kept) // 100
         assert content(archive.read(*BOOKS, block_size=200.0)) == content(client.orderbook_heatmap(*BOOKS[1:], **BOOK))
         assert archive.verify()
+
+
+def test_a_writer_that_slept_while_another_took_over_undoes_nothing(service, twin, bucket):
+    with service.client("unlimited", archive_source="twin") as client:
+        expected = content(client.orderbook_heatmap(*BOOKS[1:], **BOOK))
+        child = twin(bucket, 1, signal.SIGSTOP)
+        assert child.stdout.readline() == "1\n"
+        os.waitpid(child.pid, os.WUNTRACED)  # until it sleeps, in the middle of its sync
+        archive = mp.Archive(bucket.url, lease=1)
+        kept = sum(one.buckets for one in archive.contents())
+        assert kept >= 1_000
+        # Waits for as long as the sleeper's lock says, then goes on without it.
+        done = archive.sync(client, *BOOKS, **BOOK)
+        assert done.weight == (3_000 - kept) // 100
+        child.send_signal(signal.SIGCONT)
+        out, err = child.communicate(timeout=60)
+        assert (err, child.returncode, out.split("\n")[-2]) == ("", 0, "weight 30")
+        assert content(archive.read(*BOOKS, block_size=200.0)) == expected
+        assert archive.verify()
+
+
+def test_a_reader_sees_whole_files_while_a_writer_writes(service, twin, bucket):
+    with service.client("unlimited", archive_source="twin") as client:
+        expected = dict(rows(client.orderbook_heatmap(*BOOKS[1:], **BOOK)))
+        archive = mp.Archive(bucket.url)
+        child = twin(bucket)
+        looks = 0
+        while child.poll() is None:
+            try:
+                seen = archive.read(*BOOKS, **BOOK)
+            except mp.NotArchivedError as error:
+                seen = error.results
+            assert all(expected[start] == book for start, book in rows(seen))
+            looks += 1
+        assert looks > 0
+        assert child.communicate()[1] == ""
+        assert dict(rows(archive.read(*BOOKS, block_size=200.0))) == expected
+
+
+def rows(books):
+    for series in books:
+        for index, start in enumerate(series.timestamps.astype("int64")):
+            yield int(start), series.snapshot(index).tobytes()
 
 
 def test_two_processes_that_sync_the_same_pay_once(service, twin, bucket):
