@@ -22,6 +22,7 @@ from .archive import Archive
 from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .channels import Channel
 from .client import AsyncClient, Client
+from .dialect import Dialect
 from .dominance import altcoin_dominance
 from .errors import (
     ArchiveError,
@@ -82,6 +83,7 @@ __all__ = [
     "Client",
     "DamagedFileError",
     "DecodeError",
+    "Dialect",
     "Error",
     "FaultRule",
     "Faults",

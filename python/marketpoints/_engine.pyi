@@ -14,6 +14,7 @@ __all__ = [
     "Archive",
     "Client",
     "Columns",
+    "Dialect",
     "EventStream",
     "FaultRule",
     "Faults",
@@ -142,6 +143,42 @@ class Archive:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 
 @final
+class Dialect:
+    """Published names by neutral ones, checked."""
+
+    def __new__(
+        cls,
+        *,
+        key_header: str | None = None,
+        base_url: str | None = None,
+        analytics_prefix: str | None = None,
+        types: dict[str, str] = ...,
+        exchanges: dict[str, str] = ...,
+        fields: dict[str, str] = ...,
+    ) -> Dialect: ...
+    @staticmethod
+    def from_toml(path: str) -> Dialect:
+        """Reads a dialect from a TOML file."""
+    @property
+    def key_header(self) -> str | None:
+        """Header that carries the key."""
+    @property
+    def base_url(self) -> str | None:
+        """Address of the deployment."""
+    @property
+    def analytics_prefix(self) -> str | None:
+        """Base path of the analytics."""
+    @property
+    def types(self) -> dict[str, str]:
+        """Published types."""
+    @property
+    def exchanges(self) -> dict[str, str]:
+        """Published exchange values."""
+    @property
+    def fields(self) -> dict[str, str]:
+        """Published fields."""
+
+@final
 class PlannedRequest:
     """One request of a plan."""
 
@@ -194,6 +231,7 @@ class Client:
         clock: Callable[[], float] | None = None,
         archive: Archive | None = None,
         archive_source: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Client: ...
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
@@ -449,8 +487,8 @@ def weight(
 ) -> int:
     """Exact weight of one request (section 8.2)."""
 
-def decode_points(body: bytes) -> list[Columns]:
-    """Decodes a ``/v1/points`` body."""
+def decode_points(body: bytes, dialect: Dialect | None = None) -> list[Columns]:
+    """Decodes a ``/v1/points`` body whose names are a dialect's."""
 
 def to_grid(
     offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64], step: float | None = None

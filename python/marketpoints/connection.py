@@ -9,6 +9,7 @@ from . import _engine
 from .arguments import archive_engine, between, folder, seconds, text
 from .channels import Channels, parts_of
 from .clock import clock_of_environment
+from .dialect import Dialect, address, dialect_of_environment, spoken
 from .errors import Error, InvalidRequest
 from .identity import Asked
 from .progress import Progress
@@ -49,12 +50,13 @@ class Connection(ABC):
         clock: Callable[[], float] | None = None,
         archive: Kept | str | os.PathLike[str] | None = None,
         archive_source: str | None = None,
+        dialect: Dialect | str | os.PathLike[str] | None = None,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
         Args:
             api_key: The key; None takes the environment's ``MARKETPOINTS_API_KEY``.
-            base_url: The service's address; None takes ``MARKETPOINTS_BASE_URL``.
+            base_url: The service's address; None takes that of ``dialect``, then ``MARKETPOINTS_BASE_URL``.
             tier: ``free``, ``basic``, ``standard`` or ``advanced``; None takes ``MARKETPOINTS_TIER``; without
                 that the budget is learnt from the answers' headers and ``usage``.
             timeout: Seconds that one attempt may take.
@@ -75,16 +77,21 @@ class Connection(ABC):
                 through: closed buckets that it holds are not asked again, and those it lacks are kept in it.
             archive_source: Name under which an archive knows the service; None is its address. One name for
                 several addresses of one service lets them share an archive.
+            dialect: The names that the service publishes instead of the specification's, a
+                :class:`~marketpoints.Dialect` or the path of its TOML file; None takes the file that
+                ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
         """
         key = text(api_key, "api_key") or os.environ.get(KEY)
-        url = text(base_url, "base_url") or os.environ.get(URL)
+        own = spoken(dialect)
+        speaks = dialect_of_environment() if own is None else own
+        url = text(base_url, "base_url") or address(own) or os.environ.get(URL) or address(speaks)
         if not key:
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
         if not url:
-            raise InvalidRequest(f"no address: give base_url= or set {URL}")
+            raise InvalidRequest(f"no address: give base_url= or set {URL}, or name it in a dialect")
         given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
@@ -100,6 +107,7 @@ class Connection(ABC):
             "clock": clock,
             "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
             "archive_source": text(archive_source, "archive_source"),
+            "dialect": speaks,
         }
         # Addresses may hold a password: like the key they stand in no attribute.
         secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
@@ -111,6 +119,7 @@ class Connection(ABC):
             shared = given["budget"] or os.environ.get(BUDGET) or "machine"
             kept = None if given["archive"] is None else archive_engine(given["archive"])
             settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
+            settings["dialect"] = None if speaks is None else speaks._checked
             return _engine.Client(key, **{**given, **settings})
 
         def key_is_in_environment() -> bool:
@@ -147,6 +156,12 @@ class Connection(ABC):
         """The tier as set; None where the client learns its budget."""
         tier: str | None = self._settings["tier"]
         return tier
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The names that it speaks; None for the specification's."""
+        dialect: Dialect | None = self._settings["dialect"]
+        return dialect
 
     @property
     def budget(self) -> Budget | None:

@@ -8,6 +8,7 @@ from typing import Any
 from . import _engine
 from .arguments import between, number
 from .client import AsyncClient, Client
+from .dialect import Dialect
 from .errors import InvalidRequest
 from .faults import Faults
 from .times import Time, iso, to_unix
@@ -141,6 +142,8 @@ class LocalService:
             "tier": known,
             "clock": self.now,
             "archive_source": self._source,
+            # It speaks the neutral names, whatever the environment says of another service.
+            "dialect": Dialect(),
         }
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any, overload
 
 from . import _engine, frames
+from .dialect import Dialect
 from .display import card, listing
 from .errors import InvalidRequest, SelectionError
 from .identity import Asked, SeriesId
@@ -136,12 +137,15 @@ class SeriesSet(Sequence[Series]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def decode_points(body: bytes | bytearray | memoryview, *, now: Time | None = None) -> SeriesSet:
+def decode_points(
+    body: bytes | bytearray | memoryview, *, now: Time | None = None, dialect: Dialect | None = None
+) -> SeriesSet:
     """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
 
     Args:
         body: The body, decompressed.
         now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
+        dialect: The names that the service publishes; None is the specification's.
 
     Raises:
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
@@ -149,7 +153,8 @@ def decode_points(body: bytes | bytearray | memoryview, *, now: Time | None = No
     """
     moment = to_unix(now, "now")
     asked = Asked(time.time() if moment is None else moment)
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body)), asked)
+    names = None if dialect is None else dialect._checked
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names), asked)
 
 
 def wrap(columns: Sequence[_engine.Columns], asked: Asked) -> SeriesSet:

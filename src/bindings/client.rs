@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
+use super::dialect::Dialect;
 use super::errors;
 use super::plan::Plan;
 use super::query::Query;
@@ -46,7 +47,7 @@ impl Client {
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
         max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None,
-        archive = None, archive_source = None
+        archive = None, archive_source = None, dialect = None
     ))]
     fn new(
         py: Python<'_>,
@@ -65,6 +66,7 @@ impl Client {
         clock: Option<Py<PyAny>>,
         archive: Option<PyRef<'_, Archive>>,
         archive_source: Option<String>,
+        dialect: Option<PyRef<'_, Dialect>>,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -85,6 +87,7 @@ impl Client {
             ca_certs,
             archive: archive.map(|archive| archive.0.clone()),
             source: archive_source,
+            dialect: dialect.map(|dialect| dialect.0.clone()).unwrap_or_default(),
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;

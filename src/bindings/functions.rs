@@ -1,6 +1,7 @@
 //! Functions without state: weight, decoder, grid, tables, files.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use numpy::datetime::{Datetime, units::Nanoseconds};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 use super::columns::Columns;
+use super::dialect::Dialect;
 use super::{errors, runtime};
 use crate::archive::{self, Table};
 use crate::columns::{Column, Grid};
@@ -64,8 +66,14 @@ pub(super) fn weight(
 
 /// Decodes a `/v1/points` body.
 #[pyfunction]
-pub(super) fn decode_points(py: Python<'_>, body: PyBackedBytes) -> PyResult<Vec<Py<Columns>>> {
-    let series = py.detach(|| decode::points(&body)).map_err(|error| errors::from_decode(py, &error))?;
+#[pyo3(signature = (body, dialect = None))]
+pub(super) fn decode_points(
+    py: Python<'_>,
+    body: PyBackedBytes,
+    dialect: Option<PyRef<'_, Dialect>>,
+) -> PyResult<Vec<Py<Columns>>> {
+    let dialect = dialect.map(|dialect| Arc::new(dialect.0.clone()));
+    let series = py.detach(|| decode::points_in(dialect, &body)).map_err(|error| errors::from_decode(py, &error))?;
     Columns::hand_over(py, series)
 }
 

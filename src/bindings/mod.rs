@@ -6,6 +6,7 @@
 mod archive;
 mod client;
 mod columns;
+mod dialect;
 mod errors;
 mod faults;
 mod functions;
@@ -28,6 +29,8 @@ mod _engine {
     use super::client::Client;
     #[pymodule_export]
     use super::columns::Columns;
+    #[pymodule_export]
+    use super::dialect::Dialect;
     #[pymodule_export]
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]

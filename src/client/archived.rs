@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
-use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, decode_body, fails_all};
+use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, fails_all};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
@@ -117,6 +117,7 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Synced, ClientError> {
+        self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.learn().await;
         let window = closed(&key, request.window(now), now);
@@ -146,6 +147,7 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Checked, ClientError> {
+        self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.learn().await;
         let window = closed(&key, request.window(now), now);
@@ -192,7 +194,7 @@ impl Client {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    let read = |body, date| async move { decode_body(body).await.map(|series| (series, date)) };
+                    let read = |body, date| async move { self.inner.decoded(body).await.map(|series| (series, date)) };
                     match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
                         Ok((series, date)) => {
                             let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::error::ClientError;
 use crate::archive::points::Archive;
-use crate::protocol::Tier;
+use crate::protocol::{Dialect, Tier};
 
 /// Who shares the budget of a key.
 #[derive(Debug, Clone, Default)]
@@ -86,6 +86,8 @@ pub struct Config {
     pub archive: Option<Archive>,
     /// Name under which an archive knows the service; the base address where there is none.
     pub source: Option<String>,
+    /// Names that the service publishes instead of the specification's. Its base address is not looked at.
+    pub dialect: Dialect,
 }
 
 impl Config {
@@ -108,6 +110,7 @@ impl Config {
             ca_certs: None,
             archive: None,
             source: None,
+            dialect: Dialect::default(),
         }
     }
 }

@@ -26,6 +26,7 @@ impl Client {
     /// `nextOffset` is offset plus rows should be the last by section 4.2; one more look costs no weight and loses
     /// nothing where a service counts plainly.
     pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<Market>, ClientError> {
+        self.inner.check_names(&query.types, &query.exchanges)?;
         check_exchanges(&query.exchanges)?;
         let limit = limit.unwrap_or(usize::MAX);
         let mut markets: Vec<Market> = Vec::new();
@@ -82,6 +83,7 @@ impl Inner {
             let message = format!("{} answers only with a type: give type=", endpoint.path);
             return Err(ClientError::invalid(message));
         }
+        self.check_names(&filters.types, &filters.exchanges)?;
         check_exchanges(&filters.exchanges)?;
         let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string(), 0).await?;
         let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
@@ -111,6 +113,10 @@ impl Inner {
             if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
                 return Err(unreadable(format!("an error object, not data: {error}"), false));
             }
+            let fields = match self.transport.dialect() {
+                None => fields,
+                Some(dialect) => dialect.record(fields),
+            };
             serde_json::from_value(Value::Object(fields)).map_err(|bad| unreadable(bad.to_string(), false))
         })
         .await

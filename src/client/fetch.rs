@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Inner;
@@ -35,7 +36,7 @@ impl Inner {
                 let Ok(answer) = self.transport.get(&self.transport.url(USAGE_PATH, "")).await else { return };
                 let mut told = answer.told;
                 if answer.status == 200
-                    && let Ok(usage) = serde_json::from_slice::<Usage>(&answer.body)
+                    && let Some(usage) = self.usage_of(&answer.body)
                     && usage.limit > 0
                 {
                     told.limit = u32::try_from(usage.limit).ok();
@@ -48,6 +49,16 @@ impl Inner {
                 }
             })
             .await;
+    }
+
+    fn usage_of(&self, body: &[u8]) -> Option<Usage> {
+        match self.transport.dialect() {
+            None => serde_json::from_slice(body).ok(),
+            Some(dialect) => {
+                let record = dialect.record(serde_json::from_slice(body).ok()?);
+                serde_json::from_value(Value::Object(record)).ok()
+            }
+        }
     }
 
     /// One GET with everything around it: budget, retries, error bodies. `read` turns a whole 200 body into a value, or

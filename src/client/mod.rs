@@ -4,6 +4,7 @@
 mod analytics;
 mod archived;
 mod config;
+mod dialect;
 mod discovery;
 mod error;
 mod fetch;
@@ -20,6 +21,7 @@ mod transport;
 
 pub use archived::{Checked, Synced, read_archive};
 pub use config::{BudgetScope, Config, Jitter};
+pub use dialect::read_dialect;
 pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};

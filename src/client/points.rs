@@ -17,7 +17,7 @@ use crate::decode;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
+use crate::protocol::{DataType, Dialect, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
@@ -94,6 +94,7 @@ impl Client {
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
+        inner.check_request(request)?;
         let window = request.window(now);
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
@@ -117,6 +118,7 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
+        self.inner.check_request(request)?;
         if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
             return Ok(series);
         }
@@ -134,7 +136,7 @@ impl Client {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    let answer = self.inner.fetch(&planned.url, planned.weight, decode_body).await;
+                    let answer = self.inner.fetch(&planned.url, planned.weight, |body| self.inner.decoded(body)).await;
                     match (&answer, progress) {
                         (Err(error), _) => {
                             let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
@@ -163,6 +165,11 @@ impl Inner {
             .map_err(|problem| ClientError::invalid(problem.to_string()))
     }
 
+    /// The series of a body, in the specification's names.
+    pub(super) fn decoded(&self, body: Bytes) -> impl Future<Output = Result<Vec<Series>, Unreadable>> + use<> {
+        decode_body(body, self.transport.dialect().cloned())
+    }
+
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
@@ -171,9 +178,9 @@ impl Inner {
 }
 
 /// Decoding a large body takes long enough to starve the connections if it ran beside them.
-pub(super) async fn decode_body(body: Bytes) -> Result<Vec<Series>, Unreadable> {
+async fn decode_body(body: Bytes, dialect: Option<Arc<Dialect>>) -> Result<Vec<Series>, Unreadable> {
     let decoded = tokio::task::spawn_blocking(move || {
-        decode::points(&body)
+        decode::points_in(dialect, &body)
             .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
     });
     let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };

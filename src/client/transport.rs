@@ -1,11 +1,11 @@
 //! One attempt: send, read the whole body, tell what came. No retries, no decoding.
 
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
@@ -13,6 +13,7 @@ use super::config::Config;
 use super::error::{ClientError, ErrorKind};
 use super::retry::retry_after;
 use crate::budget::Told;
+use crate::protocol::Dialect;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
 /// Most that a `Content-Length` is believed before the bytes come.
@@ -28,7 +29,10 @@ const MAX_REDIRECTS: usize = 3;
 pub(super) struct Transport {
     http: reqwest::Client,
     base: String,
+    key_name: HeaderName,
     key: HeaderValue,
+    /// Where any name in requests or answers differs from the specification's.
+    dialect: Option<Arc<Dialect>>,
     read_timeout: Duration,
     max_body: u64,
     way: Way,
@@ -102,6 +106,8 @@ impl Broken {
 impl Transport {
     pub(super) fn new(config: &Config) -> Result<Self, ClientError> {
         let key = key_header(config.api_key.expose_secret())?;
+        let key_name = key_name(&config.dialect)?;
+        let dialect = config.dialect.translates().then(|| Arc::new(config.dialect.clone()));
         let url = base_url(&config.base_url)?;
         let way = Way::new(config, &url)?;
         let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
@@ -109,7 +115,8 @@ impl Transport {
         let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
-        Ok(Self { http, base, key, read_timeout, max_body, way, timeout, sockets: OnceLock::new() })
+        let sockets = OnceLock::new();
+        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, sockets })
     }
 
     /// Base address without a trailing slash.
@@ -117,10 +124,22 @@ impl Transport {
         &self.base
     }
 
-    /// The whole URL of a path and query.
+    /// The whole URL of a path and query, in the names that the service publishes.
     pub(super) fn url(&self, path: &str, query: &str) -> String {
+        match &self.dialect {
+            None => self.published_url(path, query),
+            Some(dialect) => self.published_url(&dialect.path(path), &dialect.query(query)),
+        }
+    }
+
+    fn published_url(&self, path: &str, query: &str) -> String {
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// The names that the service publishes, where they differ from the specification's.
+    pub(super) fn dialect(&self) -> Option<&Arc<Dialect>> {
+        self.dialect.as_ref()
     }
 
     /// Time that an attempt may take.
@@ -153,7 +172,7 @@ impl Transport {
 
     /// Sends one GET and reads its whole body.
     pub(super) async fn get(&self, url: &str) -> Result<Answer, Broken> {
-        let request = self.http.get(url).header(KEY_HEADER, self.key.clone());
+        let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
         let told = told(response.headers());
@@ -197,6 +216,12 @@ impl Transport {
 fn unix_date(text: &str) -> Option<i64> {
     let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
+}
+
+fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
+    let name = dialect.key_header().unwrap_or(KEY_HEADER);
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
 }
 
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {

@@ -4,6 +4,7 @@ use super::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;
+use super::names::Names;
 use super::series::Next;
 use super::table::{Mark, Table, point};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
@@ -16,6 +17,7 @@ pub(super) struct Heatmap {
     rest: Table,
     /// Whether a point without any list is one without bids, or one that does not tell the sides apart.
     sided: bool,
+    names: Names,
 }
 
 /// Lists of a point, in any order and each at most once.
@@ -34,18 +36,19 @@ const TIMESTAMP: &[Field] = &[Field { wire: "timestamp", column: "timestamp", ki
 
 impl Heatmap {
     /// A heatmap of a type with these fields.
-    pub(super) fn new(fields: &[Field]) -> Self {
+    pub(super) fn new(fields: &[Field], names: &Names) -> Self {
         let sided = fields.iter().any(|field| field.wire == BIDS);
-        Self { snapshots: Snapshots::default(), rest: Table::new(TIMESTAMP, true), sided }
+        let rest = Table::new(TIMESTAMP, true, names);
+        Self { snapshots: Snapshots::default(), rest, sided, names: names.clone() }
     }
 
     /// Reads one element of `points`.
     pub(super) fn point(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        let Self { snapshots, rest, sided } = self;
+        let Self { snapshots, rest, sided, names } = self;
         let (row, start, before) = (snapshots.len(), snapshots.start(), reader.offset());
         let mut lists = Lists::default();
         point(reader, |reader| {
-            rest.row(reader, |reader, key| lists.read(reader, key, row, start, snapshots.values()))
+            rest.row(reader, |reader, key| lists.read(reader, &names.field(key), row, start, snapshots.values()))
         })?;
         let sides = lists.levels.is_none() && (*sided || lists.bids.is_some() || lists.asks.is_some());
         snapshots.close(sides.then_some(lists.bids.unwrap_or(0) / 2));

@@ -8,6 +8,7 @@ mod json;
 mod kernel;
 mod learner;
 mod list;
+mod names;
 mod number;
 mod series;
 mod shape;
@@ -23,8 +24,10 @@ pub use error::DecodeError;
 pub use kernel::{KERNEL_VARIABLE, Kernel};
 pub use stream::PointsDecoder;
 
+use std::sync::Arc;
+
 use crate::columns::Series;
-use crate::protocol::SeriesId;
+use crate::protocol::{Dialect, SeriesId};
 
 /// Decodes the body of a `GET /v1/points` answer (service.md 2.2 and 2.3, supplement 2 and 3).
 ///
@@ -37,6 +40,11 @@ use crate::protocol::SeriesId;
 /// for one time.
 pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.rest(body)
+}
+
+/// The same for a service that publishes other names than the specification: the series have the specification's.
+pub fn points_in(dialect: Option<Arc<Dialect>>, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
+    PointsDecoder::new()?.speaking(dialect).rest(body)
 }
 
 /// The same with a certain kernel; one that the processor lacks is replaced by the portable one.

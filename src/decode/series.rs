@@ -3,6 +3,7 @@
 use super::DecodeError;
 use super::heatmap::{Flat, Heatmap};
 use super::json::{Reader, Result};
+use super::names::Names;
 use super::table::{Mark, Table};
 use crate::columns::{Column, Series, arrange, join};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TypeSpec};
@@ -30,11 +31,11 @@ pub(super) enum Next {
 
 impl Points {
     /// For the array under the key `flat_points`, or else `points`, of a series of that identity.
-    pub(super) fn of(id: &SeriesId, flat: bool) -> Self {
+    pub(super) fn of(id: &SeriesId, flat: bool, names: &Names) -> Self {
         match spec(id) {
             _ if flat => Self::Flat(Box::default()),
-            Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields))),
-            _ => Self::Table(Box::new(Table::new(fields(id), true))),
+            Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields, names))),
+            _ => Self::Table(Box::new(Table::new(fields(id), true, names))),
         }
     }
 
@@ -137,13 +138,14 @@ fn fields(id: &SeriesId) -> &'static [Field] {
     spec(id).map_or(ONLY_TIME, |spec| spec.fields)
 }
 
-/// Reads the identity.
-pub(super) fn identity(reader: &mut Reader<'_>) -> Result<SeriesId> {
+/// Reads the identity, and makes it neutral.
+pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
     let mut id = SeriesId::default();
     reader.object(|reader, key| {
-        let Some(place) = id.field_mut(key) else {
+        let key = names.field(key);
+        let Some(place) = id.field_mut(&key) else {
             let text = String::from_utf8_lossy(reader.skip()?).into_owned();
-            id.extra.push((key.to_string(), text));
+            id.extra.push((key.into_owned(), text));
             return Ok(());
         };
         if place.is_some() {
@@ -154,12 +156,13 @@ pub(super) fn identity(reader: &mut Reader<'_>) -> Result<SeriesId> {
         }
         Ok(())
     })?;
+    names.identity(&mut id);
     Ok(id)
 }
 
 /// A series without points, with the columns of its type.
 pub(super) fn nothing(id: SeriesId) -> Series {
-    Points::of(&id, false).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
+    Points::of(&id, false, &Names::default()).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
 }
 
 /// A profile's list holds price, buy volume and sell volume of each level (supplement 4).

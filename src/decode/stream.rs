@@ -3,12 +3,15 @@
 //! A body is read in steps: a key, an identity, some points. A step that runs into the end of what is there changes
 //! nothing and is done again when there is more; so the result is the same for any portions.
 
+use std::sync::Arc;
+
 use super::error::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::Kernel;
+use super::names::Names;
 use super::series::{self, Next, Points};
 use crate::columns::Series;
-use crate::protocol::SeriesId;
+use crate::protocol::{Dialect, SeriesId};
 
 /// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
 /// one piece is longer.
@@ -22,6 +25,7 @@ const WORTH_A_TRY: usize = 256;
 /// [`points`](super::points) on the whole. What is decoded is not kept: memory holds the columns and the last portion.
 pub struct PointsDecoder {
     kernel: Kernel,
+    names: Names,
     stage: Stage,
     /// Bytes that are not decoded yet, and the offset in the body at which they start.
     pending: Vec<u8>,
@@ -126,6 +130,7 @@ impl PointsDecoder {
     pub fn with(kernel: Kernel) -> Self {
         Self {
             kernel: if kernel.supported() { kernel } else { Kernel::Scalar },
+            names: Names::default(),
             stage: Stage::Start,
             pending: Vec::new(),
             base: 0,
@@ -135,6 +140,12 @@ impl PointsDecoder {
             current: Current::default(),
             failure: None,
         }
+    }
+
+    /// The same for a service that publishes other names than the specification; before anything is fed.
+    #[must_use]
+    pub fn speaking(self, dialect: Option<Arc<Dialect>>) -> Self {
+        Self { names: Names::new(dialect), ..self }
     }
 
     /// Takes the next portion of the body.
@@ -326,8 +337,11 @@ impl PointsDecoder {
             "id" if self.current.id.is_some() => return Err(value(reader.error("a duplicate key")).into()),
             "id" => {
                 let null = reader.null().map_err(value)?;
-                self.current.id =
-                    Some(if null { SeriesId::default() } else { series::identity(reader).map_err(value)? });
+                self.current.id = Some(if null {
+                    SeriesId::default()
+                } else {
+                    series::identity(reader, &self.names).map_err(value)?
+                });
                 return Ok(Stage::AfterSeriesValue);
             }
             "points" => false,
@@ -353,7 +367,7 @@ impl PointsDecoder {
             return Ok(Stage::AfterSeriesValue);
         };
         let more = reader.open(b'[').map_err(value)?;
-        self.current.points = Some(Points::of(id, flat));
+        self.current.points = Some(Points::of(id, flat, &self.names));
         (self.current.in_flat, self.current.points_start, self.current.seen) = (flat, start, 0);
         if more {
             return Ok(Stage::Points);
@@ -381,9 +395,9 @@ impl PointsDecoder {
         let read = |array: Array, name: &str, flat: bool| match array {
             Array::Absent => Ok(None),
             Array::Read(series) => Ok(Some(*series)),
-            Array::Waiting(start, text) => {
-                waited(&text, start, &id, flat, self.kernel).map(Some).map_err(|error| error.inside(name))
-            }
+            Array::Waiting(start, text) => waited(&text, start, &id, flat, (self.kernel, &self.names))
+                .map(Some)
+                .map_err(|error| error.inside(name)),
         };
         let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
         let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
@@ -394,8 +408,8 @@ impl PointsDecoder {
 }
 
 /// Reads an array that was passed before the identity was known.
-fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, kernel: Kernel) -> Result<Series> {
-    let mut points = Points::of(id, flat);
+fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, (kernel, names): (Kernel, &Names)) -> Result<Series> {
+    let mut points = Points::of(id, flat, names);
     let mut reader = Reader::inside(text, kernel, Stage::SeriesKey.depth());
     let read = |points: &mut Points, reader: &mut Reader<'_>| {
         let mut seen = 0;

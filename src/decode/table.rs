@@ -6,6 +6,7 @@ use super::DecodeError;
 use super::json::{Name, Reader, Result};
 use super::kernel::expect;
 use super::learner::Learner;
+use super::names::Names;
 use super::values::Values;
 use crate::columns::{Column, List};
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
@@ -22,6 +23,7 @@ pub(super) struct Table {
     /// Whether each row's object stands in another one, under the key `Point`.
     wrapped: bool,
     learner: Learner,
+    names: Names,
 }
 
 struct Builder {
@@ -45,10 +47,12 @@ pub(super) struct Mark {
 
 impl Table {
     /// A table with the columns of known fields; unknown ones are added as they come.
-    pub(super) fn new(fields: &'static [Field], wrapped: bool) -> Self {
-        let learner = Learner::recall(fields, wrapped);
+    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
+        // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
+        let learner = Learner::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
+        let fields: Vec<Builder> = fields.iter().map(|field| Builder::known(field, names)).collect();
         let marks = fields.iter().map(|field| Name::new(field.wire.as_bytes()).mark).collect();
-        Self { fields: fields.iter().map(Builder::known).collect(), marks, rows: 0, wrapped, learner }
+        Self { fields, marks, rows: 0, wrapped, learner, names: names.clone() }
     }
 
     /// Number of rows.
@@ -211,7 +215,7 @@ impl Table {
 
     /// Adds a field that no table knows.
     fn add(&mut self, key: &str) -> usize {
-        let mut field = Builder::unknown(key, self.rows);
+        let mut field = Builder::unknown(key, snake_case(&self.names.field(key)), self.rows);
         // Two spellings of one name must not hide each other.
         while self.fields.iter().any(|other| other.column == field.column) {
             field.column.to_mut().push('_');
@@ -308,23 +312,23 @@ pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reade
 }
 
 impl Builder {
-    fn known(field: &Field) -> Self {
+    fn known(field: &Field, names: &Names) -> Self {
         let (missing, values) = match field.kind {
             FieldKind::Number => (0.0, Values::Float(Vec::new())),
             FieldKind::Optional => (f64::NAN, Values::Float(Vec::new())),
             FieldKind::Time | FieldKind::OptionalTime => (f64::NAN, Values::Time(Vec::new())),
             FieldKind::Text => (f64::NAN, Values::Text(Vec::new())),
             FieldKind::List => (f64::NAN, Values::List(List::default())),
-            FieldKind::Rows(fields) => (f64::NAN, Values::Rows(vec![0], Box::new(Table::new(fields, false)))),
+            FieldKind::Rows(fields) => (f64::NAN, Values::Rows(vec![0], Box::new(Table::new(fields, false, names)))),
         };
         let required = field.kind == FieldKind::Time;
-        Self { wire: field.wire.into(), column: field.column.into(), missing, required, known: true, values }
+        Self { wire: names.wire(field.wire), column: field.column.into(), missing, required, known: true, values }
     }
 
-    fn unknown(wire: &str, rows: usize) -> Self {
+    fn unknown(wire: &str, column: String, rows: usize) -> Self {
         Self {
             wire: wire.to_owned().into(),
-            column: snake_case(wire).into(),
+            column: column.into(),
             missing: f64::NAN,
             required: false,
             known: false,
@@ -354,7 +358,7 @@ mod tests {
     use crate::decode::Kernel;
 
     fn table(objects: &str) -> Vec<(String, Column)> {
-        let mut table = Table::new(&[], false);
+        let mut table = Table::new(&[], false, &Names::default());
         Reader::new(objects.as_bytes(), Kernel::Scalar).array(|reader, _| table.element(reader)).unwrap();
         table.finish()
     }

@@ -3,6 +3,7 @@
 use super::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::{fit, reserve};
+use super::names::Names;
 use super::number;
 use super::table::{Mark, Table};
 use crate::columns::{Column, List, NO_TIME, Rows};
@@ -127,7 +128,7 @@ impl Values {
                 Self::List(List::default())
             }
             b'[' if is_list_of(&mut ahead.clone(), |first| first == b'{') => {
-                Self::Rows(vec![0], Box::new(Table::new(&[], false)))
+                Self::Rows(vec![0], Box::new(Table::new(&[], false, &Names::default())))
             }
             b'{' if time(&mut ahead.clone()).is_ok() => Self::Time(Vec::new()),
             _ => Self::Text(Vec::new()),

@@ -25,6 +25,7 @@ pub fn points(series: &[Series], flatten: bool) -> Vec<u8> {
 /// are never copied together.
 pub fn points_in_parts(series: &[Series], flatten: bool) -> Vec<Vec<u8>> {
     let mut body = Body::default();
+    body.out.reserve(512); // an identity
     let mut written = false;
     for one in series.iter().filter(|one| !one.is_empty()) {
         body.out.extend_from_slice(if written { b"," } else { b"{\"series\":[" });
@@ -84,12 +85,10 @@ impl<'a> Object<'a> {
         Self { out, empty: true }
     }
 
+    /// A key as [`key`] makes it.
     fn key(&mut self, key: &[u8]) {
-        if !self.empty {
-            self.out.push(b',');
-        }
+        self.out.extend_from_slice(&key[usize::from(self.empty)..]);
         self.empty = false;
-        self.out.extend_from_slice(key);
     }
 
     fn close(self) {
@@ -108,9 +107,10 @@ fn text(out: &mut Vec<u8>, value: &str) {
     }
 }
 
-/// `"name":`, ready to copy.
+/// `,"name":`, ready to copy; the first of an object leaves the comma out.
 fn key(name: &str) -> Vec<u8> {
-    let mut key = Vec::with_capacity(name.len() + 3);
+    let mut key = Vec::with_capacity(name.len() + 4);
+    key.push(b',');
     text(&mut key, name);
     key.push(b':');
     key

@@ -27,6 +27,9 @@ use crate::protocol::{
     PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
 };
 
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
 /// The market behind a service.
 pub struct Market {
     source: Box<dyn Source>,
@@ -107,6 +110,18 @@ impl Market {
             }
         }
         Ok(series)
+    }
+
+    /// Whether [`Self::points`] takes well under a millisecond once the market's days are in memory, and little more before:
+    /// candles of one market over at most a day. Other types look at more; what a gap is filled with, or a quote is worth,
+    /// may have to be looked for.
+    pub fn is_short(query: &PointsQuery) -> bool {
+        matches!(DataType::find(&query.data_type), Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg))
+            && query.exchanges.len() == 1
+            && query.raw_symbol.is_some()
+            && !query.gapfill
+            && !query.usd
+            && query.period.is_some_and(|period| period <= DAY)
     }
 
     /// One page of the market listing as of `now` (Unix nanoseconds).

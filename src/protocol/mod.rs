@@ -1,10 +1,11 @@
 //! The wire contract as data: data types, intervals, tiers, series identity, queries and their URL parameters,
-//! records and error bodies. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
+//! records, error bodies and dialects. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod analytics;
 pub mod body_size;
 pub mod contract;
 pub mod data_type;
+pub mod dialect;
 pub mod discovery;
 pub mod error_body;
 pub mod exchange;
@@ -19,6 +20,7 @@ pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
+pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use identity::{ID_FIELDS, SeriesId};

@@ -79,6 +79,19 @@ where
     answered
 }
 
+/// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
+/// Only for what is known to be short: until it is done, the connections of this thread wait.
+pub(super) async fn compute_here<T: Into<Made>>(
+    shared: &Shared,
+    charge: Charge,
+    work: impl FnOnce(&dyn Answers) -> Result<T, ErrorBody>,
+) -> Result<Answered, ErrorBody> {
+    // An error, and a panic, drop the charge, which gives the weight back.
+    let body = work(&*shared.source)?;
+    charge.keep();
+    shared.unsent.hold(body.into()).await.ok_or_else(stopping)
+}
+
 fn stopping() -> ErrorBody {
     ErrorBody::new(503, "UNAVAILABLE", "the service is stopping")
 }

@@ -37,11 +37,17 @@ impl From<AnswerError> for ErrorBody {
     }
 }
 
-/// Answers queries. Called from several threads at once, never on a thread that serves connections.
+/// Answers queries. Called from several threads at once; on a thread that serves connections only what is short.
 pub trait Answers: Send + Sync + 'static {
     /// The series of a query of `/v1/points`, rows in the order asked for. `now` is in Unix nanoseconds; the query's
     /// type, interval and window are known and within the limits of the caller's tier.
     fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, AnswerError>;
+
+    /// Whether [`Self::points`] answers this query within about a millisecond: then it is called on the thread that serves
+    /// the connection, because handing it to another one would take longer than the answer.
+    fn is_short(&self, _query: &PointsQuery) -> bool {
+        false
+    }
 
     /// One page of `/v1/markets`. `now` is in Unix nanoseconds.
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError>;
@@ -73,6 +79,10 @@ pub trait Answers: Send + Sync + 'static {
 impl Answers for Market {
     fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, AnswerError> {
         Ok(Self::points(self, query, now)?)
+    }
+
+    fn is_short(&self, query: &PointsQuery) -> bool {
+        Self::is_short(query)
     }
 
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {

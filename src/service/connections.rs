@@ -1,12 +1,11 @@
 //! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -17,7 +16,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::explain::Explained;
-use super::front::Peer;
 use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
 use super::places::{Place, Places};
@@ -29,19 +27,20 @@ const MAX_HEAD: usize = 64 * 1024;
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a request knows of its connection. Who keeps it keeps the connection's place: an upgraded connection outlives its
-/// request.
-#[derive(Clone)]
+/// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's place: an upgraded
+/// connection outlives its request.
 pub(super) struct Link {
+    /// Who is at the other end.
+    pub(super) peer: IpAddr,
     stop: watch::Receiver<bool>,
     _place: Arc<Place>,
 }
 
 impl Link {
     /// Waits until the service stops.
-    pub(super) async fn stopped(&mut self) {
+    pub(super) async fn stopped(&self) {
         // An error means that nobody can stop it any more, which is a stop too.
-        let _ = self.stop.wait_for(|stop| *stop).await;
+        let _ = self.stop.clone().wait_for(|stop| *stop).await;
     }
 }
 
@@ -104,11 +103,10 @@ async fn serve_one(
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     let routes = TowerToHyperService::new(router);
     let asked = Arc::clone(&place);
-    let link = Link { stop: stop.clone(), _place: Arc::clone(&place) };
+    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), _place: Arc::clone(&place) });
     let service = service_fn(move |mut request: axum::http::Request<_>| {
         asked.busy();
-        request.extensions_mut().insert(Peer(peer.ip()));
-        request.extensions_mut().insert(link.clone());
+        request.extensions_mut().insert(Arc::clone(&link));
         let (answer, asked) = (routes.call(request), Arc::clone(&asked));
         async move {
             let response = answer.await.unwrap_or_else(|never| match never {});
@@ -118,8 +116,7 @@ async fn serve_one(
             }
             // What took another protocol goes on.
             let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-            let wrap = |body| if goes_on { body } else { Body::new(Sending::new(body, asked)) };
-            Ok(response.map(wrap))
+            Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
         }
     });
     let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);

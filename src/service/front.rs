@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use futures::FutureExt;
 
 use super::access::Access;
+use super::connections::Link;
 use super::faults::{Fault, Injected, header};
 use super::log::{self, AccessRecord};
 use super::redact::redact;
@@ -26,10 +27,6 @@ use crate::protocol::{ErrorBody, Usage};
 const MAX_TARGET: usize = 16 * 1024;
 /// Longest body that is read, and thrown away, to reach the next request of the connection.
 const MAX_BODY: usize = 64 * 1024;
-
-/// Who is at the other end of the connection, put into a request's extensions.
-#[derive(Clone, Copy)]
-pub(super) struct Peer(pub(super) IpAddr);
 
 /// The caller, put into a request's extensions when its key is known.
 #[derive(Clone)]
@@ -44,7 +41,7 @@ pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, n
     let Some(log) = &shared.access_log else { return serve(&shared, request, next).await.0 };
     let (time, begun) = (shared.clock.now(), Instant::now());
     let method = request.method().to_string();
-    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+    let peer = request.extensions().get::<Arc<Link>>().map(|link| link.peer);
     let target = redact(&request.uri().to_string(), &shared.keys);
     let (response, access) = serve(&shared, request, next).await;
     let record = AccessRecord {

@@ -13,11 +13,12 @@ use super::places::Place;
 /// the next request.
 pub(super) struct Sending {
     body: Body,
-    place: Arc<Place>,
+    /// None where the connection takes another protocol after this answer.
+    place: Option<Arc<Place>>,
 }
 
 impl Sending {
-    pub(super) fn new(body: Body, place: Arc<Place>) -> Self {
+    pub(super) fn new(body: Body, place: Option<Arc<Place>>) -> Self {
         Self { body, place }
     }
 }
@@ -44,6 +45,8 @@ impl HttpBody for Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        self.place.answered();
+        if let Some(place) = &self.place {
+            place.answered();
+        }
     }
 }

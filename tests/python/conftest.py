@@ -52,6 +52,6 @@ def client(demo):
 def environment(demo):
     """Environment of a child process that talks to the demo service."""
     settings = {"MARKETPOINTS_API_KEY": demo.keys["unlimited"], "MARKETPOINTS_BASE_URL": demo.url}
-    own = ("MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER", "MARKETPOINTS_CLOCK_OFFSET")
+    own = {f"MARKETPOINTS_{name}" for name in ("API_KEY", "BASE_URL", "TIER", "DIALECT", "CLOCK_OFFSET")}
     kept = {name: value for name, value in os.environ.items() if name not in own}
     return kept | settings | {"PYTHONWARNINGS": "error"}

@@ -18,6 +18,7 @@ ENVIRONMENT = """\
 environment:
   MARKETPOINTS_API_KEY    the service's key
   MARKETPOINTS_BASE_URL   its address
+  MARKETPOINTS_DIALECT    TOML file of the names that it publishes, where they are not the specification's
   MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (without it, learnt from answers)
   MARKETPOINTS_CLOCK_OFFSET  seconds between the service's clock and this machine's, for `serve --now`
 

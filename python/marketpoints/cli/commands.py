@@ -16,6 +16,7 @@ from ..arguments import METHODS
 from ..client import Client
 from ..clock import CLOCK
 from ..connection import KEY, TIER, URL
+from ..dialect import address, dialect_of_environment
 from ..errors import InvalidRequest
 from ..records import when
 from ..service import LocalService
@@ -115,7 +116,8 @@ def plan(given: argparse.Namespace) -> int:
     known = os.environ.get(KEY)
     # Nothing is spent: without a key there is no budget that others share.
     scope = None if known else "process"
-    with Client(known or NO_KEY, os.environ.get(URL) or NO_URL, budget=scope) as client:
+    url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
+    with Client(known or NO_KEY, url, budget=scope) as client:
         planned = client.plan(data_type(given), *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})

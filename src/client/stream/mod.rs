@@ -87,6 +87,7 @@ impl Client {
         for channel in channels {
             check_type(&channel.kind)?;
             channel.check().map_err(|error| ClientError::invalid(format!("channel {}: {error}", channel.kind)))?;
+            self.inner.check_names([&channel.kind], [&channel.exchange])?;
             check_exchanges(std::slice::from_ref(&channel.exchange))?;
             let family = families.entry(channel.family()).or_default();
             if !family.contains(&channel) {

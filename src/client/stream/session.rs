@@ -120,7 +120,13 @@ impl Session {
     /// Connects, tells the key and subscribes.
     async fn establish(&mut self, transport: &Transport) -> Result<Socket, End> {
         let mut socket = open(transport, self.family).await.map_err(after_handshake)?;
-        let channels = subscribe(CHANNELS_REQUEST, &self.channels);
+        let channels = match transport.dialect() {
+            None => subscribe(CHANNELS_REQUEST, &self.channels),
+            Some(dialect) => {
+                let published: Vec<_> = self.channels.iter().map(|channel| dialect.channel(channel)).collect();
+                subscribe(CHANNELS_REQUEST, &published)
+            }
+        };
         for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
             let asked = async {
                 send(&mut socket, Message::text(text)).await?;
@@ -210,6 +216,10 @@ impl Session {
         if frame.contains_key("result") && !frame.contains_key("points") {
             return Ok(());
         }
+        let frame = match self.common.client.transport.dialect() {
+            None => frame,
+            Some(dialect) => dialect.record(frame),
+        };
         for event in Event::of_frame(frame) {
             self.alive = true;
             if self.seen.is_new(&event) {

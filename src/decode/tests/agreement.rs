@@ -25,7 +25,7 @@ fn same(left: &Column, right: &Column) -> bool {
     }
 }
 
-fn same_columns(left: &[(String, Column)], right: &[(String, Column)]) -> bool {
+pub(super) fn same_columns(left: &[(String, Column)], right: &[(String, Column)]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(one, other)| one.0 == other.0 && same(&one.1, &other.1))
 }
 

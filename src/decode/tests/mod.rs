@@ -3,6 +3,7 @@
 mod agreement;
 mod bodies;
 mod damage;
+mod names;
 
 use crate::columns::{Column, Series};
 use crate::decode::points;

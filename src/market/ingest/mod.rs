@@ -8,6 +8,7 @@
 
 mod events;
 mod fault;
+mod fields;
 mod lines;
 mod options;
 mod predictions;

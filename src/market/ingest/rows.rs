@@ -8,6 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::fault::Fault;
+use super::fields::{self, Short};
 use super::lines::Lines;
 use crate::hexadecimal::hexadecimal;
 
@@ -94,12 +95,7 @@ impl Rows {
             Ok(None) => Ok(None),
             Ok(Some((line, text))) => {
                 self.fields.clear();
-                let mut begin = 0;
-                for comma in memchr::memchr_iter(b',', text) {
-                    self.fields.push(begin..comma);
-                    begin = comma + 1;
-                }
-                self.fields.push(begin..text.len());
+                fields::split(text, &mut self.fields);
                 Ok(Some(Row {
                     line,
                     times: self.times.clone(),
@@ -117,17 +113,31 @@ impl Rows {
 impl<'a> Row<'a> {
     /// A field as it is in the file.
     pub(super) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
+        Ok(&self.text[self.field(column)?.clone()])
+    }
+
+    #[inline]
+    fn field(&self, column: usize) -> Result<&'a Range<usize>, Fault> {
         if self.fields.len() == self.width {
-            return Ok(&self.text[self.fields[self.columns[column]].clone()]);
+            return Ok(&self.fields[self.columns[column]]);
         }
-        Err(Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width)))
+        Err(self.of_other_width())
+    }
+
+    #[cold]
+    fn of_other_width(&self) -> Fault {
+        Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width))
     }
 
     /// A time in microseconds as Unix nanoseconds.
+    #[inline]
     pub(super) fn time(&self, column: usize) -> Result<i64, Fault> {
-        let text = self.text(column)?;
+        let field = self.field(column)?;
+        let text = &self.text[field.clone()];
         let bad = |what: String| Fault::new("timestamp", what);
-        let micros = whole(text).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
+        let short = Short::of(self.text, field).and_then(Short::whole);
+        let micros =
+            short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
         if self.times.contains(&micros) {
             return Ok(micros * 1_000);
         }
@@ -135,9 +145,12 @@ impl<'a> Row<'a> {
     }
 
     /// A number of at least 0, or above it when `above`.
+    #[inline]
     pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
-        let text = self.text(column)?;
-        let value = decimal(text).filter(|value| value.is_finite());
+        let field = self.field(column)?;
+        let text = &self.text[field.clone()];
+        let short = Short::of(self.text, field).and_then(Short::decimal);
+        let value = short.or_else(|| decimal(text)).filter(|value| value.is_finite());
         let right = |value: &f64| if above { *value > 0.0 } else { *value >= 0.0 };
         let wanted = if above { "above 0" } else { "of 0 or more" };
         value.filter(right).ok_or_else(|| Fault::new(name, format!("{} is no number {wanted}", shown(text))))
@@ -157,6 +170,7 @@ impl<'a> Row<'a> {
     }
 
     /// One of two words.
+    #[inline]
     pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
         match self.text(column)? {
             text if text == yes.as_bytes() => Ok(true),
@@ -168,35 +182,12 @@ impl<'a> Row<'a> {
 
 /// A whole number.
 pub(super) fn whole(text: &[u8]) -> Option<i64> {
-    // Times of this century have 16 digits: up to 18 fit without a check at each.
-    if text.is_empty() || text.len() > 18 || !text.iter().all(u8::is_ascii_digit) {
-        return std::str::from_utf8(text).ok()?.parse().ok();
-    }
-    Some(text.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A decimal number. Rows are full of short ones (`96513.1`): digits that make a whole number below 2^53 and a power of ten
-/// that a double holds exactly, whose quotient is then rounded once, which is what reading correctly means.
+/// A decimal number.
 fn decimal(text: &[u8]) -> Option<f64> {
-    const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let general = || fast_float2::parse::<f64, _>(text).ok();
-    if text.len() > TENS.len() {
-        return general();
-    }
-    let (mut digits, mut count, mut point) = (0_u64, 0, None);
-    for &byte in text {
-        let digit = byte.wrapping_sub(b'0');
-        if digit < 10 {
-            digits = digits * 10 + u64::from(digit);
-            count += 1;
-        } else if byte == b'.' && point.is_none() {
-            point = Some(count);
-        } else {
-            return general();
-        }
-    }
-    let decimals = count - point.unwrap_or(count);
-    if count == 0 || digits >= 1 << 53 { general() } else { Some(digits as f64 / TENS[decimals]) }
+    fast_float2::parse::<f64, _>(text).ok()
 }
 
 /// A field as a message quotes it.
@@ -204,34 +195,4 @@ pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn numbers_are_read_as_the_general_parser_reads_them() {
-        for text in ["0", "1.", ".5", "96513.1", "0.00141342", "123456789012345", "1234567890123.45", "1e3", "-2", "+1"]
-        {
-            assert_eq!(decimal(text.as_bytes()), fast_float2::parse(text).ok(), "{text}");
-        }
-        for text in ["", ".", "1.2.3", "abc", "1,5", "--1", "0x10"] {
-            assert_eq!(decimal(text.as_bytes()), None, "{text}");
-        }
-        assert_eq!(
-            [whole(b"1570752011620000"), whole(b"-1"), whole(b"x1"), whole(b"")],
-            [Some(1_570_752_011_620_000), Some(-1), None, None]
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn any_decimal_has_the_bits_of_the_standard_library(text in "[0-9]{0,12}\\.?[0-9]{0,9}") {
-            prop_assume!(text.bytes().any(|byte| byte.is_ascii_digit()));
-            let bits = decimal(text.as_bytes()).map(f64::to_bits);
-            prop_assert_eq!(bits, text.parse::<f64>().ok().map(f64::to_bits));
-        }
-    }
 }

@@ -33,7 +33,7 @@ pub(super) struct Conversation {
     socket: WebSocket,
     pub(super) family: Family,
     pub(super) shared: Arc<Shared>,
-    link: Link,
+    link: Arc<Link>,
     /// Whose key was told.
     pub(super) access: Option<Arc<Access>>,
     pub(super) active: Vec<Active>,
@@ -45,7 +45,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(socket: WebSocket, family: Family, shared: Arc<Shared>, link: Link) -> Self {
+    pub(super) fn new(socket: WebSocket, family: Family, shared: Arc<Shared>, link: Arc<Link>) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
         Self { socket, family, shared, link, access, active, since: now, heard: now, pinged: false }
@@ -67,7 +67,7 @@ impl Conversation {
 
     async fn talk(&mut self) -> Result<(), End> {
         let mut next = Instant::now() + self.shared.stream.every;
-        let mut link = self.link.clone();
+        let link = Arc::clone(&self.link);
         loop {
             tokio::select! {
                 biased;
@@ -105,7 +105,7 @@ impl Conversation {
     }
 
     async fn send(&mut self, message: Message) -> Result<(), End> {
-        let mut link = self.link.clone();
+        let link = Arc::clone(&self.link);
         tokio::select! {
             sent = timeout(self.shared.stream.take_within, self.socket.send(message)) => match sent {
                 Ok(Ok(())) => Ok(()),

@@ -73,7 +73,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 fn open(
     family: Family,
     State(shared): State<Arc<Shared>>,
-    Extension(link): Extension<Link>,
+    Extension(link): Extension<Arc<Link>>,
     RawQuery(query): RawQuery,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response<Body> {

@@ -74,6 +74,8 @@ fn what_is_refused_spends_nothing() {
         ("free", "&rawSymbol=NOWHERE", 400),
         ("free", "&rawSymbol=BROKEN", 500),
         ("free", "&rawSymbol=PANIC", 500),
+        ("free", "&rawSymbol=STRANGER&coin=SHORT", 400),
+        ("free", "&rawSymbol=PANIC&coin=SHORT", 500),
         ("free", "&nonsense=1", 400),
         ("free", "&exchange=OKEX_SWAP", 403),
     ] {
@@ -82,6 +84,13 @@ fn what_is_refused_spends_nothing() {
     }
     assert_eq!(bench.get("free", "/v1/nowhere").budget(), (10, 20, 0));
     assert_eq!(bench.get("free", "/v1/markets").budget(), (10, 20, 0));
+}
+
+#[test]
+fn a_short_answer_is_charged_as_any_other() {
+    let bench = Bench::new();
+    let answer = bench.minutes("free", 1, "&rawSymbol=BTCUSDT&coin=SHORT");
+    assert_eq!((answer.status, answer.budget()), (200, (10, 19, 1)));
 }
 
 #[test]

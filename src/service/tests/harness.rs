@@ -55,6 +55,11 @@ impl Answers for Canned {
         }])
     }
 
+    /// So says the coin `SHORT`.
+    fn is_short(&self, query: &PointsQuery) -> bool {
+        query.coin.as_deref() == Some("SHORT")
+    }
+
     fn markets(&self, query: &MarketsQuery, _now: i64) -> Result<MarketsPage, AnswerError> {
         let exchange = query.exchanges.first().cloned().unwrap_or_else(|| "BYBIT".into());
         Ok(MarketsPage { symbols: vec![Market { exchange, last_price: 2.5e6, ..Market::default() }], next_offset: 1 })

@@ -1,0 +1,44 @@
+//! Names on the wire where a service publishes others than the specification's. They are translated where a table of
+//! columns is made and where an identity is read, once a series, so that points are read at the same speed.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::protocol::{Dialect, Field, SeriesId};
+
+/// The dialect of a body; the default is the specification's names.
+#[derive(Clone, Default)]
+pub(super) struct Names(Option<Arc<Dialect>>);
+
+impl Names {
+    pub(super) fn new(dialect: Option<Arc<Dialect>>) -> Self {
+        Self(dialect)
+    }
+
+    /// How a field is named on the wire.
+    pub(super) fn wire(&self, field: &'static str) -> Cow<'static, str> {
+        let renamed = self.0.as_ref().and_then(|dialect| dialect.renamed_field(field));
+        renamed.map_or(Cow::Borrowed(field), |published| Cow::Owned(published.to_owned()))
+    }
+
+    /// Which field a name on the wire means.
+    #[inline]
+    pub(super) fn field<'a>(&'a self, wire: &'a str) -> Cow<'a, str> {
+        match &self.0 {
+            None => Cow::Borrowed(wire),
+            Some(dialect) => dialect.neutral_field(wire),
+        }
+    }
+
+    /// Whether any of these fields is named otherwise on the wire.
+    pub(super) fn rename(&self, fields: &[Field]) -> bool {
+        self.0.as_ref().is_some_and(|dialect| fields.iter().any(|field| dialect.renamed_field(field.wire).is_some()))
+    }
+
+    /// Makes an identity neutral whose fields have their neutral names.
+    pub(super) fn identity(&self, id: &mut SeriesId) {
+        if let Some(dialect) = &self.0 {
+            dialect.identity(id);
+        }
+    }
+}
