@@ -71,6 +71,8 @@ class Columns:
         """Unix nanoseconds of each row, ascending; read-only, no copy."""
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
+    def numbers(self, name: str) -> npt.NDArray[Any] | None:
+        """As array, of a column of kind float or int; None for any other name."""
     def array(self, name: str) -> npt.NDArray[Any]:
         """A column of kind float (float64), int or time (int64; the smallest int64 is no time); read-only, no copy."""
     def text(self, name: str) -> list[str | None]:

@@ -194,8 +194,7 @@ impl Client {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    let read = |body, date| async move { self.inner.decoded(body).await.map(|series| (series, date)) };
-                    match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
+                    match self.inner.fetch(&planned.url, planned.weight, || self.inner.reading()).await {
                         Ok((series, date)) => {
                             let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;
                             // What cannot be kept is not worth asking for.

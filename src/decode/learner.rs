@@ -158,7 +158,7 @@ impl Table {
         let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
         if rows > 0 && self.len() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
-            self.reserve(rows + bytes.len() / batch.length(rows).max(1));
+            self.reserve(rows + reader.left() / batch.length(rows).max(1));
         }
         let read = rows > 0
             && self.add_rows(rows, |field, values, missing| {
@@ -192,7 +192,7 @@ impl Table {
         let found = window.find(reader, |view| rows.find(self, view, limit));
         let bytes = window.bytes(reader);
         if found > 0 && self.len() == 0 {
-            self.reserve(found + bytes.len() / rows.length().max(1));
+            self.reserve(found + reader.left() / rows.length().max(1));
         }
         let read = found > 0
             && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
