@@ -317,14 +317,22 @@ class Client:
     def discover_async(self, list: str, filters: Sequence[tuple[str, str]]) -> Awaitable[builtins.list[Any]]:
         """:meth:`discover`, awaited."""
     def analytics(
-        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
     ) -> dict[str, Any]:
         """The answer of an analytics endpoint by the last part of its path (section 4.3), by wire name.
 
         Listings are fetched page by page, up to ``limit`` rows.
         """
     def analytics_async(
-        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
     ) -> Awaitable[dict[str, Any]]:
         """:meth:`analytics`, awaited."""
     def stream(
