@@ -15,7 +15,7 @@ pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
     for (index, parameter) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
         whole.push(if index == 0 { '?' } else { '&' });
         match parameter.split_once('=') {
-            Some((name, _)) if is_key_name(name) => whole += &format!("{}={INSTEAD}", hidden(name, keys)),
+            Some((name, _)) if is_key_name(&decoded(name)) => whole += &format!("{}={INSTEAD}", hidden(name, keys)),
             Some((name, value)) => whole += &format!("{}={}", hidden(name, keys), hidden(value, keys)),
             None => whole += hidden(parameter, keys),
         }
@@ -24,12 +24,15 @@ pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
 }
 
 /// A word, unless it is or holds a key.
-fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
-    // A plus sign is one, or a space.
-    let literal = word.replace('+', "%2B");
-    let decoded = form_urlencoded::parse(literal.as_bytes()).map(|(name, _)| name).next().unwrap_or_default();
+pub(super) fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
     let holds = |text: &str| keys.find(text.as_bytes()).is_some() || keys.hide(text, INSTEAD) != text;
-    if holds(word) || holds(&decoded) { INSTEAD } else { word }
+    if holds(word) || holds(&decoded(word)) { INSTEAD } else { word }
+}
+
+/// A word without percent signs. A plus sign in a key is one.
+fn decoded(word: &str) -> String {
+    let literal = word.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    form_urlencoded::parse(literal.as_bytes()).map(|(name, _)| name.into_owned()).next().unwrap_or_default()
 }
 
 fn is_key_name(name: &str) -> bool {

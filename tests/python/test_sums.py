@@ -32,7 +32,9 @@ def ask(service, exchanges, block, **more):
         **more,
     }
     url = f"{service.url}/v1/points?{urllib.parse.urlencode(query, doseq=True)}"
-    with urllib.request.urlopen(urllib.request.Request(url, headers={"X-Service-Key": service.keys["unlimited"]})) as got:
+    with urllib.request.urlopen(
+        urllib.request.Request(url, headers={"X-Service-Key": service.keys["unlimited"]})
+    ) as got:
         return json.load(got)["series"][0]
 
 

@@ -49,6 +49,7 @@ fn keys_never_reach_the_log() {
     let encoded = key.replace('-', "%2D");
     for (target, told) in [
         (format!("/v1/usage?x={encoded}"), "/v1/usage?x=[key]"),
+        ("/v1/usage?k%65y=abc".to_owned(), "/v1/usage?k%65y=[key]"),
         (format!("/v1/usage?x=a{encoded}b&y=1+2"), "/v1/usage?x=[key]&y=1+2"),
         (format!("/v1/{encoded}/usage?{encoded}=1"), "/v1/[key]/usage?[key]=1"),
         (format!("/v1/usage?x={key}"), "/v1/usage?x=[key]"),
@@ -79,6 +80,27 @@ fn a_key_of_which_only_the_hash_is_known_does_not_reach_the_log_either() {
     ] {
         bench.raw(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
         assert_eq!(records.recv().unwrap().target, told);
+    }
+}
+
+#[test]
+fn a_key_that_begins_with_another_or_stands_as_the_method_is_hidden_whole() {
+    let (sender, records) = channel();
+    let sender = Mutex::new(sender);
+    let bench = Bench::with(|config| {
+        config.keys = [("a", "lab"), ("b", "lab-2f"), ("c", "q/d+e==")]
+            .map(|(name, key)| key_entry(name, "free", key).unwrap())
+            .to_vec();
+        config.access_log = Some(Arc::new(move |record| drop(sender.lock().unwrap().send(record.clone()))));
+    });
+    for (line, method, target) in [
+        ("GET /v1/usage?x=lab-2f", "GET", "/v1/usage?x=[key]"),
+        ("GET /v1/usage?x=q%2Fd%2Be%3D%3D", "GET", "/v1/usage?x=[key]"),
+        ("lab-2f /v1/usage", "[key]", "/v1/usage"),
+    ] {
+        bench.raw(&format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        let record = records.recv().unwrap();
+        assert_eq!((record.method.as_str(), record.target.as_str()), (method, target));
     }
 }
 
