@@ -27,9 +27,6 @@ use crate::protocol::{
     PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
 };
 
-/// Seconds of a day.
-const DAY: i64 = 86_400;
-
 /// The market behind a service.
 pub struct Market {
     source: Box<dyn Source>,
@@ -110,24 +107,6 @@ impl Market {
             }
         }
         Ok(series)
-    }
-
-    /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
-    /// before: candles of one market over at most two days, all of them closed. The minute that holds `now` is made of raw
-    /// trades; other types look at more; what a gap is filled with, or a quote is worth, may have to be looked for.
-    pub fn is_short(query: &PointsQuery, now: i64) -> bool {
-        let candles =
-            matches!(DataType::find(&query.data_type), Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg));
-        let interval = query.interval.as_deref().and_then(Interval::find);
-        let buckets = interval.map(|interval| Buckets::new(interval, query.from, query.period, now));
-        candles
-            && query.exchanges.len() == 1
-            && query.raw_symbol.is_some()
-            && !query.gapfill
-            && !query.usd
-            && buckets.is_some_and(|buckets| {
-                buckets.end.saturating_sub(buckets.from) <= 2 * DAY && buckets.end.saturating_mul(SECOND) <= now
-            })
     }
 
     /// One page of the market listing as of `now` (Unix nanoseconds).

@@ -15,6 +15,7 @@ mod heatmap;
 mod ingest;
 mod listing;
 mod profiles;
+mod short;
 mod source;
 mod store;
 mod stream;

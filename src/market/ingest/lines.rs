@@ -11,6 +11,8 @@ use flate2::read::MultiGzDecoder;
 const BLOCK: usize = 1 << 18;
 /// Blocks that may wait to be read.
 const WAITING: usize = 8;
+/// Empty lines that are passed in one go.
+const MANY_EMPTY: usize = 1 << 15;
 /// Longest line. A row of any dump has a few hundred bytes; what is longer is no dump, and must not fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
 
@@ -90,17 +92,19 @@ impl Lines {
         Ok(Self { source: Ahead::new(path)?, bytes: Vec::new(), begin: 0, ended: false, number: 0 })
     }
 
-    /// The next line that is not empty, without its end, and its number; `None` at the end of the file.
+    /// The next line that is not empty, without its end, and its number; `None` at the end of the file. Of very many empty
+    /// lines one is told now and then, so that whoever reads can look whether to go on.
     pub(super) fn next_line(&mut self) -> io::Result<Option<(u64, &[u8])>> {
-        loop {
+        for passed in 0_usize.. {
             let Some((begin, end, next)) = self.find()? else { return Ok(None) };
             self.begin = next;
             self.number += 1;
             let end = if self.bytes[begin..end].ends_with(b"\r") { end - 1 } else { end };
-            if end > begin {
+            if end > begin || passed == MANY_EMPTY {
                 return Ok(Some((self.number, &self.bytes[begin..end])));
             }
         }
+        Ok(None) // the count has no end
     }
 
     /// Where the next line begins and ends, and where the one after it begins.
@@ -150,6 +154,14 @@ mod tests {
         let expected = [(1, "a,b"), (3, "1,2"), (5, "3,4")].map(|(number, line)| (number, line.to_owned()));
         assert_eq!(read, expected);
         assert!(lines("b.csv", b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn endless_empty_lines_are_told_now_and_then() {
+        let read = lines("a.csv", &[&b"a\n"[..], &b"\n".repeat(100_000), b"b"].concat()).unwrap();
+        let (empty, full): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, line)| line.is_empty());
+        assert_eq!(full, [(1, "a".to_owned()), (100_002, "b".to_owned())]);
+        assert_eq!(empty.len(), 3);
     }
 
     #[test]

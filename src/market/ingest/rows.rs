@@ -114,6 +114,11 @@ impl Rows {
 }
 
 impl<'a> Row<'a> {
+    /// Whether this is no row but one of very many empty lines, of which one is told now and then.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// A field as it is in the file.
     pub(super) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
         Ok(&self.text[self.field(column)?.clone()])

@@ -52,6 +52,13 @@ impl Task<'_> {
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;
             while let Some(row) = rows.next()? {
+                if row.is_empty() {
+                    self.report.interrupted |= !(self.keep_going)();
+                    if self.report.interrupted {
+                        break;
+                    }
+                    continue;
+                }
                 let taken = take(&row);
                 left = matches!(taken, Ok(false));
                 if left || !self.count(&mut tally, row.line, taken.map(drop)) {
