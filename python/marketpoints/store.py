@@ -10,8 +10,6 @@ from .display import card, lines
 __all__ = ["IngestReport", "Problem", "ingest"]
 
 SHOWN = 10
-#: How the names of dumps end.
-SUFFIXES = (".csv", ".csv.gz")
 
 
 class Problem(NamedTuple):

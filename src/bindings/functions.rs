@@ -45,7 +45,8 @@ pub(super) fn weight(
         let windowed = interval.is_some() || [interval_seconds, period, points].iter().any(Option::is_some);
         if windowed || exchanges != 1 || max_depth.is_some() {
             let weight = endpoint.spec().weight;
-            let problem = format!("a request of {data_type} weighs {weight} whatever it asks; give nothing but its name");
+            let problem =
+                format!("a request of {data_type} weighs {weight} whatever it asks; give nothing but its name");
             return Err(invalid(problem));
         }
         return Ok(u64::from(endpoint.spec().weight));

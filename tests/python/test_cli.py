@@ -283,7 +283,16 @@ def test_a_stray_file_is_told_and_no_failure(cli, tmp_path):
         assert done.stderr.count("\n") == 4 and "README.txt: " in done.stderr
 
 
-@pytest.mark.parametrize("place", ["trades/OKEX/A-USDT/March.csv", "trades/2024-03-01.csv.gz", "trade/x", "trades.csv"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "trades/OKEX/A-USDT/March.csv",
+        "trades/OKEX/A-USDT/2024-03-02.csv.zst",
+        "trades/2024-03-01.csv.gz",
+        "trade/x",
+        "trades.CSV",
+    ],
+)
 def test_a_dump_in_a_wrong_place_is_a_failure(cli, tmp_path, place):
     dump(tmp_path / "dumps")
     lost = tmp_path / "dumps" / place

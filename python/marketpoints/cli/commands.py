@@ -102,9 +102,9 @@ def ingest(given: argparse.Namespace) -> int:
 
 
 def loses_data(problem: store.Problem) -> bool:
-    """Whether a dump, or a row of one, was left out; a file that is no CSV cannot be one."""
+    """Whether a dump, or a row of one, was left out; a file whose name says nothing of CSV cannot be one."""
     path = Path(problem.file)
-    return path.is_dir() or path.name.endswith(store.SUFFIXES)
+    return path.is_dir() or ".csv" in path.name.lower()  # `.csv.zst` was meant for a dump, too
 
 
 def fetch(given: argparse.Namespace) -> int:
