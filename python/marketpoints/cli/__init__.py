@@ -38,8 +38,8 @@ A second one ends it at once.
 """
 INGEST_HELP = """\
 Bad rows, and folders or CSV files where no dump belongs, are reported and skipped: the status is 1 when there are
-any, or when no dump is found at all. Other files (a README) are reported, and no failure. A second ingest of the same files
-changes nothing.
+any, or when no dump is found at all. Other files (a README) are reported, and no failure.
+A second ingest of the same files changes nothing.
 """
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
