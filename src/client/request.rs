@@ -382,7 +382,9 @@ mod tests {
         for (data_type, parts) in taken {
             let mut arguments = PointsArguments { data_type: data_type.into(), ..candles() };
             arguments.coin = (data_type == "SKEW_OPTION_SUMMARY_AGG").then(|| "BTC".into());
-            parts.into_iter().for_each(|name| part(name, &mut arguments));
+            for name in parts {
+                part(name, &mut arguments);
+            }
             assert!(PointsRequest::new(arguments).is_ok(), "{data_type}");
         }
     }
