@@ -5,7 +5,6 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -127,11 +126,14 @@ class Query:
 class Archive:
     """An archive of points: reading without a client. A client writes it."""
 
-    def __new__(cls, path: str) -> Archive:
-        """The archive in a folder, which need not exist yet; touches nothing."""
+    def __new__(cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0) -> Archive:
+        """The archive in a folder, which need not exist yet, or at an object store's address; touches nothing."""
     @property
-    def path(self) -> Path:
-        """The folder."""
+    def path(self) -> str:
+        """The folder, or the address."""
+    @property
+    def options(self) -> list[tuple[str, str]] | None:
+        """The object store's options; None where one of them may be secret."""
     @property
     def source(self) -> str | None:
         """Which service the data are from; None while there are none."""

@@ -96,8 +96,10 @@ impl Client {
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
-        let now = self.now(py)?;
-        self.client(py)?.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
+        let (now, client, request) = (self.now(py)?, self.client(py)?, query.0.clone());
+        // An archive may lie far away.
+        let plan = py.detach(|| client.plan(&request, now));
+        plan.map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
