@@ -66,7 +66,7 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
 
         near = difflib.get_close_matches(name.lower().replace("-", "_"), [*METHODS, *ANALYTICS], n=1, cutoff=0.75)
         if near:
-            raise InvalidRequest(f"type {name!r} is not known; did you mean {near[0]}?")
+            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near[0]}?")
     return name
 
 

@@ -94,7 +94,8 @@ def test_the_archive_s_blocks_run(demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MARKETPOINTS_API_KEY", demo.keys["unlimited"])
     monkeypatch.setenv("MARKETPOINTS_BASE_URL", demo.url)
-    work, scans = (block for block in blocks("docs/archive.md") if "archive" in block)
+    found = blocks("docs/archive.md")
+    work, scans = (next(block for block in found if word in block) for word in ("archive.sync(", "pl.scan_parquet("))
     monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", str(demo.now() - time.time()))
     with mp.Client() as client:
         kept = play(work, client=client)["candles"]
