@@ -120,7 +120,6 @@ def test_a_log_that_nobody_reads_does_not_hold_the_stop_up(tmp_path):
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # opens it, and never reads
     try:
         service = mp.LocalService(access_log=pipe, grace=0.1)
-        service
         for _ in range(600):  # more than a pipe holds
             assert ask(service, "/v1/coins", key="free", coin="B" * 200)[0] == 200
         begun = time.monotonic()
