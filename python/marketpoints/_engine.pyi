@@ -495,7 +495,7 @@ def weight(
     exchanges: int = 1,
     max_depth: int | None = None,
 ) -> int:
-    """Exact weight of one request (section 8.2)."""
+    """Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5)."""
 
 def decode_points(body: bytes, dialect: Dialect | None = None) -> list[Columns]:
     """Decodes a ``/v1/points`` body whose names are a dialect's."""

@@ -11,7 +11,18 @@ from . import _engine
 from .errors import InvalidRequest
 from .times import Duration, Time, to_duration, to_unix
 
-__all__ = ["ANALYTICS", "METHODS", "Extra", "Names", "build_query", "names", "pairs"]
+__all__ = [
+    "ANALYTICS",
+    "METHODS",
+    "Extra",
+    "Names",
+    "analytics",
+    "build_query",
+    "data_type",
+    "names",
+    "pairs",
+    "series_type",
+]
 
 #: One name or several.
 Names: TypeAlias = str | Iterable[str] | None
@@ -36,6 +47,51 @@ METHODS = {
 
 #: The analytics methods.
 ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})
+
+
+def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
+    """The wire name of a data type, given by that name or by its series method's.
+
+    A name that neither is nor looks like a slip of either passes as it is: the engine judges wire names.
+
+    Raises:
+        InvalidRequest: It is no text, or a slip of a method's name; the message has the right one.
+    """
+    name = text(type, "type") or ""
+    if name in METHODS:
+        return METHODS[name]
+    # Wire names are upper case throughout; slips of them are the engine's to find.
+    if name and not name.isupper() and analytics(name) is None:
+        import difflib
+
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), [*METHODS, *ANALYTICS], n=1, cutoff=0.75)
+        if near:
+            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near[0]}?")
+    return name
+
+
+def series_type(type: str) -> str:  # noqa: A002 - the wire's own name
+    """As :func:`data_type`, of what has points.
+
+    Raises:
+        InvalidRequest: As there; also for the analytics, with how to ask them.
+    """
+    if method := analytics(type):
+        raise InvalidRequest(
+            f"{type} has no points: ask it in Python by client.{method}(…), "
+            f'what it costs by client.plan("{method}", …) or `marketpoints weight {method}`'
+        )
+    return data_type(type)
+
+
+def analytics(type: str) -> str | None:  # noqa: A002 - the wire's own name
+    """The analytics method of that name, or of that name of an endpoint; None where there is none.
+
+    Raises:
+        InvalidRequest: The name is no text.
+    """
+    name = (text(type, "type") or "").replace("-", "_")
+    return name if name in ANALYTICS else None
 
 
 def build_query(
@@ -69,7 +125,7 @@ def build_query(
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
     """
     return _engine.Query(
-        METHODS.get(text(type, "type") or "", type),
+        series_type(type),
         names(exchange, "exchange"),
         text(symbol, "symbol"),
         text(interval, "interval"),

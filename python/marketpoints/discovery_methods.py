@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from .arguments import Extra, Names, count, flag, names, pairs, text
+from .arguments import Extra, Names, count, data_type, flag, names, pairs, text
 from .connection import Connection
 from .market_records import Market
 from .records import Usage, numbers
@@ -50,7 +50,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             exchange: Exchange identifiers.
             coin: Base assets.
             category: ``SPOT``, ``PERPETUAL`` and so on.
-            type: Data types that a market must have.
+            type: Data types that a market must have, by wire name or by a series method's.
             symbol_filter: Text to look for in symbols, coin names and titles, in any case.
             sort_by: VOLUME_24H, PRICE_CHANGE_24H, PCT_FROM_ATH, MARKET_SYMBOL_OI_CHANGE_24H, MARKET_SYMBOL_ATR_PERCENT,
                 MARKET_SYMBOL_MARKETCAP or AVAILABLE_SINCE, in any case; None leaves the order to the service.
@@ -66,7 +66,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             "exchanges": names(exchange, "exchange"),
             "coins": names(coin, "coin"),
             "categories": names(category, "category"),
-            "types": names(type, "type"),
+            "types": _types(type),
             "symbol_filter": text(symbol_filter, "symbol_filter"),
             "sort_by": text(sort_by, "sort_by"),
             "sort_direction": text(sort_direction, "sort_direction"),
@@ -91,7 +91,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         """Base assets (``/v1/coins``).
 
         Args:
-            type: Only what has one of these data types.
+            type: Only what has one of these data types, by wire name or by a series method's.
             exchange: Only what trades on one of these exchanges.
             category: Only markets of these categories.
             coin: Only these base assets.
@@ -253,7 +253,7 @@ def _filters(
 ) -> list[tuple[str, str]]:
     """The common filters (section 4.2) by wire name."""
     given = {
-        "type": names(type, "type"),
+        "type": _types(type),
         "exchange": names(exchange, "exchange"),
         "category": names(category, "category"),
         "coin": names(coin, "coin"),
@@ -261,6 +261,10 @@ def _filters(
         "normalizedSymbol": names(normalized_symbol, "normalized_symbol"),
     }
     return pairs(given) + pairs(extra)
+
+
+def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name
+    return [data_type(name) for name in names(type, "type")]
 
 
 def _sizes(sizes: Sequence[float]) -> list[float]:

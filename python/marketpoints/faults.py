@@ -82,7 +82,8 @@ class Faults:
         that hit a request every latency counts, and of the other faults the one that was set first.
 
         Args:
-            path: Start of the paths it concerns, such as ``/v1/points``; all by default.
+            path: Start of the paths it concerns, such as ``/v1/points``; all by default. One that starts no path of the
+                service is refused: it would never hit.
             latency: Seconds that a request waits before it is served or has its fault.
             status: Answers 429 or 500 to 599 with an error body; nothing is charged.
             retry_after: Seconds that a 429 asks to wait (default: 1).

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from . import _engine
+from .arguments import data_type
 from .times import Duration, to_duration
 
 __all__ = ["TIERS", "Tier", "weight"]
@@ -45,10 +46,11 @@ def weight(
     exchanges: int | str | Sequence[str] = 1,
     max_depth: int | None = None,
 ) -> int:
-    """Exact weight of one ``/v1/points`` request (section 8.2), in integers.
+    """Exact weight of one request, in integers: of ``/v1/points`` (section 8.2), or of the analytics (section 8.5).
 
     Args:
-        type: Data type by its wire name.
+        type: Data type by its wire name or its method's (``candles``), or an analytics method such as ``leaderboard``:
+            that weighs the same whatever it asks, and takes no other argument.
         interval: Bucket size, ``"1m"`` … ``"1w"`` or a wire name.
         interval_seconds: Bucket size in seconds, for an interval this version does not know.
         period: Window length in seconds, or a ``timedelta``.
@@ -57,14 +59,15 @@ def weight(
         max_depth: ``maxDepth`` of a heatmap.
 
     Raises:
-        InvalidRequest: A name is unknown, or the window is not given in one of the two ways.
+        InvalidRequest: A name is unknown, the window is not given in one of the two ways, or anything is given besides
+            the name of an analytics method.
     """
     if isinstance(exchanges, str):
         exchanges = 1
     elif not isinstance(exchanges, int):
         exchanges = len(exchanges)
     return _engine.weight(
-        type,
+        data_type(type),
         interval=interval,
         interval_seconds=interval_seconds,
         period=to_duration(period),

@@ -34,13 +34,21 @@ def reporting(progress: Progress) -> Iterator[Report | None]:
 
 
 def _bar(tqdm: Any) -> Iterator[Report]:
-    with tqdm.tqdm(unit="request", leave=False) as bar:
+    # How many requests there are is told with the first answer: until then there is nothing to draw a bar of.
+    with tqdm.tqdm(unit=" requests", desc="waiting for the first answer", bar_format="{desc}") as bar:
 
         def report(done: int, total: int) -> None:
-            bar.total = total
+            if bar.total is None:
+                bar.total, bar.bar_format = total, None
+                bar.set_description_str("", refresh=False)
             bar.update(done - bar.n)
+            bar.refresh()
 
-        yield report
+        try:
+            yield report
+        finally:
+            # Without any request nothing of it stays on the screen.
+            bar.leave = bar.total is not None
 
 
 def _line() -> Iterator[Report]:

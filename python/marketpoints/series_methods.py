@@ -147,6 +147,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         *,
         session: str | None = None,
         block_minutes: int | None = None,
+        block_size: float | None = None,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
@@ -161,8 +162,9 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
     ) -> SeriesAnswer:
         """Market profiles (TPO_AGG): which time blocks visited which price; a :class:`~marketpoints.Tpo`.
 
-        ``session`` is ``"daily"``, ``"weekly"``, ``"monthly"`` or a wire name; ``block_minutes`` 5, 30, 60 or 240. With
-        ``coin`` the exchange may be left out. Arguments and errors as in :meth:`points`.
+        ``session`` is ``"daily"``, ``"weekly"``, ``"monthly"`` or a wire name; ``block_minutes`` 5, 30, 60 or 240.
+        ``block_size`` is the height of a level, about which :meth:`block_sizes` tells; None leaves it to the service.
+        With ``coin`` the exchange may be left out. Arguments and errors as in :meth:`points`.
         """
         return self.points(
             METHODS["tpo"],
@@ -171,6 +173,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
             interval,
             session=session,
             block_minutes=block_minutes,
+            block_size=block_size,
             start=start,
             end=end,
             period=period,

@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
-from .arguments import ANALYTICS, METHODS, Extra, Names, build_query, text
+from .arguments import METHODS, Extra, Names, analytics, build_query
 from .connection import Connection
 from .progress import Progress
 from .records import Plan, told_plan
@@ -47,7 +47,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         A window longer than one request may be is fetched in several and joined.
 
         Args:
-            type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``.
+            type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``, or by its method's, ``open_interest``.
             exchange: Exchange identifier, or several.
             symbol: Exchange-native symbol.
             interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"`` or a wire name.
@@ -61,7 +61,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
             include_forming: Keep the bucket that has not ended yet.
             max_depth: Levels of a heatmap.
-            block_size: Height of a heatmap's price bucket.
+            block_size: Height of a heatmap's, or a market profile's, price bucket.
             tenor: Option tenor.
             token_name: Token name (token supply).
             session: Session of a market profile.
@@ -123,8 +123,8 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             TierError: The tier does not include it.
         """
         named.pop("progress", None)
-        if (text(type, "type") or "").replace("-", "_") in ANALYTICS:
-            return self._plan_analytics(type.replace("-", "_"), arguments, named)
+        if method := analytics(type):
+            return self._plan_analytics(method, arguments, named)
         return told_plan(self._live.plan(build_query(type, *arguments, **named)))
 
     def candles(

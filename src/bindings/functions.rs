@@ -16,14 +16,15 @@ use super::{errors, runtime};
 use crate::archive::{self, Table};
 use crate::columns::{Column, Grid};
 use crate::decode;
+use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::TIERS;
-use crate::protocol::{DataType, GroupBy, Interval, TierSpec, TypeSpec};
+use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
 use crate::weight::{self as formula, Demand};
 
-/// Exact weight of one request (section 8.2).
+/// Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5).
 #[pyfunction]
 #[pyo3(signature = (
     data_type, *, interval = None, interval_seconds = None, period = None, points = None, exchanges = 1,
@@ -40,12 +41,22 @@ pub(super) fn weight(
     max_depth: Option<u32>,
 ) -> PyResult<u64> {
     let invalid = |problem: String| errors::invalid(py, &problem);
+    if let Some(endpoint) = AnalyticsEndpoint::find(&data_type.replace('_', "-")) {
+        let windowed = interval.is_some() || [interval_seconds, period, points].iter().any(Option::is_some);
+        if windowed || exchanges != 1 || max_depth.is_some() {
+            let weight = endpoint.spec().weight;
+            let problem =
+                format!("a request of {data_type} weighs {weight} whatever it asks; give nothing but its name");
+            return Err(invalid(problem));
+        }
+        return Ok(u64::from(endpoint.spec().weight));
+    }
     let spec = DataType::find(data_type).map(DataType::spec).ok_or_else(|| {
-        let near = hint(data_type, DATA_TYPES.iter().map(|row| row.name));
+        let near = hint(data_type, DATA_TYPES.iter().map(|row| row.name).chain(ANALYTICS.iter().map(|row| row.name)));
         invalid(format!("type {data_type:?} is not in the table, so its weight is not known{near}"))
     })?;
     let seconds = match (interval, interval_seconds) {
-        (Some(_), Some(_)) => return Err(invalid("give interval or interval_seconds, not both".to_owned())),
+        (Some(_), Some(_)) => return Err(invalid("give interval= or interval_seconds=, not both".to_owned())),
         (Some(name), None) => Interval::find(name).map(|row| row.seconds).ok_or_else(|| {
             let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
             invalid(format!("interval {name:?} is not known; give interval_seconds= for a new one{near}"))

@@ -359,6 +359,37 @@ mod tests {
     }
 
     #[test]
+    fn what_only_other_types_take_is_refused() {
+        let part = |what: &str, a: &mut PointsArguments| match what {
+            "block_size" => a.block_size = Some(5.0),
+            "session" => a.session = Some("daily".into()),
+            "block_minutes" => a.block_minutes = Some(30),
+            "tenor" => a.tenor = Some("ONE_W".into()),
+            _ => a.token_name = Some("Bitcoin".into()),
+        };
+        for name in ["block_size", "session", "block_minutes", "tenor", "token_name"] {
+            assert!(problem(|a| part(name, a)).ends_with(&format!("leave {name}= out")));
+            // A type that the table does not know may take anything.
+            let mut open = PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() };
+            part(name, &mut open);
+            assert!(PointsRequest::new(open).is_ok());
+        }
+        let taken = [
+            ("TPO_AGG", vec!["block_size", "session", "block_minutes"]),
+            ("BLOCK_BOOK_SNAPSHOT_AGG", vec!["block_size"]),
+            ("SKEW_OPTION_SUMMARY_AGG", vec!["tenor"]),
+        ];
+        for (data_type, parts) in taken {
+            let mut arguments = PointsArguments { data_type: data_type.into(), ..candles() };
+            arguments.coin = (data_type == "SKEW_OPTION_SUMMARY_AGG").then(|| "BTC".into());
+            for name in parts {
+                part(name, &mut arguments);
+            }
+            assert!(PointsRequest::new(arguments).is_ok(), "{data_type}");
+        }
+    }
+
+    #[test]
     fn walls_of_a_tier_are_known_beforehand() {
         let wall = |change: fn(&mut PointsArguments), tier| {
             let mut arguments = PointsArguments { start: None, end: None, period: Some(3_600), ..candles() };

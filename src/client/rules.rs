@@ -63,11 +63,11 @@ pub(super) fn check_capabilities(spec: &TypeSpec, query: &PointsQuery) -> Result
         return refuse("has no gapfill; only TRADE_SIDE_AGNOSTIC_AGG and TRADE_AGG have");
     }
     if query.usd && !spec.usd {
-        return refuse("cannot be asked in USD; leave usd out");
+        return refuse("cannot be asked in USD; leave usd= out");
     }
     if let Some(group_by) = query.group_by {
         match spec.group_by {
-            None => return refuse("is not aggregated over exchanges; leave group_by out"),
+            None => return refuse("is not aggregated over exchanges; leave group_by= out"),
             Some(allowed) if allowed != group_by => return refuse(&format!("aggregates by {} only", allowed.name())),
             Some(_) if query.coin.is_none() && query.normalized_symbol.is_none() => {
                 return refuse("aggregates by coin: give coin= instead of a symbol");
@@ -79,13 +79,31 @@ pub(super) fn check_capabilities(spec: &TypeSpec, query: &PointsQuery) -> Result
         return refuse("needs block_size=, the price step in USD");
     }
     if query.block_size.is_some_and(|size| !(size.is_finite() && size > 0.0)) {
-        return refuse("takes a block_size above 0");
+        return refuse("takes a block_size= above 0");
     }
     if query.max_depth == Some(0) {
-        return refuse("takes a max_depth of 1 or more");
+        return refuse("takes a max_depth= of 1 or more");
     }
     if query.max_depth.is_some() && spec.shape != Shape::Heatmap {
-        return refuse("has no depth; leave max_depth out");
+        return refuse("has no depth; leave max_depth= out");
     }
-    Ok(())
+    check_parts(spec, query)
+}
+
+/// Refuses what only other types take: the service may ignore it, and who gave it would take the answer for another.
+fn check_parts(spec: &TypeSpec, query: &PointsQuery) -> Result<(), ClientError> {
+    let profile = spec.shape == Shape::Tpo;
+    let parts = [
+        (query.block_size.is_some(), spec.needs_block_size || profile, "block_size=", "the height of its levels"),
+        (query.session.is_some(), profile, "session=", "sessions"),
+        (query.block_minutes.is_some(), profile, "block_minutes=", "time blocks"),
+        (query.tenor.is_some(), spec.selection == Selection::OptionSummary, "tenor=", "tenors"),
+        (query.token_name.is_some(), spec.selection == Selection::Token, "token_name=", "token names"),
+    ];
+    match parts.iter().find(|(given, takes, ..)| *given && !takes) {
+        None => Ok(()),
+        Some((_, _, name, what)) => {
+            Err(ClientError::invalid(format!("{} is not asked by {what}; leave {name} out", spec.name)))
+        }
+    }
 }

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
 
+use super::paths::paths;
+use crate::protocol::suggest::hint;
+
 /// What goes wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
@@ -153,8 +156,8 @@ impl FaultSwitch {
     /// Adds a rule, after those that are there.
     ///
     /// # Errors
-    /// A probability outside 0 to 1, a status outside 500 to 599, a header that HTTP cannot carry, a path that no path
-    /// starts with.
+    /// A probability outside 0 to 1, a status outside 500 to 599, a header that HTTP cannot carry, a path that none of the
+    /// service's starts with.
     pub fn add(&self, rule: FaultRule) -> Result<AddedRule, FaultError> {
         check(&rule)?;
         let hits = Arc::new(AtomicU64::new(0));
@@ -233,6 +236,9 @@ fn check(rule: &FaultRule) -> Result<(), FaultError> {
     let refuse = |place, problem: String| Err(FaultError { place, problem });
     if !rule.path.is_empty() && !rule.path.starts_with('/') {
         return refuse("path", format!("{:?} starts no path; begin with a slash, such as /v1/points", rule.path));
+    }
+    if !paths().any(|path| path.starts_with(&rule.path)) {
+        return refuse("path", format!("{:?} starts no path of the service{}", rule.path, hint(&rule.path, paths())));
     }
     let (probability, count) = rule.when.parts();
     if !(0.0..=1.0).contains(&probability) {
@@ -358,6 +364,13 @@ mod tests {
         }
         let problem = switch.add(rule("v1", When::Next(1), Fault::Drop)).unwrap_err().to_string();
         assert!(problem.contains("path: \"v1\" starts no path"), "{problem}");
+        // Such a rule could never hit.
+        for path in ["/v1/pointz", "/v1/points/", "/V1/points"] {
+            let problem = switch.add(rule(path, When::Next(1), Fault::Drop)).unwrap_err().to_string();
+            assert!(problem.ends_with("starts no path of the service; did you mean /v1/points?"), "{problem}");
+        }
+        let problem = switch.add(rule("/zzz", When::Next(1), Fault::Drop)).unwrap_err().to_string();
+        assert_eq!(problem, "fault rule, path: \"/zzz\" starts no path of the service");
         let twice = Fault::LateWith(Duration::ZERO, Box::new(Fault::Latency(Duration::ZERO)));
         assert!(switch.add(rule("", When::Next(1), twice)).is_err());
         assert_eq!(switch.pick("/"), None);

@@ -21,6 +21,7 @@ mod lists;
 mod log;
 mod log_file;
 mod openapi;
+mod paths;
 mod places;
 mod redact;
 mod reply;

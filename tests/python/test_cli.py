@@ -1,5 +1,6 @@
 """The command line, as a child process: what it prints, what it writes, what it says when something is wrong."""
 
+import gzip
 import json
 import re
 import signal
@@ -49,6 +50,24 @@ def test_weight(cli):
     arguments = ("--interval", "1m", "--period", 60_000, "--exchanges", 3, "--max-depth", 3500)
     assert good(cli("weight", "BLOCK_BOOK_SNAPSHOT_AGG", *arguments)) == "16\n"
     assert good(cli("weight", "orderbook_heatmap", *arguments)) == "16\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),  # section 8.5
+    [("leaderboard", 60), ("trader-profile", 100), ("positions", 40), ("market_summary", 60), ("user-categories", 40)],
+)
+def test_weight_of_the_analytics(name, weight):
+    assert mp.weight(name) == mp.weight(name.replace("-", "_")) == weight
+    with pytest.raises(mp.InvalidRequest, match="nothing but its name"):
+        mp.weight(name, interval="1h", period=3600)
+
+
+def test_help_tells_which_names_each_command_takes(cli):
+    for command in ("fetch", "plan"):
+        text = good(cli(command, "--help"))
+        assert "Series only" in text and "client.leaderboard(" in text and "open_interest" in text
+    text = good(cli("weight", "--help"))
+    assert all(name in text for name in ("leaderboard", "trader_profile", "market_summary", "candles"))
 
 
 def test_plan_needs_no_account(cli):
@@ -127,7 +146,24 @@ def test_usage(cli, demo):
         (("fetch", "candles", *MARKET, "1x", *WINDOW), 2, "1x"),
         (("fetch", "candles", *MARKET, "1h", "--start", "yesterday"), 2, "start: 'yesterday' is not a time"),
         (("fetch", "candels", *MARKET, "1h", *WINDOW), 2, "candels"),
+        (("fetch", "candels", *MARKET, "1h", *WINDOW), 2, "did you mean candles?"),
         (("weight", "TRADE_AGGG", "--points", "1"), 2, "did you mean"),
+        (("weight", "candels", "--points", "1"), 2, "did you mean candles?"),
+        (("weight", "leader-bord"), 2, "did you mean leaderboard?"),
+        (("weight", "leaderboard", "--points", "1"), 2, "weighs 60"),
+        (("weight", "candles", "--interval", "1h"), 2, "give --period (seconds) or --points"),
+        (("fetch", "leaderboard", "-", "-", "1h", "--period", "60"), 2, "ask it in Python by client.leaderboard(…)"),
+        (("plan", "trader-profile", "-", "-", "1h", "--period", "60"), 2, "client.trader_profile(…)"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "--max-depth", "4"), 2, "leave --max-depth out"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "--max-depth", "0"), 2, "--max-depth: 0 is not"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "--block-size", "5"), 2, "leave --block-size out"),
+        (("fetch", "volume_profile", *MARKET, "1h", *WINDOW, "--block-size", "5"), 2, "leave --block-size out"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "--session", "daily"), 2, "leave --session out"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "--block-minutes", "30"), 2, "leave --block-minutes out"),
+        (("plan", "candles", *MARKET, "1h", *WINDOW, "--tenor", "ONE_W"), 2, "leave --tenor out"),
+        (("plan", "candles", *MARKET, "1h", *WINDOW, "--token-name", "Bitcoin"), 2, "leave --token-name out"),
+        (("plan", "skew", *MARKET, "1h", *WINDOW, "--group-by", "sum"), 2, "coin"),
+        (("plan", "orderbook_heatmap", *MARKET, "1h", *WINDOW), 2, "needs --block-size"),
         (("serve", "--data", "nowhere"), 2, "nowhere"),
         (("serve", "--host", "nowhere"), 2, "nowhere"),
         (("ingest", "nowhere", "store"), 2, "nowhere"),
@@ -148,7 +184,23 @@ def test_a_service_that_refuses_is_status_1(cli):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "nonsense-key" not in done.stderr
-    assert "MARKETPOINTS_API_KEY" in cli("usage", MARKETPOINTS_API_KEY=None).stderr
+
+
+def test_what_is_missing_is_named_as_a_command_line_has_it(cli):
+    done = cli("usage", MARKETPOINTS_API_KEY=None)
+    assert (done.returncode, done.stderr) == (2, "marketpoints: no API key: set MARKETPOINTS_API_KEY\n")
+    done = cli("usage", MARKETPOINTS_BASE_URL=None)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "marketpoints: no address: set MARKETPOINTS_BASE_URL, or name it in a dialect\n",
+    )
+
+
+def test_levels_without_sides_print_no_column_of_sides(cli):
+    arguments = ("liquidation_heatmap", "-", "-", "4h", *WINDOW, "--coin", "BTC")
+    assert good(cli("fetch", *arguments)).splitlines()[1].split() == ["time", "price", "volume"]
+    book = good(cli("fetch", "orderbook_heatmap", *MARKET, "4h", *WINDOW, "--block-size", 50))
+    assert book.splitlines()[1].split() == ["time", "price", "volume", "side"]
 
 
 def test_unknown_commands_and_options_are_status_2(cli):
@@ -205,6 +257,67 @@ def test_ingest_reports_and_is_idempotent(cli, tmp_path):
     assert repr(report).startswith("<IngestReport files ")
     with mp.LocalService(data=tmp_path / "store", now="2024-03-02") as service, service.client() as client:
         assert client.candles("OKEX", "A-USDT", "1m", period=86_400)["close"].tolist() == [2.5]
+
+
+TRADES = """\
+exchange,symbol,timestamp,local_timestamp,id,side,price,amount
+okex,A-USDT,1709251200000000,1709251200000009,1,buy,2.5,4
+"""
+
+
+def dump(folder, name="2024-03-01.csv", text=TRADES):
+    file = folder / "trades" / "OKEX" / "A-USDT" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_a_stray_file_is_told_and_no_failure(cli, tmp_path):
+    dump(tmp_path / "dumps")
+    for place in ("README.txt", "trades/notes.md", "trades/OKEX/A-USDT/README", "token_supply/README.txt"):
+        stray = tmp_path / "dumps" / place
+        stray.parent.mkdir(parents=True, exist_ok=True)
+        stray.write_text("whence these come")
+    for summary in ("1 file read, 1 row, 4 problems\n", "0 files read, 1 unchanged, 0 rows, 4 problems\n"):
+        done = cli("ingest", "dumps", "store")
+        assert (done.returncode, done.stdout) == (0, summary)
+        assert done.stderr.count("\n") == 4 and "README.txt: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "trades/OKEX/A-USDT/March.csv",
+        "trades/OKEX/A-USDT/2024-03-02.csv.zst",
+        "trades/2024-03-01.csv.gz",
+        "trade/x",
+        "trades.CSV",
+    ],
+)
+def test_a_dump_in_a_wrong_place_is_a_failure(cli, tmp_path, place):
+    dump(tmp_path / "dumps")
+    lost = tmp_path / "dumps" / place
+    lost.parent.mkdir(parents=True, exist_ok=True)
+    lost.write_text(TRADES)
+    done = cli("ingest", "dumps", "store")
+    assert (done.returncode, done.stdout) == (1, "1 file read, 1 row, 1 problem\n")
+
+
+@pytest.mark.parametrize("stray", [None, "README.txt"])
+def test_a_folder_without_dumps_is_a_failure_that_says_what_was_looked_for(cli, tmp_path, stray):
+    (tmp_path / "dumps").mkdir()
+    if stray:
+        (tmp_path / "dumps" / stray).write_text("nothing")
+    done = cli("ingest", "dumps", "store")
+    assert (done.returncode, done.stdout) == (1, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("marketpoints: dumps: there is no dump in it; looked for KIND/EXCHANGE/SYMBOL/DAY.csv")
+    assert not (tmp_path / "store").exists()
+    # What stands there as an example is one.
+    example = re.search(r"trades/\S+/2024-12-01\.csv\.gz", last).group()
+    file = tmp_path / "dumps" / example
+    file.parent.mkdir(parents=True)
+    file.write_bytes(gzip.compress(TRADES.replace("1709251200", "1733011200").encode()))
+    assert cli("ingest", "dumps", "store").stdout.startswith("1 file read, 1 row, ")
 
 
 def test_the_demo_makes_its_files(cli, tmp_path):

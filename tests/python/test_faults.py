@@ -143,6 +143,8 @@ def test_a_path_a_count_and_a_removal(service):
         ({"status": 500, "count": 0}, "count"),
         ({"cut_body": -1}, "cut_body"),
         ({"status": 500, "path": "v1"}, "begin with a slash"),
+        ({"status": 500, "path": "/v1/pointz"}, "did you mean /v1/points?"),
+        ({"status": 500, "path": "/v1/points?type="}, "no path of the service"),
         ({"headers": {"a b": "c"}}, "is no name of a header"),
         ({"headers": {"a": "b\r\nc: d"}}, "control characters"),
         ({"status": 500, "seed": -1}, "seed"),

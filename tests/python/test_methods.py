@@ -86,6 +86,87 @@ def test_what_a_type_cannot_take_is_refused_before_anything_is_sent(name, option
         getattr(client, name)(interval="1h", period=3600, **options)
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "word"),
+    [
+        ("candles", {"block_size": 5}, "block_size="),
+        ("candles", {"max_depth": 5}, "max_depth="),
+        ("volume_profile", {"block_size": 5}, "block_size="),
+        ("side_candles", {"session": "daily"}, "session="),
+        ("orderbook_heatmap", {"block_size": 5, "block_minutes": 30}, "block_minutes="),
+        ("open_interest", {"tenor": "ONE_W"}, "tenor="),
+        ("tpo", {"token_name": "Bitcoin"}, "token_name="),
+    ],
+)
+def test_what_only_other_types_take_is_refused_whatever_the_call(name, options, word):
+    with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
+        for call in (client.points, client.plan):
+            for kind in (name, METHODS[name]):
+                with pytest.raises(mp.InvalidRequest, match=f"leave {word} out"):
+                    call(kind, *MARKET, "1h", period=3600, **options)
+
+
+def test_a_market_profile_has_levels_of_the_height_asked_for(client):
+    place, options = (*MARKET, "1d"), {"session": "daily", "block_minutes": 60, **WINDOW}
+    coarse = client.tpo(*place, block_size=100, **options)
+    assert len(coarse.prices) > 1 and (coarse.prices % 100 == 0).all()
+    assert coarse.only == client.points("TPO_AGG", *place, block_size=100, **options).only
+    fine = client.tpo(*place, block_size=50, **options)
+    assert len(fine.prices) > len(coarse.prices)
+    assert fine.buys.sum() == pytest.approx(coarse.buys.sum())
+    assert "blockSize=100" in client.plan("tpo", *place, block_size=100, **options).requests[0].url
+
+
+def test_names_of_methods_are_names_of_types_everywhere(client, tmp_path):
+    for name, wire in METHODS.items():
+        assert mp.weight(name, points=1000) == mp.weight(wire, points=1000)
+    candles, place = "TRADE_SIDE_AGNOSTIC_AGG", (*MARKET, "1h")
+    asked = client.candles(*place, **WINDOW).only
+    for name in ("candles", candles):
+        assert client.points(name, *place, **WINDOW).only == asked
+        assert client.plan(name, *place, **WINDOW).weight == 1
+        archive = mp.Archive(tmp_path)
+        archive.sync(client, name, *place, **WINDOW)
+        assert archive.read(name, *place, **WINDOW).only == asked
+    filters = {"exchange": "BINANCE_FUTURES"}
+    assert client.symbols(type="candles", **filters) == client.symbols(type=[candles], **filters) != []
+    assert client.symbols(type="liquidation_heatmap", exchange="COINBASE") == []
+    assert [one.raw_symbol for one in client.markets(type="tpo", limit=3)] == [
+        one.raw_symbol for one in client.markets(type="TPO_AGG", limit=3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("candels", "candles"),
+        ("Candles", "candles"),
+        ("open-interest", "open_interest"),
+        ("leader_board", "leaderboard"),
+    ],
+)
+def test_slips_of_a_method_s_name_are_told_everywhere(client, tmp_path, slip, meant):
+    calls = [
+        lambda: client.points(slip, *MARKET, "1h", period=3600),
+        lambda: client.plan(slip, *MARKET, "1h", period=3600),
+        lambda: mp.weight(slip, points=1),
+        lambda: mp.Archive(tmp_path).read(slip, *MARKET, "1h"),
+        lambda: client.symbols(type=slip),
+    ]
+    for call in calls:
+        with pytest.raises(mp.InvalidRequest, match=f"did you mean {meant}\\?"):
+            call()
+
+
+def test_the_analytics_have_no_points(client, tmp_path):
+    for call in (
+        lambda: client.points("leaderboard", interval="1h", period=3600),
+        lambda: mp.Archive(tmp_path).sync(client, "leaderboard", interval="1h", period=3600),
+    ):
+        with pytest.raises(mp.InvalidRequest, match=r"ask it in Python by client.leaderboard\("):
+            call()
+
+
 def test_an_argument_that_a_type_has_no_use_for_is_no_argument():
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client, pytest.raises(TypeError, match="block_size"):
         client.candles(*MARKET, "1h", period=3600, block_size=5)

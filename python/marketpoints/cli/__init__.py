@@ -4,10 +4,10 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from .. import __version__
-from ..arguments import METHODS
+from ..arguments import ANALYTICS, METHODS
 from ..errors import Error
 from . import commands
 from .demo import demo
@@ -36,12 +36,25 @@ The access log tells time, peer, name of the key, method, target, status, weight
 Ctrl-C or SIGTERM stops it: no new connections, requests under way get --grace seconds to finish, then the status is 0.
 A second one ends it at once.
 """
+INGEST_HELP = """\
+Bad rows, and folders or CSV files where no dump belongs, are reported and skipped: the status is 1 when there are
+any, or when no dump is found at all. Other files (a README) are reported, and no failure.
+A second ingest of the same files changes nothing.
+"""
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
+SERIES_ONLY = f"""\
+Series only. The analytics ({", ".join(sorted(ANALYTICS))}) are asked in Python:
+client.leaderboard(…); `marketpoints weight leaderboard` tells what one request of them weighs."""
+EXAMPLE = "example:\n  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv"
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
-# An argument's name as messages spell it, before a space or a comma.
-ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)")
+# An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
+ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)|\b([a-z]+(?:_[a-z]+)+)\b")
+# Settings that only a call in Python takes: what stands in the environment is all that a command line has.
+SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])")
+# Arguments that are not options.
+PLACES = ("type", "exchange", "symbol")
 # Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
@@ -60,15 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (Error, OSError) as error:
-        print(f"marketpoints: {one_line(error)}", file=sys.stderr)
+        print(f"marketpoints: {one_line(error, vars(given))}", file=sys.stderr)
         return MISUSED if isinstance(error, ValueError) else FAILED
     return int(status)
 
 
-def one_line(error: BaseException) -> str:
-    """The error's text on one line."""
-    # Arguments are options here: `block_size=` is `--block-size`.
-    text = ARGUMENT.sub(lambda found: "--" + found[1].replace("_", "-"), str(error))
+def one_line(error: BaseException, given: Container[str]) -> str:
+    """The error's text on one line, in the words of a command line that takes the arguments ``given``."""
+
+    def spelled(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in given:
+            return found[0]
+        # `block_size=` is `--block-size`, and `symbol=` the argument SYMBOL.
+        return name.upper() if name in PLACES else "--" + name.replace("_", "-")
+
+    text = ARGUMENT.sub(spelled, SETTING.sub("", str(error)))
     return " ".join(text.split()) or type(error).__name__
 
 
@@ -117,8 +137,7 @@ def parser() -> argparse.ArgumentParser:
         "ingest",
         commands.ingest,
         "turn raw dumps into a store for `marketpoints serve --data STORE`",
-        "Bad rows are reported and skipped; the status is 1 when there are any. A second ingest of the same files\n"
-        "changes nothing.",
+        INGEST_HELP,
     )
     one.add_argument("dumps", metavar="DUMPS", help="folder of KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz")
     one.add_argument("store", metavar="STORE", help="folder of the store; made where it is not there")
@@ -127,17 +146,21 @@ def parser() -> argparse.ArgumentParser:
         "fetch",
         commands.fetch,
         "fetch points into a file or onto the screen",
-        "example:\n  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv",
+        f"{SERIES_ONLY}\n\n{EXAMPLE}",
     )
     query_arguments(one)
     one.add_argument("-o", "--output", metavar="FILE", help="a .parquet or .csv file (default: a table on the screen)")
     one.add_argument("--progress", action="store_true", help="show how far it is")
 
-    one = command("plan", commands.plan, "show what a fetch would send and cost; sends nothing, needs no key")
+    one = command(
+        "plan", commands.plan, "show what a fetch would send and cost; sends nothing, needs no key", SERIES_ONLY
+    )
     query_arguments(one)
 
     one = command("weight", commands.weight, "compute the weight of one request, exactly")
-    one.add_argument("type", metavar="TYPE", help=TYPE_HELP)
+    one.add_argument(
+        "type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(sorted(ANALYTICS))}, which take no option"
+    )
     one.add_argument("--interval", help=INTERVAL_HELP)
     one.add_argument("--interval-seconds", type=int, metavar="S", help="length of an interval that has no name here")
     one.add_argument("--period", type=int, metavar="S", help="length of the window in seconds")
@@ -171,5 +194,7 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--block-minutes", type=int, metavar="N", help="block length of a market profile: 5, 30, 60 or 240"
     )
-    one.add_argument("--block-size", type=float, metavar="PRICE", help="height of a heatmap's price bucket")
+    one.add_argument(
+        "--block-size", type=float, metavar="PRICE", help="height of a heatmap's or market profile's level"
+    )
     one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

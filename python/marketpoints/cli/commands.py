@@ -12,24 +12,29 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .. import limits, store
-from ..arguments import METHODS
+from ..arguments import series_type
 from ..client import Client
 from ..clock import CLOCK
 from ..connection import KEY, TIER, URL
 from ..dialect import address, dialect_of_environment
-from ..errors import InvalidRequest
+from ..errors import Error, InvalidRequest
 from ..records import when
 from ..service import LocalService
 from ..times import Time
 from . import tables
 
-__all__ = ["Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
+__all__ = ["DUMPS", "Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
 
 #: A command: what was typed, to the exit status.
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
 # What a plan needs to be made, and never uses: it sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
+# Where dumps are looked for; docs/dumps.md has every KIND.
+DUMPS = (
+    "KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz, such as trades/BINANCE_FUTURES/BTCUSDT/2024-12-01.csv.gz, and sheets as "
+    "KIND/NAME.csv, such as token_supply/BTC.csv"
+)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Options that keep their names on the way to the client.
 OPTIONS = (
@@ -87,20 +92,30 @@ def ingest(given: argparse.Namespace) -> int:
     report = store.ingest(given.dumps, given.store)
     for problem in report.problems:
         print(problem, file=sys.stderr)
+    lossy = any(loses_data(problem) for problem in report.problems)
+    if not (report.files or report.unchanged or lossy):
+        raise Error(f"{given.dumps}: there is no dump in it; looked for {DUMPS}")
     skipped = f", {report.unchanged:,} unchanged" if report.unchanged else ""
     problems = counted(len(report.problems), "problem")
     print(f"{counted(report.files, 'file')} read{skipped}, {counted(report.rows, 'row')}, {problems}")
-    return 1 if report.problems else 0
+    return 1 if lossy else 0
+
+
+def loses_data(problem: store.Problem) -> bool:
+    """Whether a dump, or a row of one, was left out; a file whose name says nothing of CSV cannot be one."""
+    path = Path(problem.file)
+    return path.is_dir() or ".csv" in path.name.lower()  # `.csv.zst` was meant for a dump, too
 
 
 def fetch(given: argparse.Namespace) -> int:
     """Fetches points into a file or onto the screen."""
+    wanted = series_type(given.type)
     output = None if given.output is None else tables.target(given.output)
     with Client() as client:
-        wait = client.plan(data_type(given), *where(given), **window(given)).eta
+        wait = client.plan(wanted, *where(given), **window(given)).eta
         if wait > 1:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
-        answer = client.points(data_type(given), *where(given), **window(given), progress=given.progress)
+        answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
         if output is None:
             tables.show(answer, sys.stdout)
             return 0
@@ -113,12 +128,12 @@ def fetch(given: argparse.Namespace) -> int:
 
 def plan(given: argparse.Namespace) -> int:
     """Shows what a fetch would send and cost."""
-    known = os.environ.get(KEY)
+    wanted, known = series_type(given.type), os.environ.get(KEY)
     # Nothing is spent: without a key there is no budget that others share.
     scope = None if known else "process"
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
     with Client(known or NO_KEY, url, budget=scope) as client:
-        planned = client.plan(data_type(given), *where(given), **window(given))
+        planned = client.plan(wanted, *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
     totals = [counted(len(planned.requests), "request"), counted(planned.points, "point"), f"weight {planned.weight:,}"]
@@ -131,7 +146,7 @@ def plan(given: argparse.Namespace) -> int:
 def weight(given: argparse.Namespace) -> int:
     """Prints the weight of one request."""
     amount = limits.weight(
-        data_type(given),
+        given.type,
         interval=given.interval,
         interval_seconds=given.interval_seconds,
         period=given.period,
@@ -157,12 +172,6 @@ def usage(_: argparse.Namespace) -> int:
 def counted(number: int, what: str) -> str:
     """A number of things: ``1 row``, ``2 rows``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def data_type(given: argparse.Namespace) -> str:
-    """The wire name of what was typed as TYPE."""
-    typed: str = given.type
-    return METHODS.get(typed, typed)
 
 
 def where(given: argparse.Namespace) -> tuple[list[str], str | None, str]:

@@ -63,7 +63,7 @@ def show(answer: SeriesSet, out: TextIO) -> None:
         print("no data", file=out)
     for series in shown:
         print(f"# {series.id}", file=out)
-        table = _columns(series, labelled=False)
+        table = {name: values for name, values in _columns(series, labelled=False).items() if not _empty(values)}
         cells = [[_cell(value) for value in values] for values in table.values()]
         texts = {index for index, values in enumerate(table.values()) if isinstance(values, list)}
         lay_out(list(table), list(zip(*cells, strict=True)), out, left=texts)
@@ -104,6 +104,11 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
         else:
             table[name] = np.ascontiguousarray(values)
     return table
+
+
+def _empty(values: Any) -> bool:
+    """Whether a column of texts has none, such as the sides of levels that have no side."""
+    return isinstance(values, list) and not any(values)
 
 
 def _blank(name: str, table: dict[str, Any], tables: list[dict[str, Any]]) -> Any:

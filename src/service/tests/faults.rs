@@ -5,8 +5,11 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::harness::{Bench, minutes, parse};
 use crate::market::Market;
+use crate::service::paths::paths;
 use crate::service::{Fault, FaultRule, When};
 
 fn next(bench: &Bench, path: &str, count: u32, fault: Fault) {
@@ -128,4 +131,22 @@ fn nothing_that_comes_over_the_network_switches_faults() {
         }
     }
     assert_eq!(bench.service.faults().injected(), 0);
+}
+
+#[test]
+fn every_path_that_a_rule_may_name_is_a_path_of_the_service() {
+    let bench = Bench::new();
+    let mut all: Vec<_> = paths().collect();
+    for (hits, path) in (1..).zip(&all) {
+        assert_ne!(bench.get("free", path).status, 404, "{path}");
+        next(&bench, path, 1, Fault::Failure(503));
+        assert_eq!((bench.get("free", path).status, bench.service.faults().injected()), (503, hits), "{path}");
+    }
+    // What the service tells of itself and the two sockets, which are no part of that: nothing is missing.
+    let document: Value = serde_json::from_str(&bench.get("free", "/openapi.json").body).unwrap();
+    let told = document["paths"].as_object().unwrap().keys().map(String::as_str);
+    let mut known: Vec<_> = told.chain(["/ws", "/nonbook/ws"]).collect();
+    all.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(all, known);
 }

@@ -1,0 +1,16 @@
+//! Every path that the service answers (service.md 4; supplement 5 and 7).
+
+use super::openapi::OPENAPI_PATH;
+use crate::protocol::LISTS;
+use crate::protocol::analytics::ANALYTICS;
+use crate::protocol::stream::Family;
+use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
+
+/// The paths, in no order that means anything.
+pub(super) fn paths() -> impl Iterator<Item = &'static str> {
+    [POINTS_PATH, MARKETS_PATH, USAGE_PATH, OPENAPI_PATH]
+        .into_iter()
+        .chain(LISTS.iter().map(|row| row.path))
+        .chain(ANALYTICS.iter().map(|row| row.path))
+        .chain(Family::ALL.into_iter().map(Family::path))
+}

@@ -1,0 +1,122 @@
+"""The texts for users: their links lead somewhere, and what they tell users to run runs and does what they say."""
+
+import re
+import time
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.dataset
+import pytest
+
+import marketpoints as mp
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
+
+
+def links(text):
+    """Targets of the links that are no address of the web."""
+    found = re.findall(r"\]\(([^()\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
+def anchors(text):
+    """What `#…` may name: headings as forges spell them."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def blocks(name):
+    """The blocks of Python of a text, in order."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), flags=re.DOTALL)
+
+
+def play(code, **names):
+    """Runs a block; returns its names."""
+    exec(compile(code, "block", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(text):
+    for target in links(text.read_text("utf-8")):
+        path, _, anchor = target.partition("#")
+        file = (text.parent / path).resolve() if path else text
+        assert file.exists() and file.is_relative_to(ROOT), f"{text.name}: {target}"
+        if anchor:
+            assert anchor in anchors(file.read_text("utf-8")), f"{text.name}: {target}"
+
+
+def test_every_page_is_linked_from_the_readme():
+    linked = {(ROOT / target.partition("#")[0]).resolve() for target in links((ROOT / "README.md").read_text("utf-8"))}
+    assert len(PAGES) > 5
+    assert [page.name for page in PAGES if page not in linked] == []
+
+
+def test_the_readme_s_ten_lines_run(capsys):
+    code = next(block for block in blocks("README.md") if "to_grid" in block)
+    names = play(code)
+    # 90 days of minutes weigh 1 for each started thousand (section 8.2); more than 100,000 go in two requests.
+    assert capsys.readouterr().out.startswith("130 129600\n")
+    assert (len(names["candles"].only), len(names["frame"])) == (30 * 24, 30 * 24)
+    assert names["frame"].index.name == "time" and str(names["frame"].index.tz) == "UTC"
+    assert names["volumes"].shape == (len(names["times"]), len(names["prices"])) and len(names["times"]) == 60
+
+
+def test_the_readme_s_faults_run(capsys):
+    code = next(block for block in blocks("README.md") if "service.faults.set" in block)
+    play(code, mp=mp)
+    assert int(capsys.readouterr().out) >= 2
+
+
+def test_the_stream_s_block_runs(capsys):
+    names = play(blocks("docs/stream.md")[0])
+    assert isinstance(names["event"], mp.BookSnapshotEvent)
+    assert capsys.readouterr().out
+
+
+def test_the_trap_of_look_ahead_is_as_told(client):
+    code = next(block for block in blocks("docs/results.md") if "merge_asof" in block)
+    candles = client.candles(*MARKET, start="2026-01-01T12:00", end="2026-01-01T20:00")
+    names = play(code, pd=pd, candles=candles)
+    close = {hour: candles["close"][hour - 12] for hour in range(12, 20)}
+    # At 18:30 the last candle that is known is that of 17:00; at 19:00 it is that of 18:00.
+    assert [str(time) for time in names["signals"]["time"].dt.strftime("%H:%M")] == ["18:30", "19:00"]
+    assert names["sound"]["close"].tolist() == [close[17], close[18]]
+    assert names["naive"]["close"].tolist() == [close[18], close[19]]
+
+
+def test_the_archive_s_blocks_run(demo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MARKETPOINTS_API_KEY", demo.keys["unlimited"])
+    monkeypatch.setenv("MARKETPOINTS_BASE_URL", demo.url)
+    found = blocks("docs/archive.md")
+    work, scans = (next(block for block in found if word in block) for word in ("archive.sync(", "pl.scan_parquet("))
+    monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", str(demo.now() - time.time()))
+    with mp.Client() as client:
+        kept = play(work, client=client)["candles"]
+    hours = 181 * 24  # January to June
+    assert len(kept.only) == hours
+    lines = scans.strip().splitlines()
+    assert len(lines) == 3
+    with duckdb.connect() as connection:
+        found = [eval(line, {"pl": pl, "duckdb": connection, "pyarrow": pyarrow}) for line in lines]
+        assert found[1].aggregate("count(*)").fetchall() == [(hours,)]
+    assert found[0].collect().height == hours
+    assert found[2].count_rows() == hours
+    frame = found[0].sort("time").collect()
+    assert frame["close"].to_list() == kept["close"].tolist()
+    assert set(frame["exchange"]) == {"BINANCE_FUTURES"}
+
+
+def test_the_archive_s_tree_is_one(client, tmp_path):
+    page = (ROOT / "docs" / "archive.md").read_text("utf-8")
+    told = re.search(r"^  (type=\S+)/key=\S+/(date=\S+)$", page, flags=re.MULTILINE)
+    mp.Archive(tmp_path).sync(client, "candles", *MARKET, start="2026-01-01", end="2026-01-03")
+    (file,) = tmp_path.glob("type=*/**/*.parquet")
+    parts = file.relative_to(tmp_path).as_posix()
+    assert re.fullmatch(rf"{told[1]}/key=\w+/{told[2]}", parts), parts
