@@ -55,7 +55,7 @@ mod tests {
             "from=1776000000&period=604800", // a closed week of minutes
             "type=LIQUIDATION_AGG",
             "exchange=BYBIT&exchange=BINANCE_FUTURES",
-            "transform.gapfill=true",
+            "gapfill=true",
             "transform.normalize.quote=USD",
             "interval=",
         ] {
