@@ -1,7 +1,7 @@
 //! The client: each call once blocking, once awaitable, over the same future.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::dialect::Dialect;
-use super::errors;
+use super::errors::{self, seconds};
 use super::plan::Plan;
 use super::query::Query;
 use super::records::records;
@@ -24,13 +24,6 @@ use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
     SortDirection, Tier,
 };
-
-/// A duration given in seconds, of more than `least`.
-pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
-    let problem = || format!("{name}={value} is no time in seconds that a call can take");
-    let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
-    duration.ok_or_else(|| errors::invalid(py, &problem()))
-}
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]

@@ -1,5 +1,7 @@
 //! Engine errors → the classes of `marketpoints.errors`, with their attributes.
 
+use std::time::Duration;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -121,4 +123,11 @@ pub(super) fn invalid(py: Python<'_>, message: &str) -> PyErr {
 /// `Error`, the base class, with a message.
 pub(super) fn general(py: Python<'_>, message: &str) -> PyErr {
     make(py, "Error", message, &PyDict::new(py))
+}
+
+/// A duration given in seconds, of more than `least`.
+pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
+    let problem = || format!("{name}={value} is no time in seconds that a call can take");
+    let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);
+    duration.ok_or_else(|| invalid(py, &problem()))
 }

@@ -57,7 +57,7 @@ impl EventStream {
 
     fn waiting(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<impl Future<Output = bool> + Send + use<>> {
         let stream = self.own(py)?;
-        let limit = seconds.map(|seconds| super::client::seconds(py, "timeout", seconds, -1.0)).transpose()?;
+        let limit = seconds.map(|seconds| super::errors::seconds(py, "timeout", seconds, -1.0)).transpose()?;
         Ok(async move {
             match limit {
                 Some(limit) => tokio::time::timeout(limit, stream.ready()).await.is_ok(),
@@ -79,7 +79,7 @@ pub(super) fn options(
     reconnects: Option<u32>,
     ping_after: f64,
 ) -> PyResult<StreamOptions> {
-    let seconds = |name: &str, value: f64| super::client::seconds(py, name, value, 0.0);
+    let seconds = |name: &str, value: f64| super::errors::seconds(py, name, value, 0.0);
     let (first, longest) = (seconds("backoff", first)?, seconds("backoff", longest)?);
     if longest < first {
         return Err(errors::invalid(py, "backoff: the longest pause is shorter than the first one"));

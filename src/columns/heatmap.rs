@@ -3,40 +3,9 @@
 
 use ndarray::ArrayView2;
 
-use super::snapshots::{FlatSnapshots, UNKNOWN_SPLIT, heatmap, sort};
+use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, heatmap, sort};
 use super::{List, Series};
 use crate::protocol::SeriesId;
-
-/// Levels that cannot be read.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum LevelsError {
-    /// A list of pairs has an odd length.
-    #[error("snapshot {snapshot}: {values} values are no pairs of price and volume")]
-    Odd {
-        /// Row of the snapshot.
-        snapshot: usize,
-        /// Length of the list.
-        values: usize,
-    },
-    /// `num_levels` of a flat snapshot is no count, or reaches past the end.
-    #[error("flat_points[{index}]: {value} is no number of levels that {left} further values can hold")]
-    Count {
-        /// Where in the array.
-        index: usize,
-        /// What stands there.
-        value: f64,
-        /// Values after the snapshot's two header values.
-        left: usize,
-    },
-    /// `timestamp_micros` of a flat snapshot is no time in microseconds.
-    #[error("flat_points[{index}]: {value} is no timestamp in microseconds")]
-    Time {
-        /// Where in the array.
-        index: usize,
-        /// What stands there.
-        value: f64,
-    },
-}
 
 /// Builds a heatmap from the nested form: bids from the closest to the furthest (descending), asks ascending.
 pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks: &List) -> Result<Series, LevelsError> {

@@ -1,11 +1,41 @@
 //! A heatmap that grows snapshot by snapshot, while its values arrive.
 
-use super::heatmap::LevelsError;
 use super::{Column, LEVELS, List, SPLIT, Series};
 use crate::protocol::{SeriesId, Shape};
 
 /// `split` of a snapshot whose boundary between bids and asks the wire does not tell.
 pub(super) const UNKNOWN_SPLIT: i64 = -1;
+
+/// Levels that cannot be read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LevelsError {
+    /// A list of pairs has an odd length.
+    #[error("snapshot {snapshot}: {values} values are no pairs of price and volume")]
+    Odd {
+        /// Row of the snapshot.
+        snapshot: usize,
+        /// Length of the list.
+        values: usize,
+    },
+    /// `num_levels` of a flat snapshot is no count, or reaches past the end.
+    #[error("flat_points[{index}]: {value} is no number of levels that {left} further values can hold")]
+    Count {
+        /// Where in the array.
+        index: usize,
+        /// What stands there.
+        value: f64,
+        /// Values after the snapshot's two header values.
+        left: usize,
+    },
+    /// `timestamp_micros` of a flat snapshot is no time in microseconds.
+    #[error("flat_points[{index}]: {value} is no timestamp in microseconds")]
+    Time {
+        /// Where in the array.
+        index: usize,
+        /// What stands there.
+        value: f64,
+    },
+}
 
 /// Snapshots of price levels under construction. Values are added to the open one, which [`Self::close`] ends.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::trouble::Secrets;
+use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
 
 /// Time that one request may take; a file may be a hundred megabytes. The library's own default is made for small ones.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::objects::Objects;
+use super::watch::Watch;
 use super::{Found, Lock, Store, Version, background, own};
 use crate::archive::points::fault::ArchiveFault;
 
@@ -35,14 +36,6 @@ struct Note {
     beat: u64,
     /// Time without a renewal after which the holder counts as gone, in milliseconds.
     lease_ms: u64,
-}
-
-/// Somebody else's lock, as it was first seen.
-#[derive(Debug)]
-pub(super) struct Watch {
-    version: UpdateVersion,
-    /// When, by the looker's clock, in Unix nanoseconds.
-    since: i64,
 }
 
 /// A lock that is held; renewed until dropped or until the process ends.

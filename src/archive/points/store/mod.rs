@@ -7,7 +7,9 @@ mod background;
 mod folder;
 mod lease;
 mod objects;
+mod secrets;
 mod trouble;
+mod watch;
 
 use std::fmt::Debug;
 use std::time::Duration;

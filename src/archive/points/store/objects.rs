@@ -15,8 +15,9 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use super::address::Address;
-use super::lease::Watch;
-use super::trouble::{Secrets, fault, is_bucket_missing};
+use super::secrets::Secrets;
+use super::trouble::{fault, is_bucket_missing};
+use super::watch::Watch;
 use super::{Found, Lock, Staged, Store, Version, aside, background, own};
 use crate::archive::points::fault::ArchiveFault;
 use crate::archive::points::ledger::sha256;

@@ -3,30 +3,13 @@
 use object_store::Error;
 
 use super::address::Kind;
+use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
 
-/// Shorter values are words such as `true`, and no secrets.
-const SHORTEST: usize = 8;
 /// Most bytes of an answer that are shown.
 const SHOWN: usize = 300;
 /// What stores call a bucket that is not there.
 const NO_BUCKET: [&str; 4] = ["NoSuchBucket", "ContainerNotFound", "AccountNotFound", "ResourceNotFound"];
-
-/// Texts that must stand in no message.
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
-        let mut values: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
-        values.sort_unstable_by_key(|value| std::cmp::Reverse(value.len())); // one may hold another
-        Self(values)
-    }
-
-    /// A text without secrets.
-    pub(super) fn hide(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "<hidden>"))
-    }
-}
 
 /// Whether an error says that the bucket itself is not there.
 pub(super) fn is_bucket_missing(error: &Error) -> bool {

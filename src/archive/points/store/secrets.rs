@@ -1,0 +1,20 @@
+//! Credentials, kept out of what is told.
+
+/// Shorter values are words such as `true`, and no secrets.
+const SHORTEST: usize = 8;
+
+/// Texts that must stand in no message.
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
+        let mut values: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
+        values.sort_unstable_by_key(|value| std::cmp::Reverse(value.len())); // one may hold another
+        Self(values)
+    }
+
+    /// A text without secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "<hidden>"))
+    }
+}

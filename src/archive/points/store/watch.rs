@@ -1,0 +1,11 @@
+//! What a store remembers of the locks of others.
+
+use object_store::UpdateVersion;
+
+/// Somebody else's lock, as it was first seen.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) version: UpdateVersion,
+    /// When, by the looker's clock, in Unix nanoseconds.
+    pub(super) since: i64,
+}
