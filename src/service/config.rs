@@ -8,9 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 use super::Answers;
-use super::limits::ConnectionLimits;
+use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
-use super::stream::StreamLimits;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
 use crate::protocol::Tier;

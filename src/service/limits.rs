@@ -39,3 +39,33 @@ impl Default for ConnectionLimits {
         }
     }
 }
+
+/// How long a service has patience with the peers of its stream; all in real time, whatever the service's clock says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// How long a connection may stay without a known key.
+    pub authenticate_within: Duration,
+    /// How long a connection may stay without a channel.
+    pub subscribe_within: Duration,
+    /// How long a peer may say nothing before it is sent a ping.
+    pub ping_after: Duration,
+    /// How long a peer may say nothing at all, not even to a ping.
+    pub silent_within: Duration,
+    /// How long a peer may take nothing of what is written to it.
+    pub take_within: Duration,
+    /// How often the clock is looked at.
+    pub every: Duration,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            authenticate_within: Duration::from_secs(20),
+            subscribe_within: Duration::from_secs(60),
+            ping_after: Duration::from_secs(20),
+            silent_within: Duration::from_secs(60),
+            take_within: Duration::from_secs(20),
+            every: Duration::from_millis(50),
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! Every path that the service answers (service.md 4; supplement 5 and 7).
 
-use super::openapi::OPENAPI_PATH;
 use crate::protocol::LISTS;
 use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::stream::Family;
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
+
+/// Path of the document.
+pub(super) const OPENAPI_PATH: &str = "/openapi.json";
 
 /// The paths, in no order that means anything.
 pub(super) fn paths() -> impl Iterator<Item = &'static str> {

@@ -15,8 +15,10 @@ pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
     for (index, parameter) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
         whole.push(if index == 0 { '?' } else { '&' });
         match parameter.split_once('=') {
-            Some((name, _)) if is_key_name(&decoded(name)) => whole += &format!("{}={INSTEAD}", hidden(name, keys)),
-            Some((name, value)) => whole += &format!("{}={}", hidden(name, keys), hidden(value, keys)),
+            Some((name, value)) => {
+                let value = if is_key_name(&decoded(name)) { INSTEAD } else { hidden(value, keys) };
+                whole.extend([hidden(name, keys), "=", value]);
+            }
             None => whole += hidden(parameter, keys),
         }
     }

@@ -15,7 +15,7 @@ use super::Answers;
 use super::answer::{Answer, compute, compute_here, known};
 use super::check::check;
 use super::front::{Caller, Told, front};
-use super::openapi::OPENAPI_PATH;
+use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
 use crate::clock::SECOND;

@@ -9,9 +9,8 @@ use tokio::sync::Semaphore;
 use super::Answers;
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
-use super::limits::ConnectionLimits;
+use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
-use super::stream::StreamLimits;
 use super::unsent::Unsent;
 use crate::clock::SharedClock;
 

@@ -4,10 +4,10 @@ use super::fault::Fault;
 use super::rows::Row;
 use super::streamed;
 use super::task::Task;
+use super::trade_row::{TRADE_COLUMNS, trade};
 use crate::archive::ArchiveError;
 use crate::market::MarketError;
 use crate::market::derivatives::Ticker;
-use crate::market::source::Trade;
 use crate::market::store::{self, BookSource, Event, LIQUIDATIONS, Place, TRADES};
 
 /// A kind of dump.
@@ -19,7 +19,6 @@ pub(super) enum Kind {
     Tickers,
 }
 
-pub(super) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
 const BOOK_COLUMNS: [&str; 5] = ["timestamp", "is_snapshot", "side", "price", "amount"];
 const TICKER_COLUMNS: [&str; 7] =
     ["timestamp", "funding_rate", "predicted_funding_rate", "open_interest", "mark_price", "last_price", "index_price"];
@@ -79,15 +78,6 @@ fn books(task: &mut Task<'_>, day: i64) -> Option<Vec<Event>> {
         task.report.rows -= first;
     }
     Some(events.split_off(first))
-}
-
-pub(super) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
-    Ok(Trade {
-        time: row.time(0)?,
-        buy: row.either(1, "side", "buy", "sell")?,
-        price: row.number(2, "price", true)?,
-        amount: row.number(3, "amount", false)?,
-    })
 }
 
 /// The price that values the open interest is the mark price, or else the last price, or else the index.

@@ -20,6 +20,7 @@ mod supply;
 mod task;
 #[cfg(test)]
 mod tests;
+mod trade_row;
 
 use std::fs;
 use std::path::{Path, PathBuf};

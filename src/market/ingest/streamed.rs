@@ -3,8 +3,8 @@
 use std::sync::mpsc::sync_channel;
 
 use super::IngestReport;
-use super::events::{TRADE_COLUMNS, trade};
 use super::task::Task;
+use super::trade_row::{TRADE_COLUMNS, trade};
 use crate::archive::ArchiveError;
 use crate::market::source::Trade;
 use crate::market::store::{Place, TradeWriter};

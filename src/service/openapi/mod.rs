@@ -13,13 +13,12 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Value, json};
 
+use super::paths::OPENAPI_PATH;
 use super::reply;
 use super::shared::Shared;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::KEY_HEADER;
 
-/// Path of the document.
-pub(super) const OPENAPI_PATH: &str = "/openapi.json";
 /// Name of the security scheme.
 const KEY_SCHEME: &str = "serviceKey";
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::OPENAPI_PATH;
 use super::parameters::parameter;
 use super::schemas::{object, reference};
 use crate::protocol::LISTS;
@@ -12,6 +11,7 @@ use crate::protocol::query::{FILTER_PARAMETERS, MARKETS_PARAMETERS, POINTS_PARAM
 use crate::protocol::wire::{
     LIMIT_HEADER, MARKETS_PATH, POINTS_PATH, REMAINING_HEADER, RESET_HEADER, USAGE_PATH, USED_HEADER,
 };
+use crate::service::paths::OPENAPI_PATH;
 
 /// Refusals: status, name of the component, when.
 const REFUSALS: [(u16, &str, &str); 12] = [

@@ -10,7 +10,6 @@ mod production;
 
 use std::future::ready;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -31,36 +30,6 @@ use crate::protocol::{ErrorBody, ParamError};
 const MAX_MESSAGE: usize = 64 * 1024;
 /// Most bytes of a peer's share of the service's memory that wait to be written.
 const MAX_UNWRITTEN: usize = 32 << 20;
-
-/// How long a service has patience with the peers of its stream; all in real time, whatever the service's clock says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StreamLimits {
-    /// How long a connection may stay without a known key.
-    pub authenticate_within: Duration,
-    /// How long a connection may stay without a channel.
-    pub subscribe_within: Duration,
-    /// How long a peer may say nothing before it is sent a ping.
-    pub ping_after: Duration,
-    /// How long a peer may say nothing at all, not even to a ping.
-    pub silent_within: Duration,
-    /// How long a peer may take nothing of what is written to it.
-    pub take_within: Duration,
-    /// How often the clock is looked at.
-    pub every: Duration,
-}
-
-impl Default for StreamLimits {
-    fn default() -> Self {
-        Self {
-            authenticate_within: Duration::from_secs(20),
-            subscribe_within: Duration::from_secs(60),
-            ping_after: Duration::from_secs(20),
-            silent_within: Duration::from_secs(60),
-            take_within: Duration::from_secs(20),
-            every: Duration::from_millis(50),
-        }
-    }
-}
 
 /// The two paths.
 pub(super) fn routes() -> Router<Arc<Shared>> {
