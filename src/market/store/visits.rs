@@ -1,6 +1,7 @@
 //! Visits of a store's trades, against the lists that the test wrote.
 
 use super::*;
+use crate::market::source::Source;
 
 const HASH: &str = "";
 
