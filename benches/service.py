@@ -5,6 +5,7 @@ Run by ``make bench-service``. Needs curl and wrk (Debian packages of these name
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,11 @@ with service:
 """
 
 TWIN = """
-import sys
+import os
 from pathlib import Path
 from fastapi import FastAPI, Response
 app = FastAPI()
-body = Path(__import__("os").environ["BODY"]).read_bytes()
+body = Path(os.environ["BODY"]).read_bytes()
 @app.get("/v1/points")
 async def points() -> Response:
     return Response(body, media_type="application/json")
@@ -133,30 +134,34 @@ def requests_per_second(url: str, key: str) -> float:
     return next(float(line.split()[1]) for line in said.splitlines() if line.startswith("Requests/sec"))
 
 
+def twin(folder: Path, workers: int, key: str) -> float:
+    """Requests per second of FastAPI under uvicorn, which always sends the same bytes."""
+    command = [sys.executable, "-m", "uvicorn", "twin:app", "--port", "0", "--workers", str(workers), "--no-access-log"]
+    environment = {**os.environ, "BODY": str(folder / "body.json")}
+    with process(*command, cwd=folder, env=environment, stderr=subprocess.STDOUT) as served:
+        assert served.stdout is not None
+        address, started = "", 0
+        for line in served.stdout:
+            if "running on" in line:
+                address = line.split("running on ")[1].split()[0]
+            started += "startup complete" in line
+            if address and started == workers:
+                break
+        return max(requests_per_second(f"{address}/v1/points", key) for _ in range(2))
+
+
 def small(folder: Path, url: str, key: str) -> None:
-    """24 candles under load, against a twin that always sends the same bytes."""
+    """24 candles under load, against a twin in one process, uvicorn's default, and in two, one a core."""
     request = urllib.request.Request(url, headers={"X-Service-Key": key})
     with urllib.request.urlopen(request) as answer:
         (folder / "body.json").write_bytes(answer.read())
     (folder / "twin.py").write_text(TWIN)
     ours = max(requests_per_second(url, key) for _ in range(3))
-    command = [sys.executable, "-m", "uvicorn", "twin:app", "--port", "0", "--workers", "2", "--no-access-log"]
-    environment = {**__import__("os").environ, "BODY": str(folder / "body.json")}
-    with process(*command, cwd=folder, env=environment, stderr=subprocess.STDOUT) as twin:
-        assert twin.stdout is not None
-        address, started = "", 0
-        for line in twin.stdout:
-            if "running on" in line:
-                address = line.split("running on ")[1].split()[0]
-            started += "startup complete" in line
-            if address and started == 2:
-                break
-        theirs = max(requests_per_second(f"{address}/v1/points", key) for _ in range(3))
-    print(
-        f"24 candles under wrk, 64 connections: {ours:,.0f} requests/s; FastAPI with a constant body {theirs:,.0f}",
-        end="",
-    )
-    print(f" (ratio {ours / theirs:.1f})")
+    theirs = {workers: twin(folder, workers, key) for workers in (1, 2)}
+    ours = max(ours, requests_per_second(url, key))
+    print(f"24 candles under wrk, 64 connections: {ours:,.0f} requests/s; FastAPI with a constant body:")
+    for workers, rate in theirs.items():
+        print(f"  {workers} of its processes: {rate:,.0f} (ratio {ours / rate:.1f})")
 
 
 def main() -> None:
