@@ -127,10 +127,10 @@ impl Batch {
             self.passed[rows - 1] = next;
         }
         for (index, (slot, ends)) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)).enumerate() {
-            let first = if index < ragged.list { 0 } else { 1 };
+            let after = usize::from(index >= ragged.list);
             let mut next = 0;
             for row in 0..rows {
-                ends[row] = view.ahead[next + slot.place + first * extra[row]];
+                ends[row] = view.ahead[next + slot.place + after * extra[row]];
                 next = self.passed[row];
             }
         }
