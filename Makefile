@@ -7,7 +7,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-di
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-service bench-ingest bench-decode prove fuzz \
+.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz \
         fuzz-asan clean
 
 help: ## Show this list
@@ -49,6 +49,10 @@ wheel: $(VENV)/.venv ## Build the wheel with full optimisation into target/wheel
 
 bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
 	$(BIN)/python benches/road.py
+
+bench-client: $(VENV)/.dev ## Time the client beside httpx and aiohttp (needs curl)
+	$(BIN)/pip install --quiet httpx aiohttp 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7' pandas
+	$(BIN)/python benches/client.py
 
 bench-service: $(VENV)/.dev ## Time the local service against orjson and FastAPI (needs curl and wrk)
 	$(BIN)/pip install --quiet orjson fastapi 'uvicorn[standard]'

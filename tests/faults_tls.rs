@@ -108,7 +108,7 @@ fn config(address: SocketAddr) -> Config {
 /// Asks for a trader's profile, which weighs 100 (section 8.5).
 async fn ask(client: &Client) -> Result<AnalyticsAnswer, ClientError> {
     let given = vec![("userWallet".to_owned(), "0x1".to_owned())];
-    client.analytics(&AnalyticsQuery::from_pairs(AnalyticsEndpoint::TraderProfile, given).unwrap(), None).await
+    client.analytics(&AnalyticsQuery::from_pairs(AnalyticsEndpoint::TraderProfile, given).unwrap(), None, None).await
 }
 
 fn wallet(answer: Result<AnalyticsAnswer, ClientError>) -> String {

@@ -42,6 +42,7 @@ from .errors import (
     TierError,
     TimeoutError,  # noqa: A004 - the name users catch: mp.TimeoutError
     TransportError,
+    UnsupportedStoreError,
 )
 from .faults import FaultRule, Faults
 from .identity import SeriesId, Window
@@ -131,6 +132,7 @@ __all__ = [
     "TradeEvent",
     "TraderProfile",
     "TransportError",
+    "UnsupportedStoreError",
     "Usage",
     "UserCategories",
     "UserPosition",

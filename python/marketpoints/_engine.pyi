@@ -5,7 +5,6 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -72,6 +71,8 @@ class Columns:
         """Unix nanoseconds of each row, ascending; read-only, no copy."""
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
+    def numbers(self, name: str) -> npt.NDArray[Any] | None:
+        """As array, of a column of kind float or int; None for any other name."""
     def array(self, name: str) -> npt.NDArray[Any]:
         """A column of kind float (float64), int or time (int64; the smallest int64 is no time); read-only, no copy."""
     def text(self, name: str) -> list[str | None]:
@@ -125,11 +126,14 @@ class Query:
 class Archive:
     """An archive of points: reading without a client. A client writes it."""
 
-    def __new__(cls, path: str) -> Archive:
-        """The archive in a folder, which need not exist yet; touches nothing."""
+    def __new__(cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0) -> Archive:
+        """The archive in a folder, which need not exist yet, or at an object store's address; touches nothing."""
     @property
-    def path(self) -> Path:
-        """The folder."""
+    def path(self) -> str:
+        """The folder, or the address."""
+    @property
+    def options(self) -> list[tuple[str, str]] | None:
+        """The object store's options; None where one of them may be secret."""
     @property
     def source(self) -> str | None:
         """Which service the data are from; None while there are none."""
@@ -313,14 +317,22 @@ class Client:
     def discover_async(self, list: str, filters: Sequence[tuple[str, str]]) -> Awaitable[builtins.list[Any]]:
         """:meth:`discover`, awaited."""
     def analytics(
-        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
     ) -> dict[str, Any]:
         """The answer of an analytics endpoint by the last part of its path (section 4.3), by wire name.
 
         Listings are fetched page by page, up to ``limit`` rows.
         """
     def analytics_async(
-        self, endpoint: str, parameters: Sequence[tuple[str, str]], limit: int | None = None
+        self,
+        endpoint: str,
+        parameters: Sequence[tuple[str, str]],
+        limit: int | None = None,
+        max_weight: int | None = None,
     ) -> Awaitable[dict[str, Any]]:
         """:meth:`analytics`, awaited."""
     def stream(

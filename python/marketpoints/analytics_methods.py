@@ -46,6 +46,7 @@ class AnalyticsMethods(
         avg_holding_time: int | None = None,
         sort_by: str | None = None,
         sort_direction: str | None = None,
+        max_weight: int | None = None,
         extra: Extra = None,
     ) -> LeaderboardAnswer:
         """Traders in an order, best realized profit first; weight 60 for each started hundred of rows.
@@ -65,6 +66,7 @@ class AnalyticsMethods(
             avg_holding_time: Least average holding duration in seconds.
             sort_by: REALIZED_PNL, ROI, WIN_COUNT, WIN_RATE, TOTAL_SIZE or TOTAL_POSITION_COUNT, in any case.
             sort_direction: ``"asc"``, ``"desc"`` or a wire name.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
         Returns:
@@ -92,15 +94,16 @@ class AnalyticsMethods(
             "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
         }
         answer: LeaderboardAnswer = self._analytics(
-            "leaderboard", given, extra, _rows("traderProfiles", TraderProfile), count(limit, "limit")
+            "leaderboard", given, extra, max_weight, _rows("traderProfiles", TraderProfile), count(limit, "limit")
         )
         return answer
 
-    def trader_profile(self, user_wallet: str, *, extra: Extra = None) -> ProfileAnswer:
+    def trader_profile(self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None) -> ProfileAnswer:
         """A wallet over all its positions, weight 100.
 
         Args:
             user_wallet: Address of the wallet.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
         Returns:
@@ -111,7 +114,9 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
-        answer: ProfileAnswer = self._analytics("trader-profile", given, extra, _one("traderProfile", TraderProfile))
+        answer: ProfileAnswer = self._analytics(
+            "trader-profile", given, extra, max_weight, _one("traderProfile", TraderProfile)
+        )
         return answer
 
     def positions(
@@ -122,6 +127,7 @@ class AnalyticsMethods(
         *,
         limit: int | None = None,
         offset: int = 0,
+        max_weight: int | None = None,
         extra: Extra = None,
     ) -> PositionsAnswer:
         """Positions of a wallet, of a market, or of a wallet in a market; weight 40 for each started hundred of rows.
@@ -132,6 +138,7 @@ class AnalyticsMethods(
             condition_id: Market condition, instead of ``asset_id``.
             limit: Most rows; None is all that paging reaches, 200 from the first on.
             offset: Rows to skip.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
         Returns:
@@ -148,18 +155,24 @@ class AnalyticsMethods(
             "offset": _offset(offset),
         }
         answer: PositionsAnswer = self._analytics(
-            "positions", given, extra, _rows("userPositions", UserPosition), count(limit, "limit")
+            "positions", given, extra, max_weight, _rows("userPositions", UserPosition), count(limit, "limit")
         )
         return answer
 
     def market_summary(
-        self, asset_id: str | None = None, condition_id: str | None = None, *, extra: Extra = None
+        self,
+        asset_id: str | None = None,
+        condition_id: str | None = None,
+        *,
+        max_weight: int | None = None,
+        extra: Extra = None,
     ) -> SummaryAnswer:
         """A market, or one outcome of it, over all accounts; weight 60.
 
         Args:
             asset_id: Outcome token, a text.
             condition_id: Market condition, for the whole market. Exactly one of the two is given.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
         Returns:
@@ -170,14 +183,19 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
         """
         given = {"assetId": text(asset_id, "asset_id"), "conditionId": text(condition_id, "condition_id")}
-        answer: SummaryAnswer = self._analytics("market-summary", given, extra, _one("marketSummary", MarketSummary))
+        answer: SummaryAnswer = self._analytics(
+            "market-summary", given, extra, max_weight, _one("marketSummary", MarketSummary)
+        )
         return answer
 
-    def user_categories(self, user_wallet: str, *, extra: Extra = None) -> CategoriesAnswer:
+    def user_categories(
+        self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None
+    ) -> CategoriesAnswer:
         """A wallet's positions by category, weight 40.
 
         Args:
             user_wallet: Address of the wallet.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
         Returns:
@@ -189,14 +207,12 @@ class AnalyticsMethods(
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
         answer: CategoriesAnswer = self._analytics(
-            "user-categories", given, extra, _one("userCategories", UserCategories)
+            "user-categories", given, extra, max_weight, _one("userCategories", UserCategories)
         )
         return answer
 
     def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        bound = weight_bound(named.get("max_weight"))
-        given = {name: value for name, value in named.items() if name != "max_weight"}
-        answer: Plan = getattr(_Planned(self, bound), method)(*arguments, **given)
+        answer: Plan = getattr(_Planned(self), method)(*arguments, **named)
         return answer
 
     def _analytics(
@@ -204,18 +220,19 @@ class AnalyticsMethods(
         endpoint: str,
         given: Mapping[str, Any],
         extra: Extra,
+        max_weight: int | None,
         read: Callable[[Any], Any],
         limit: int | None = None,
     ) -> Any:
-        parameters = pairs(given) + pairs(extra)
-        return self._ask("analytics", {"endpoint": endpoint, "parameters": parameters, "limit": limit}, read)
+        asked = {"endpoint": endpoint, "parameters": pairs(given) + pairs(extra), "limit": limit}
+        return self._ask("analytics", {**asked, "max_weight": weight_bound(max_weight)}, read)
 
 
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
     """The same methods, answering what they would send instead of sending it."""
 
-    def __init__(self, client: Connection, max_weight: int | None) -> None:
-        self._client, self._max_weight = client, max_weight
+    def __init__(self, client: Connection) -> None:
+        self._client = client
 
     def _points(self, query: _engine.Query, progress: Progress) -> Any:
         raise NotImplementedError  # analytics ask for no points
@@ -224,7 +241,7 @@ class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
         raise NotImplementedError  # nor are they archived
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
-        return told_plan(self._client._live.plan_analytics(**arguments, max_weight=self._max_weight))
+        return told_plan(self._client._live.plan_analytics(**arguments))
 
 
 def _offset(offset: int) -> int | None:

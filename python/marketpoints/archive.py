@@ -1,11 +1,12 @@
 """The archive: what was downloaded once is not downloaded again."""
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _engine
 from .archive_records import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
-from .arguments import build_query, folder
+from .arguments import build_query, folder, seconds, store_options
 from .client import AsyncClient, Client, Later
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
@@ -20,28 +21,43 @@ __all__ = ["Archive"]
 
 
 class Archive:
-    """A folder of plain Parquet files, hive-partitioned, with a ledger of what was asked.
+    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
     what it had downloaded stays. See ``docs/archive.md``.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        storage_options: Mapping[str, str | float | bool] | None = None,
+        lease: float = 10.0,
+    ) -> None:
         """Names the archive. Nothing is touched before the first sync.
 
         Args:
-            path: A folder, which need not exist yet, or its ``file://`` address.
+            path: A folder, which need not exist yet, or its ``file://`` address; or a prefix of an object store:
+                ``s3://bucket/prefix``, ``gs://bucket/prefix``, ``az://container/prefix``.
+            storage_options: Settings of the object store, which outdo the environment's: named as its variables, such
+                as ``AWS_ENDPOINT_URL`` or ``endpoint_url``. Credentials are better left in the environment.
+            lease: Seconds without a sign of life after which a writer of an object store counts as gone, and others
+                need not wait for it any more. In a folder the system tells at once.
 
         Raises:
-            InvalidRequest: ``path`` names no local folder.
+            InvalidRequest: ``path`` names neither a folder nor an object store, or an option is none of the store's.
         """
-        self._path = folder(path)
-        self._engine = _engine.Archive(self._path)
+        place = folder(path)
+        options = store_options(storage_options)
+        if options and "://" not in place:
+            raise InvalidRequest("storage_options: a local folder has none")
+        self._engine = _engine.Archive(place, options, seconds(lease, "lease"))
+        self._lease = lease
 
     @property
     def path(self) -> str:
-        """The folder."""
-        return self._path
+        """The folder, or the address of the object store's prefix."""
+        return self._engine.path
 
     @property
     def source(self) -> str | None:
@@ -129,7 +145,7 @@ class Archive:
             arguments: As of :meth:`Client.points`, ``max_weight`` included: what is left to pay may not weigh more.
 
         Raises:
-            ArchiveError: The folder cannot be written, or holds another service's data.
+            ArchiveError: The folder or the store cannot be written, or holds another service's data.
             PartialError: Some requests failed; what arrived is kept.
         """
         query = build_query(type, exchange, symbol, interval, **arguments)
@@ -174,7 +190,7 @@ class Archive:
         """Downloads a window again, keeps what the service says now, and tells what changed. Arguments as :meth:`sync`.
 
         Raises:
-            ArchiveError: The folder cannot be written, or holds another service's data.
+            ArchiveError: The folder or the store cannot be written, or holds another service's data.
             PartialError: Some requests failed; what arrived is kept.
         """
         query = build_query(type, exchange, symbol, interval, **arguments)
@@ -227,7 +243,7 @@ class Archive:
             Without a client a :class:`Verification`; with one, what the service tells otherwise than it did.
 
         Raises:
-            ArchiveError: The folder cannot be read.
+            ArchiveError: The folder or the store cannot be read.
         """
         if client is None:
             found = self._engine.survey()
@@ -249,10 +265,17 @@ class Archive:
         return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
 
     def __repr__(self) -> str:
-        return f"<Archive {self._path}>"
+        return f"<Archive {self.path}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._path,)
+        options = self._engine.options
+        if options is None:
+            raise TypeError("a pickle never carries credentials: set them in the environment, here and there")
+        return _unpickle, (type(self), self.path, dict(options), self._lease)
+
+
+def _unpickle(kind: type[Archive], path: str, options: dict[str, str], lease: float) -> Archive:
+    return kind(path, storage_options=options, lease=lease)
 
 
 def _client(client: object) -> Client | AsyncClient:

@@ -138,12 +138,11 @@ def text(value: object, name: str) -> str | None:
 
 
 def folder(value: Any) -> str:
-    """The folder of an archive: a path, a ``file://`` address, or what has an attribute ``path``.
+    """Where an archive lies: a folder by its path or ``file://`` address, or the address of an object store.
 
     Raises:
-        InvalidRequest: The value names no local folder.
+        InvalidRequest: The value names neither.
     """
-    value = getattr(value, "path", value)
     try:
         path = os.fspath(value)
     except TypeError:
@@ -155,12 +154,36 @@ def folder(value: Any) -> str:
         if address.netloc not in ("", "localhost"):
             raise InvalidRequest(f"archive: {path!r} is a folder of another machine")
         return urllib.request.url2pathname(address.path)
-    if "://" in path:
-        scheme = path.partition("://")[0]
-        raise InvalidRequest(
-            f"archive: {scheme}:// is not a folder; an archive lies in a local folder or file:// address"
-        )
     return path
+
+
+def archive_engine(value: Any) -> _engine.Archive:
+    """The engine's archive of an :class:`~marketpoints.Archive`, of a folder, or of an object store's address.
+
+    Raises:
+        InvalidRequest: The value is none of them.
+    """
+    engine = getattr(value, "_engine", None)
+    return engine if isinstance(engine, _engine.Archive) else _engine.Archive(folder(value))
+
+
+def store_options(value: Any) -> list[tuple[str, str]]:
+    """Options of an object store as names and texts.
+
+    Raises:
+        InvalidRequest: The value is no mapping of names to texts, numbers and truth values. No value is shown.
+    """
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"storage_options: a {type(value).__name__} is no mapping of names to values")
+    options = []
+    for name, option in value.items():
+        if not isinstance(name, str) or not isinstance(option, (str, bool, int, float)):
+            kinds = f"{type(name).__name__} to {type(option).__name__}"
+            raise InvalidRequest(f"storage_options: {kinds}; names are texts, values texts, numbers or truth values")
+        options.append((name, str(option).lower() if isinstance(option, bool) else str(option)))
+    return options
 
 
 def flag(value: object, name: str) -> bool:
@@ -172,6 +195,18 @@ def flag(value: object, name: str) -> bool:
     if isinstance(value, bool):
         return value
     raise InvalidRequest(f"{name}: {value!r} is neither True nor False")
+
+
+def seconds(value: Any, name: str) -> float:
+    """A number of seconds.
+
+    Raises:
+        InvalidRequest: The value is no number.
+    """
+    checked = number(value, name)
+    if checked is None:
+        raise InvalidRequest(f"{name}: None is not a number of seconds")
+    return checked
 
 
 def count(value: Any, name: str) -> int | None:

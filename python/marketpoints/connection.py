@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _engine
-from .arguments import between, folder, number, text
+from .arguments import archive_engine, between, folder, seconds, text
 from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .dialect import Dialect, address, dialect_of_environment, spoken
 from .errors import Error, InvalidRequest
 from .identity import Asked
 from .progress import Progress
-from .protocols import InFolder
+from .protocols import Kept
 from .records import Budget, Plan, numbers
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
@@ -22,13 +22,6 @@ KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_
 BUDGET = "MARKETPOINTS_BUDGET"
 # Engines of a parent process. A forked child must not end them: their threads and sockets are the parent's.
 _inherited: list[_engine.Client] = []
-
-
-def _seconds(value: Any, name: str) -> float:
-    seconds = number(value, name)
-    if seconds is None:
-        raise InvalidRequest(f"{name}: None is not a number of seconds")
-    return seconds
 
 
 def _known_tier(name: str | None) -> str | None:
@@ -55,7 +48,7 @@ class Connection(ABC):
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
-        archive: InFolder | str | os.PathLike[str] | None = None,
+        archive: Kept | str | os.PathLike[str] | None = None,
         archive_source: str | None = None,
         dialect: Dialect | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -80,8 +73,8 @@ class Connection(ABC):
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
-            archive: An :class:`~marketpoints.Archive`, or its folder, to read through: closed buckets that it holds
-                are not asked again, and those it lacks are kept in it.
+            archive: An :class:`~marketpoints.Archive`, its folder, or the address of an object store's prefix, to read
+                through: closed buckets that it holds are not asked again, and those it lacks are kept in it.
             archive_source: Name under which an archive knows the service; None is its address. One name for
                 several addresses of one service lets them share an archive.
             dialect: The names that the service publishes instead of the specification's, a
@@ -102,17 +95,17 @@ class Connection(ABC):
         given: dict[str, Any] = {
             "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
-            "timeout": _seconds(timeout, "timeout"),
-            "read_timeout": _seconds(read_timeout, "read_timeout"),
-            "total_timeout": None if total_timeout is None else _seconds(total_timeout, "total_timeout"),
+            "timeout": seconds(timeout, "timeout"),
+            "read_timeout": seconds(read_timeout, "read_timeout"),
+            "total_timeout": None if total_timeout is None else seconds(total_timeout, "total_timeout"),
             "retries": between(retries, "retries", 0, 1_000),
-            "max_wait": None if max_wait is None else _seconds(max_wait, "max_wait"),
+            "max_wait": None if max_wait is None else seconds(max_wait, "max_wait"),
             "max_body": between(max_body, "max_body", 1, 2**63 - 1),
             "budget": text(budget, "budget"),
             "proxy": text(proxy, "proxy"),
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
             "clock": clock,
-            "archive": None if archive is None else folder(archive),
+            "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
             "archive_source": text(archive_source, "archive_source"),
             "dialect": speaks,
         }
@@ -124,7 +117,7 @@ class Connection(ABC):
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
             shared = given["budget"] or os.environ.get(BUDGET) or "machine"
-            kept = None if given["archive"] is None else _engine.Archive(given["archive"])
+            kept = None if given["archive"] is None else archive_engine(given["archive"])
             settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
             settings["dialect"] = None if speaks is None else speaks._checked
             return _engine.Client(key, **{**given, **settings})

@@ -22,6 +22,7 @@ __all__ = [
     "TierError",
     "TimeoutError",
     "TransportError",
+    "UnsupportedStoreError",
 ]
 
 
@@ -36,7 +37,7 @@ class Error(Exception):
         retry_after: Seconds after which the same request can pass (:class:`RateLimitError`).
         offset: Byte at which a body stops making sense (:class:`DecodeError`).
         path: Place inside the body, such as ``series[0].points[3].Point.open`` (:class:`DecodeError`), or a file of an
-            archive, from its root (:class:`ArchiveError`).
+            archive, from its root, or its address (:class:`ArchiveError`).
         results: What was fetched before the failure (:class:`PartialError`), or what of it is archived
             (:class:`NotArchivedError`), or what was fetched and could not be kept (:class:`ArchiveError`).
         failures: The error of each request that failed (:class:`PartialError`).
@@ -138,3 +139,7 @@ class SelectionError(Error, LookupError):
 
 class MissingDependencyError(Error, ImportError):
     """An optional package is not installed; the message names the command that installs it."""
+
+
+class UnsupportedStoreError(ArchiveError):
+    """An object store replaces what it was not told to, so that several writers of an archive would lose data there."""

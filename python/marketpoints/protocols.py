@@ -1,21 +1,21 @@
 """What frames, pictures and clients need of the classes above them: less than those are; imports run one way."""
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from . import _engine
 from .identity import SeriesId
 
-__all__ = ["Drawable", "DrawableLevels", "Framed", "InFolder", "Label"]
+__all__ = ["Drawable", "DrawableLevels", "Framed", "Kept", "Label"]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]
 
 
-class InFolder(Protocol):
-    """What lies in a folder: an archive."""
+@runtime_checkable
+class Kept(Protocol):
+    """An archive, which imports the clients."""
 
-    @property
-    def path(self) -> str:
-        """The folder."""
+    _engine: _engine.Archive
 
 
 class Framed(Protocol):

@@ -264,6 +264,9 @@ def read(columns: _engine.Columns, name: str) -> Values:
     Raises:
         KeyError: There is no such column.
     """
+    numbers = columns.numbers(name)
+    if numbers is not None:
+        return numbers
     if name not in columns.names:
         near = difflib.get_close_matches(name, columns.names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

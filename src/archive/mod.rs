@@ -1,4 +1,5 @@
-//! Parquet on disk: files that appear whole or not at all, and archives of points made of them. No HTTP.
+//! Parquet: files that appear whole or not at all, and archives of points made of them, on disk or in an object store. No
+//! HTTP of its own.
 
 mod csv_file;
 mod error;

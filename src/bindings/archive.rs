@@ -1,6 +1,8 @@
 //! The archive: reading without a client. Writing is the clients'.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -9,7 +11,8 @@ use pyo3::types::{PyDict, PyList};
 use super::columns::{Columns, python_name};
 use super::errors;
 use super::query::Query;
-use crate::archive::points::{self, Cell, Revision};
+use super::runtime::{Process, wait};
+use crate::archive::points::{self, ArchiveFault, Cell, Revision};
 use crate::client::{Checked, ClientError, Synced, read_archive};
 use crate::columns::NO_TIME;
 use crate::weight::Window;
@@ -21,31 +24,41 @@ pub(super) struct Archive(pub(super) points::Archive);
 #[pymethods]
 impl Archive {
     #[new]
-    fn new(path: PathBuf) -> Self {
-        Self(points::Archive::new(&path))
+    #[pyo3(signature = (path, options = None, lease = 10.0))]
+    fn new(py: Python<'_>, path: PathBuf, options: Option<Vec<(String, String)>>, lease: f64) -> PyResult<Self> {
+        let address = path.to_str().filter(|text| text.contains("://"));
+        let Some(address) = address else { return Ok(Self(points::Archive::new(&path))) };
+        let lease = Duration::try_from_secs_f64(lease)
+            .map_err(|problem| errors::invalid(py, &format!("lease: {lease} seconds: {problem}")))?;
+        let archive = points::Archive::at(address, &options.unwrap_or_default(), lease);
+        archive.map(Self).map_err(|fault| errors::from_client(py, fault.into()))
     }
 
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.0.path().to_owned()
+    fn path(&self) -> &OsStr {
+        self.0.path().as_os_str() // a path of Python would take `//` for `/`
+    }
+
+    #[getter]
+    fn options(&self) -> Option<Vec<(String, String)>> {
+        self.0.plain_options().map(<[_]>::to_vec)
     }
 
     #[getter]
     fn source(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.0.source().map_err(|fault| errors::from_client(py, fault.into()))
+        self.beside(py, points::Archive::source)
     }
 
     fn read(&self, py: Python<'_>, query: &Query) -> PyResult<Vec<Py<Columns>>> {
-        let (archive, request) = (self.0.clone(), query.0.clone());
-        let series = py.detach(move || read_archive(&archive, &request));
-        Columns::hand_over(py, series.map_err(|error| errors::from_client(py, error))?)
+        let request = query.0.clone();
+        let series = self.beside(py, move |archive| read_archive(archive, &request))?;
+        Columns::hand_over(py, series)
     }
 
     fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let archive = self.0.clone();
-        let contents = py.detach(move || archive.contents());
+        let contents = self.beside(py, points::Archive::contents)?;
         let list = PyList::empty(py);
-        for content in contents.map_err(|fault| errors::from_client(py, fault.into()))? {
+        for content in contents {
             let entry = PyDict::new(py);
             entry.set_item("key", content.key.name())?;
             entry.set_item("query", content.key.query().pairs())?;
@@ -60,9 +73,7 @@ impl Archive {
     }
 
     fn survey<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let archive = self.0.clone();
-        let survey = py.detach(move || archive.survey());
-        let survey = survey.map_err(|fault| errors::from_client(py, fault.into()))?;
+        let survey = self.beside(py, points::Archive::survey)?;
         let problems: Vec<_> =
             survey.problems.into_iter().map(|one| (one.path, one.state.name(), one.problem)).collect();
         let found = PyDict::new(py);
@@ -70,6 +81,22 @@ impl Archive {
         found.set_item("bytes", survey.bytes)?;
         found.set_item("problems", problems)?;
         Ok(found)
+    }
+}
+
+impl Archive {
+    /// Work on files or objects, on a thread of its own: it may take long, and Ctrl-C ends the waiting.
+    fn beside<T: Send + 'static, E: Into<ClientError> + Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&points::Archive) -> Result<T, E> + Send + 'static,
+    ) -> PyResult<T> {
+        let archive = self.0.clone();
+        let process = Process::current(py)?;
+        let done = wait(py, &process, async move { tokio::task::spawn_blocking(move || work(&archive)).await })?;
+        let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()).into());
+        let done: Result<T, ClientError> = done.map_or_else(stopped, |done| done.map_err(Into::into));
+        done.map_err(|error| errors::from_client(py, error))
     }
 }
 

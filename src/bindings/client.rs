@@ -96,8 +96,10 @@ impl Client {
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
-        let now = self.now(py)?;
-        self.client(py)?.plan(&query.0, now).map(Plan).map_err(|error| errors::from_client(py, error))
+        let (now, client, request) = (self.now(py)?, self.client(py)?, query.0.clone());
+        // An archive may lie far away.
+        let plan = py.detach(|| client.plan(&request, now));
+        plan.map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
@@ -283,27 +285,29 @@ impl Client {
         awaitable(py, &self.process, future, records)
     }
 
-    #[pyo3(signature = (endpoint, parameters, limit = None))]
+    #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
     fn analytics(
         &self,
         py: Python<'_>,
         endpoint: &str,
         parameters: Vec<(String, String)>,
         limit: Option<usize>,
+        max_weight: Option<u64>,
     ) -> PyResult<Py<PyAny>> {
-        let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
+        let future = self.fetch_analytics(py, endpoint, parameters, limit, max_weight)?;
         records(py, wait(py, &self.process, future)?)
     }
 
-    #[pyo3(signature = (endpoint, parameters, limit = None))]
+    #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
     fn analytics_async<'py>(
         &self,
         py: Python<'py>,
         endpoint: &str,
         parameters: Vec<(String, String)>,
         limit: Option<usize>,
+        max_weight: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let future = self.fetch_analytics(py, endpoint, parameters, limit)?;
+        let future = self.fetch_analytics(py, endpoint, parameters, limit, max_weight)?;
         awaitable(py, &self.process, future, records)
     }
 
@@ -447,10 +451,11 @@ impl Client {
         endpoint: &str,
         parameters: Vec<(String, String)>,
         limit: Option<usize>,
+        max_weight: Option<u64>,
     ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
         let client = self.client(py)?;
         let query = analytics_query(py, endpoint, parameters)?;
-        Ok(async move { client.analytics(&query, limit).await })
+        Ok(async move { client.analytics(&query, limit, max_weight).await })
     }
 }
 

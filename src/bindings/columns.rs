@@ -266,6 +266,12 @@ impl Columns {
         found.map(|(_, kind, _)| *kind).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
+    /// A column of numbers, which most are, in one step; None for another kind, and where there is no such column.
+    fn numbers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        let found = self.fields.iter().find(|(known, kind, _)| known == name && matches!(*kind, "float" | "int"));
+        found.map(|(_, _, held)| single(py, held)).transpose()
+    }
+
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         single(py, self.find(name, &["float", "int", "time"])?)
     }

@@ -31,6 +31,8 @@ fn archive_class(fault: &ArchiveFault) -> &'static str {
         ArchiveFault::File { state: FileState::Foreign, .. } => "ForeignFileError",
         ArchiveFault::File { state: FileState::Newer, .. } => "NewerFormatError",
         ArchiveFault::File { .. } => "DamagedFileError",
+        ArchiveFault::Unconditional { .. } => "UnsupportedStoreError",
+        ArchiveFault::Address(_) => "InvalidRequest",
         _ => "ArchiveError",
     }
 }
@@ -84,7 +86,12 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
             attributes.set_item("offset", place.offset)?;
             attributes.set_item("path", &place.path)?;
         }
-        Some(Place::Archive(ArchiveFault::File { path, .. } | ArchiveFault::Access { path, .. })) => {
+        Some(Place::Archive(
+            ArchiveFault::File { path, .. }
+            | ArchiveFault::Access { path, .. }
+            | ArchiveFault::Conflict { path }
+            | ArchiveFault::Unconditional { path },
+        )) => {
             attributes.set_item("path", path)?;
         }
         Some(Place::Archive(ArchiveFault::NotAsked { missing, .. })) => {

@@ -1,10 +1,12 @@
 //! Where the engine's futures run, and the two ways Python waits for them: blocked but interruptible, or awaited.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use futures::FutureExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -155,11 +157,12 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
     let future = listening(listener, future);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
-        let outcome = future.await;
+        // A panic would leave the awaitable pending for ever.
+        let outcome = AssertUnwindSafe(future).catch_unwind().await;
         // Attaching may wait for the GIL, which must not hold up the connections.
         let delivered = tokio::task::spawn_blocking(move || {
             Python::try_attach(|py| {
-                let (value, error) = match convert(py, outcome) {
+                let (value, error) = match outcome.map_err(|_| gone()).and_then(|outcome| convert(py, outcome)) {
                     Ok(value) => (Some(value), None),
                     Err(error) => (None, Some(error.into_value(py))),
                 };

@@ -98,9 +98,9 @@ impl LocalService {
         config.limits.grace = Duration::try_from_secs_f64(grace)
             .map_err(|_| errors::invalid(py, &format!("grace={grace} is no number of seconds, 0 or more")))?;
         if let Some(keys) = keys {
-            config.keys = keys.entries().map_err(|problem| errors::invalid(py, &problem))?;
+            config.keys = py.detach(|| keys.entries()).map_err(|problem| errors::invalid(py, &problem))?;
         }
-        let log = access_log.map(|path| LogFile::open(&path)).transpose();
+        let log = py.detach(|| access_log.map(|path| LogFile::open(&path)).transpose());
         let log = log.map_err(|error| errors::invalid(py, &error.to_string()))?;
         config.access_log = log.as_ref().map(LogFile::log);
         let running = py.detach(|| Service::start(config));

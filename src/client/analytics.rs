@@ -20,12 +20,16 @@ impl Client {
     /// # Errors
     /// Every kind; before sending [`ErrorKind::Tier`] below the Advanced tier (section 5), [`ErrorKind::InvalidRequest`]
     /// for a query that breaks the rules of section 4.3 and for more rows than offsets up to the maximum reach. An offset
-    /// beyond that maximum is sent as it is.
+    /// beyond that maximum is sent as it is. [`ErrorKind::InvalidRequest`] too where it may weigh more than `max_weight`.
     pub async fn analytics(
         &self,
         query: &AnalyticsQuery,
         limit: Option<usize>,
+        max_weight: Option<u64>,
     ) -> Result<AnalyticsAnswer, ClientError> {
+        if max_weight.is_some() {
+            self.plan_analytics(query, limit, max_weight)?;
+        }
         let (mut whole, mut seen) = (AnalyticsAnswer::default(), HashSet::new());
         for query in self.analytics_pages(query, limit)? {
             let answer = self.analytics_page(&query).await?;

@@ -9,7 +9,7 @@ use futures::stream;
 use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
-use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only};
+use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
 use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, fails_all};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
@@ -85,6 +85,7 @@ impl Client {
             hold.read(window).map(|series| (asked, series))
         });
         let (kept, archived) = kept.await?;
+        release(&hold).await;
         let mut parts = vec![Ok(archived)];
         let mut refusal = None;
         for answer in answers {
@@ -129,6 +130,7 @@ impl Client {
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
         let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
         synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
+        release(&hold).await;
         finish(synced, outcome).map(|(synced, _)| synced)
     }
 
@@ -162,6 +164,7 @@ impl Client {
         let work = Work { key: &key, now, before: &asked, keep: keep_all };
         let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
         let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
+        release(&hold).await;
         let (synced, revisions) = finish(synced, outcome)?;
         Ok(Checked { synced, revisions })
     }
@@ -191,8 +194,7 @@ impl Client {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    let read = |body, date| async move { self.inner.decoded(body).await.map(|series| (series, date)) };
-                    match self.inner.fetch_dated(&planned.url, planned.weight, read).await {
+                    match self.inner.fetch(&planned.url, planned.weight, || self.inner.reading()).await {
                         Ok((series, date)) => {
                             let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;
                             // What cannot be kept is not worth asking for.

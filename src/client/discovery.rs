@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
-use super::fetch::Unreadable;
+use super::reading::Record;
 use super::rules::check_exchanges;
 use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
@@ -96,29 +95,14 @@ impl Inner {
     }
 
     /// One answer that is no points, at its weight.
-    pub(super) async fn record<T: DeserializeOwned>(
+    pub(super) async fn record<T: DeserializeOwned + Send>(
         &self,
         path: &str,
         query: &str,
         weight: u64,
     ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
-        self.fetch(&url, weight, |body: Bytes| async move {
-            let unreadable = |message: String, cut: bool| Unreadable {
-                cut,
-                error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {message}")),
-            };
-            let fields: Map<String, Value> =
-                serde_json::from_slice(&body).map_err(|bad| unreadable(bad.to_string(), bad.is_eof()))?;
-            if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
-                return Err(unreadable(format!("an error object, not data: {error}"), false));
-            }
-            let fields = match self.transport.dialect() {
-                None => fields,
-                Some(dialect) => dialect.record(fields),
-            };
-            serde_json::from_value(Value::Object(fields)).map_err(|bad| unreadable(bad.to_string(), false))
-        })
-        .await
+        let (value, _) = self.fetch(&url, weight, || Record::new(self.transport.dialect())).await?;
+        Ok(value)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -10,17 +9,11 @@ use super::Inner;
 use super::error::{ClientError, ErrorKind, Place};
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
+use super::reading::{Reading, Unreadable, Whole};
 use super::retry::{Failure, Verdict, longest_believed, verdict};
 use super::transport::{Answer, Broken};
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage};
-
-/// A whole 200 body that does not read.
-pub(super) struct Unreadable {
-    pub error: ClientError,
-    /// The document ended too early: the transfer was cut.
-    pub cut: bool,
-}
 
 impl Inner {
     /// Learns the limits of a key whose tier nobody told: from others who share the budget, else from `/v1/usage`. It may
@@ -33,10 +26,12 @@ impl Inner {
                     return;
                 }
                 let Ok(permit) = self.pacer.acquire(0, self.patience()).await else { return };
-                let Ok(answer) = self.transport.get(&self.transport.url(USAGE_PATH, "")).await else { return };
+                let mut body = Whole::default();
+                let url = self.transport.url(USAGE_PATH, "");
+                let Ok(answer) = self.transport.get(&url, &mut body).await else { return };
                 let mut told = answer.told;
                 if answer.status == 200
-                    && let Some(usage) = self.usage_of(&answer.body)
+                    && let Some(usage) = self.usage_of(&body.into_bytes())
                     && usage.limit > 0
                 {
                     told.limit = u32::try_from(usage.limit).ok();
@@ -61,27 +56,19 @@ impl Inner {
         }
     }
 
-    /// One GET with everything around it: budget, retries, error bodies. `read` turns a whole 200 body into a value, or
-    /// says whether the body was cut short.
-    pub(super) async fn fetch<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
-    where
-        F: Fn(Bytes) -> R,
-        R: Future<Output = Result<T, Unreadable>>,
-    {
-        self.fetch_dated(url, weight, |body, _| read(body)).await
-    }
-
-    /// As [`Inner::fetch`]; `read` is told the service's clock too (Unix seconds), where the answer has it.
-    pub(super) async fn fetch_dated<T, F, R>(&self, url: &str, weight: u64, read: F) -> Result<T, ClientError>
-    where
-        F: Fn(Bytes, Option<i64>) -> R,
-        R: Future<Output = Result<T, Unreadable>>,
-    {
+    /// One GET with everything around it: budget, retries, error bodies. Each attempt's 200 body goes to a reading of its
+    /// own. Gives what it says, and the service's clock (Unix seconds) where the answer has it.
+    pub(super) async fn fetch<R: Reading>(
+        &self,
+        url: &str,
+        weight: u64,
+        reading: impl Fn() -> R + Send + Sync,
+    ) -> Result<(R::Value, Option<i64>), ClientError> {
         let patience = self.patience();
         for attempt in 0.. {
             let permit = self.pacer.acquire(weight, patience).await.map_err(|error| error.of(url))?;
             let sent = Instant::now();
-            let mut failed = match self.attempt(url, permit, patience, &read).await {
+            let mut failed = match self.attempt(url, permit, patience, reading()).await {
                 Ok(value) => {
                     let told = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
                     log::tell(Level::Debug, told);
@@ -129,12 +116,14 @@ impl Inner {
         Patience { max_wait: self.max_wait, deadline: self.total_timeout.map(|total| Instant::now() + total) }
     }
 
-    async fn attempt<T, F, R>(&self, url: &str, permit: Permit, patience: Patience, read: &F) -> Result<T, Failed>
-    where
-        F: Fn(Bytes, Option<i64>) -> R,
-        R: Future<Output = Result<T, Unreadable>>,
-    {
-        let getting = self.transport.get(url);
+    async fn attempt<R: Reading>(
+        &self,
+        url: &str,
+        permit: Permit,
+        patience: Patience,
+        mut reading: R,
+    ) -> Result<(R::Value, Option<i64>), Failed> {
+        let getting = self.transport.get(url, &mut reading);
         let got = match patience.deadline {
             None => getting.await,
             Some(deadline) => tokio::time::timeout_at(deadline, getting).await.unwrap_or_else(|_| {
@@ -142,7 +131,7 @@ impl Inner {
             }),
         };
         match got {
-            Ok(answer) => self.read(permit, answer, read).await,
+            Ok(answer) => self.read(permit, answer, reading).await,
             Err(Broken { error, not_sent, for_good }) => {
                 if not_sent {
                     permit.not_sent().await;
@@ -154,19 +143,21 @@ impl Inner {
         }
     }
 
-    async fn read<T, F, R>(&self, permit: Permit, answer: Answer, read: &F) -> Result<T, Failed>
-    where
-        F: Fn(Bytes, Option<i64>) -> R,
-        R: Future<Output = Result<T, Unreadable>>,
-    {
+    async fn read<R: Reading>(
+        &self,
+        permit: Permit,
+        answer: Answer,
+        reading: R,
+    ) -> Result<(R::Value, Option<i64>), Failed> {
         if answer.status == 200 {
             permit.answered(answer.told).await;
-            return read(answer.body, answer.date).await.map_err(|Unreadable { cut, mut error }| {
+            let value = reading.finish().map_err(|Unreadable { cut, mut error }| {
                 error.status = Some(answer.status);
                 Failed { cut, ..Failed::of(error) }
-            });
+            })?;
+            return Ok((value, answer.date));
         }
-        let body = ErrorBody::parse(answer.status, &answer.body);
+        let body = ErrorBody::parse(answer.status, &answer.refusal);
         let bare_forbidden = answer.status == 403 && !body.names_a_plan_limit();
         if answer.status == 429 {
             let told = answer.retry_after.or_else(|| body.retry_after.map(longest_believed));

@@ -1,7 +1,6 @@
 //! Keeping answers: which buckets of an answer are closed, and their way into the archive beside the connections.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Mutex;
 
@@ -9,9 +8,6 @@ use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, r
 use crate::clock::SECOND;
 use crate::columns::Series;
 use crate::weight::{Slice, Window};
-
-/// How often a writer looks whether another one is done.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A hold that answers take turns to write to.
 pub(super) type Shared = Arc<Mutex<Hold>>;
@@ -151,7 +147,7 @@ pub(super) async fn hold(archive: &Archive, key: &Key) -> Result<Hold, ArchiveFa
         if let Some(hold) = blocking(archive, key, Archive::try_hold).await? {
             return Ok(hold);
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(archive.patience()).await;
     }
 }
 
@@ -169,4 +165,14 @@ pub(super) async fn on_shared<T: Send + 'static>(
 ) -> Result<T, ArchiveFault> {
     let mut guard = Arc::clone(hold).lock_owned().await;
     aside(move || work(&mut guard)).await
+}
+
+/// Lets other writers have the key at once. A hold that is only dropped is given up a little later, or, where the process
+/// ends before that, when its time in the store is over.
+pub(super) async fn release(hold: &Shared) {
+    let released = on_shared(hold, |hold| {
+        hold.release();
+        Ok(())
+    });
+    let _ = released.await; // releasing tells no fault, and who broke it off let go of the hold
 }

@@ -13,6 +13,7 @@ mod ledger;
 pub mod log;
 mod pace;
 mod points;
+mod reading;
 mod request;
 mod retry;
 mod rules;

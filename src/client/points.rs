@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream;
 
 use super::error::{ClientError, ErrorKind, Partial};
-use super::fetch::Unreadable;
+use super::reading;
 use super::request::PointsRequest;
 use super::{Client, Inner};
 use crate::clock::SECOND;
@@ -17,7 +16,7 @@ use crate::decode;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, Dialect, PointsQuery, SeriesId, TypeSpec};
+use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
@@ -136,7 +135,8 @@ impl Client {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    let answer = self.inner.fetch(&planned.url, planned.weight, |body| self.inner.decoded(body)).await;
+                    let answer = self.inner.fetch(&planned.url, planned.weight, || self.inner.reading()).await;
+                    let answer = answer.map(|(series, _)| series);
                     match (&answer, progress) {
                         (Err(error), _) => {
                             let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
@@ -165,30 +165,15 @@ impl Inner {
             .map_err(|problem| ClientError::invalid(problem.to_string()))
     }
 
-    /// The series of a body, in the specification's names.
-    pub(super) fn decoded(&self, body: Bytes) -> impl Future<Output = Result<Vec<Series>, Unreadable>> + use<> {
-        decode_body(body, self.transport.dialect().cloned())
+    /// What reads the points of an answer.
+    pub(super) fn reading(&self) -> reading::Points {
+        reading::Points::new(self.transport.dialect().cloned())
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         PlannedRequest { url, weight: slice.weight, points: slice.points }
-    }
-}
-
-/// Decoding a large body takes long enough to starve the connections if it ran beside them.
-async fn decode_body(body: Bytes, dialect: Option<Arc<Dialect>>) -> Result<Vec<Series>, Unreadable> {
-    let decoded = tokio::task::spawn_blocking(move || {
-        decode::points_in(dialect, &body)
-            .map_err(|error| Unreadable { cut: error.offset >= body.len(), error: ClientError::undecodable(error) })
-    });
-    let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };
-    match decoded.await {
-        Ok(answer) => answer,
-        // The runtime ends, and this call with it: it did not fail.
-        Err(end) if end.is_cancelled() => std::future::pending().await,
-        Err(_) => Err(stopped()),
     }
 }
 

@@ -1,23 +1,22 @@
-//! One attempt: send, read the whole body, tell what came. No retries, no decoding.
+//! One attempt: send, hand the body on as it comes, tell what came. No retries.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
+use super::reading::{Reading, Whole};
 use super::retry::retry_after;
 use crate::budget::Told;
 use crate::protocol::Dialect;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
-/// Most that a `Content-Length` is believed before the bytes come.
-const MAX_RESERVE: u64 = 256 << 20;
 /// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
 const IDLE: Duration = Duration::from_secs(15);
 /// Longest that connecting may take: a request that was never sent is not charged, so it is better known soon.
@@ -84,7 +83,8 @@ pub(super) struct Answer {
     pub retry_after: Option<Duration>,
     /// The service's clock when it answered, Unix seconds.
     pub date: Option<i64>,
-    pub body: Bytes,
+    /// Of any other answer than 200, whose body was handed on.
+    pub refusal: Bytes,
 }
 
 /// An attempt that brought no whole answer.
@@ -170,8 +170,8 @@ impl Transport {
         }
     }
 
-    /// Sends one GET and reads its whole body.
-    pub(super) async fn get(&self, url: &str) -> Result<Answer, Broken> {
+    /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
+    pub(super) async fn get(&self, url: &str, reading: &mut impl Reading) -> Result<Answer, Broken> {
         let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
@@ -179,18 +179,30 @@ impl Transport {
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
         let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
-        let announced = response.content_length().unwrap_or(0);
-        if announced > self.max_body {
+        let mut refusal = Whole::default();
+        if status == 200 {
+            self.body(&mut response, reading).await?;
+        } else {
+            self.body(&mut response, &mut refusal).await?;
+        }
+        Ok(Answer { status, told, retry_after: wait, date, refusal: refusal.into_bytes() })
+    }
+
+    async fn body(&self, response: &mut reqwest::Response, reading: &mut impl Reading) -> Result<(), Broken> {
+        let announced = response.content_length();
+        if announced.is_some_and(|length| length > self.max_body) {
             return Err(self.too_large());
         }
-        let mut body = BytesMut::with_capacity(announced.min(MAX_RESERVE) as usize);
-        while let Some(chunk) = self.chunk(&mut response).await? {
-            if (body.len() + chunk.len()) as u64 > self.max_body {
+        reading.begin(announced);
+        let mut taken = 0;
+        while let Some(chunk) = self.chunk(response).await? {
+            taken += chunk.len() as u64;
+            if taken > self.max_body {
                 return Err(self.too_large());
             }
-            body.extend_from_slice(&chunk);
+            reading.portion(&chunk);
         }
-        Ok(Answer { status, told, retry_after: wait, date, body: body.freeze() })
+        Ok(())
     }
 
     /// The next piece of a body, which must not be long in coming.

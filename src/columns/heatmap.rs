@@ -58,24 +58,20 @@ pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks:
 
 /// Builds a heatmap from one list of pairs per snapshot (liquidation heatmap).
 pub fn heatmap_from_levels(id: SeriesId, timestamps: Vec<i64>, levels: List) -> Result<Series, LevelsError> {
-    let split = vec![UNKNOWN_SPLIT; timestamps.len()];
-    heatmap_from_split(id, timestamps, levels, split)
-}
-
-/// Builds a heatmap from pairs that ascend, bids and then asks, and the number of bids in each snapshot.
-pub fn heatmap_from_split(
-    id: SeriesId,
-    timestamps: Vec<i64>,
-    levels: List,
-    split: Vec<i64>,
-) -> Result<Series, LevelsError> {
     for snapshot in 0..levels.len() {
         let values = levels.row(snapshot).len();
         if !values.is_multiple_of(2) {
             return Err(LevelsError::Odd { snapshot, values });
         }
     }
+    let split = vec![UNKNOWN_SPLIT; timestamps.len()];
     Ok(finish(id, timestamps, levels, split))
+}
+
+/// A heatmap to be told: in each snapshot the bids, as many as `split` says, and then the asks, each ascending. Where books
+/// are added up, or blocks are large, the sides overlap; they stay apart, so that both can be told.
+pub fn heatmap_of_sides(id: SeriesId, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
+    heatmap(id, timestamps, levels, split)
 }
 
 /// Builds a heatmap from the flat form: `[num_levels, timestamp_micros, price, volume, …]` per snapshot.

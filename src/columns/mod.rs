@@ -10,7 +10,7 @@ mod snapshots;
 pub use arrange::{Conflict, arrange, join};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
-pub use heatmap::{LevelsError, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_from_split};
+pub use heatmap::{LevelsError, heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
 pub use snapshots::{FlatSnapshots, Snapshots};
 
 use crate::protocol::{DataType, SeriesId, Shape};

@@ -136,8 +136,7 @@ impl Lists {
 
 /// Makes room for the values in the rest of the body, and some more, if it goes on like the `bytes` with `count` of them.
 fn make_room(values: &mut Vec<f64>, count: usize, bytes: usize, reader: &Reader<'_>) {
-    let left = reader.bytes().len() - reader.offset();
-    let likely = left / bytes.max(1) * count / 16 * 17 + 2 * count;
+    let likely = reader.left() / bytes.max(1) * count / 16 * 17 + 2 * count;
     expect(likely * size_of::<f64>());
     reserve(values, likely);
 }

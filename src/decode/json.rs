@@ -17,6 +17,8 @@ pub(super) struct Reader<'a> {
     at: usize,
     depth: usize,
     kernel: Kernel,
+    /// Bytes that are likely to follow those at hand.
+    beyond: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -26,7 +28,17 @@ impl<'a> Reader<'a> {
 
     /// A reader of what follows after that many open brackets.
     pub(super) fn inside(bytes: &'a [u8], kernel: Kernel, depth: usize) -> Self {
-        Self { bytes, at: 0, depth, kernel }
+        Self { bytes, at: 0, depth, kernel, beyond: 0 }
+    }
+
+    /// The same before that many bytes more.
+    pub(super) fn before(self, beyond: usize) -> Self {
+        Self { beyond, ..self }
+    }
+
+    /// Bytes that are likely to be left of the body, those that are not at hand included.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at) + self.beyond
     }
 
     /// The whole body, read or not.

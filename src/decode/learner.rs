@@ -158,7 +158,7 @@ impl Table {
         let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
         if rows > 0 && self.len() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
-            let likely = likely_rows(rows, batch.length(rows), bytes);
+            let likely = likely_rows(rows, batch.length(rows), reader);
             self.reserve(likely, |field| batch.list_values(&shape, field, rows) * likely / rows);
         }
         let read = rows > 0
@@ -193,7 +193,7 @@ impl Table {
         let found = window.find(reader, false, |view| rows.find(self, view, limit));
         let bytes = window.bytes(reader);
         if found > 0 && self.len() == 0 {
-            self.reserve(likely_rows(found, rows.length(), bytes), |_| 0);
+            self.reserve(likely_rows(found, rows.length(), reader), |_| 0);
         }
         let read = found > 0
             && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
@@ -208,9 +208,9 @@ impl Table {
     }
 }
 
-/// Rows in all, if the rest of the bytes goes on like the first ones, and a sixteenth more: a column that turns out too
+/// Rows in all, if the rest of the body goes on like the first ones, and a sixteenth more: a column that turns out too
 /// short is copied to a place of twice the size, on fresh pages.
-fn likely_rows(rows: usize, length: usize, bytes: &[u8]) -> usize {
-    let likely = rows + bytes.len() / length.max(1);
+fn likely_rows(rows: usize, length: usize, reader: &Reader<'_>) -> usize {
+    let likely = rows + reader.left() / length.max(1);
     likely + likely / 16
 }

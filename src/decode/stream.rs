@@ -38,6 +38,8 @@ pub struct PointsDecoder {
     current: Current,
     /// After this nothing is read.
     failure: Option<DecodeError>,
+    /// Bytes of the whole body, where they were announced.
+    announced: usize,
 }
 
 /// What comes next.
@@ -139,7 +141,13 @@ impl PointsDecoder {
             refusal: None,
             current: Current::default(),
             failure: None,
+            announced: 0,
         }
+    }
+
+    /// Tells how long the body is said to be, so that room for its columns is made at once. A wrong length does no harm.
+    pub fn expect(&mut self, bytes: usize) {
+        self.announced = bytes;
     }
 
     /// The same for a service that publishes other names than the specification; before anything is fed.
@@ -175,8 +183,20 @@ impl PointsDecoder {
     ///
     /// # Errors
     /// As [`points`](super::points).
-    pub fn finish(mut self) -> Result<Vec<Series>> {
-        let pending = std::mem::take(&mut self.pending);
+    pub fn finish(self) -> Result<Vec<Series>> {
+        self.finish_with(&[])
+    }
+
+    /// The series of the whole body, whose last portion this is.
+    ///
+    /// # Errors
+    /// As [`points`](super::points).
+    pub fn finish_with(mut self, portion: &[u8]) -> Result<Vec<Series>> {
+        if self.pending.is_empty() {
+            return self.rest(portion);
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend_from_slice(portion);
         self.rest(&pending)
     }
 
@@ -198,7 +218,8 @@ impl PointsDecoder {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let mut reader = Reader::inside(bytes, self.kernel, self.stage.depth());
+        let beyond = self.announced.saturating_sub(self.base + bytes.len());
+        let mut reader = Reader::inside(bytes, self.kernel, self.stage.depth()).before(beyond);
         if let Some(points) = &mut self.current.points {
             points.new_bytes();
         }

@@ -1,6 +1,7 @@
 //! What a market serves as of a moment, and since when: by its events, not by its files.
 
-use super::source::{Source, SourceError};
+use super::MarketError;
+use super::source::Source;
 use crate::clock::SECOND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
@@ -17,15 +18,17 @@ pub(super) struct Availability {
 }
 
 impl Availability {
-    /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet.
-    pub(super) fn of(source: &dyn Source, market: usize, now: i64) -> Result<Option<Self>, SourceError> {
+    /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet. A type whose first file
+    /// cannot be read is not served.
+    pub(super) fn of(source: &dyn Source, market: usize, now: i64) -> Result<Option<Self>, MarketError> {
         let listing = &source.listings()[market];
         if listing.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
             return Ok(None);
         }
         let (mut since, mut types) = (i64::MAX, Vec::new());
         for spec in DATA_TYPES.iter().filter(|spec| listing.feeds.serve(spec.data_type)) {
-            if let Some(first) = source.first_event(market, spec.data_type)?.filter(|first| *first <= now) {
+            let first = MarketError::listed(source.first_event(market, spec.data_type))?.flatten();
+            if let Some(first) = first.filter(|first| *first <= now) {
                 since = since.min(first);
                 types.push(spec.data_type);
             }

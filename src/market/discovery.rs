@@ -154,9 +154,11 @@ fn block_sizes(source: &dyn Source, markets: &[(usize, &Listing)], now: i64) -> 
         if !listing.feeds.has(Feed::Trades) {
             continue;
         }
-        let last = source.bar_before(market, now.div_euclid(SECOND).saturating_add(1), now)?;
+        let last = source.bar_before(market, now.div_euclid(SECOND).saturating_add(1), now);
+        let last = MarketError::listed(last)?.flatten();
         if let Some(price) = last.map(|bar| bar.close).filter(|price| *price > 0.0) {
-            sizes.push(nearest_step(price * REACH / f64::from(depth), &[source.tick(market)?]));
+            let tick = MarketError::listed(source.tick(market))?;
+            sizes.extend(tick.map(|tick| nearest_step(price * REACH / f64::from(depth), &[tick])));
         }
     }
     sizes.sort_by(f64::total_cmp);

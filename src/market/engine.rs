@@ -9,14 +9,14 @@ use super::discovery;
 use super::feed::Feed;
 use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
-use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
+use super::profiles::{TpoSettings, level, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Listing, Source};
 use super::store::Store;
 use super::summaries::{SummaryKind, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
-use crate::columns::{List, Series, heatmap_from_split};
+use crate::columns::{List, Series, heatmap_of_sides};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::refuse_unknown;
@@ -112,16 +112,22 @@ impl Market {
         Ok(series)
     }
 
-    /// Whether [`Self::points`] takes well under a millisecond once the market's days are in memory, and little more before:
-    /// candles of one market over at most a day. Other types look at more; what a gap is filled with, or a quote is worth,
-    /// may have to be looked for.
-    pub fn is_short(query: &PointsQuery) -> bool {
-        matches!(DataType::find(&query.data_type), Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg))
+    /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
+    /// before: candles of one market over at most two days, all of them closed. The minute that holds `now` is made of raw
+    /// trades; other types look at more; what a gap is filled with, or a quote is worth, may have to be looked for.
+    pub fn is_short(query: &PointsQuery, now: i64) -> bool {
+        let candles =
+            matches!(DataType::find(&query.data_type), Some(DataType::TradeSideAgnosticAgg | DataType::TradeAgg));
+        let interval = query.interval.as_deref().and_then(Interval::find);
+        let buckets = interval.map(|interval| Buckets::new(interval, query.from, query.period, now));
+        candles
             && query.exchanges.len() == 1
             && query.raw_symbol.is_some()
             && !query.gapfill
             && !query.usd
-            && query.period.is_some_and(|period| period <= DAY)
+            && buckets.is_some_and(|buckets| {
+                buckets.end.saturating_sub(buckets.from) <= 2 * DAY && buckets.end.saturating_mul(SECOND) <= now
+            })
     }
 
     /// One page of the market listing as of `now` (Unix nanoseconds).
@@ -281,7 +287,8 @@ impl Market {
 
     fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
         let source = self.source.as_ref();
-        let step = Step::new(query.block_size.unwrap_or(1.0));
+        let size = query.block_size.unwrap_or(1.0);
+        let step = Step::new(size);
         let depth = depth(query, DataType::BlockBookSnapshotAgg.spec());
         let mut rates = Vec::new();
         for &market in markets {
@@ -297,6 +304,10 @@ impl Market {
                 let end = start + buckets.interval.seconds;
                 let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
                 found = true;
+                // The highest prices, and with them all others.
+                for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
+                    level(&step, size, *price)?;
+                }
                 let counted = match (rates, source.listings()[market].contract_usd()) {
                     (Some(rates), _) => Counted::Value(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
                     (None, Some(contract)) if query.usd => Counted::Contracts(contract),
@@ -311,8 +322,7 @@ impl Market {
                 split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
             }
         }
-        let id = self.id(query, markets);
-        heatmap_from_split(id, timestamps, levels, split).map_err(|error| MarketError::Internal(error.to_string()))
+        Ok(heatmap_of_sides(self.id(query, markets), timestamps, levels, split))
     }
 
     /// The identity of a series over these markets: what they have in common.

@@ -15,6 +15,18 @@ pub enum MarketError {
     Internal(String),
 }
 
+impl MarketError {
+    /// What a listing tells of a market's data: nothing where a file of theirs cannot be read, because one damaged file must
+    /// not take all other markets out of sight. Who asks for the data themselves is told.
+    pub(super) fn listed<T, E: Into<Self>>(outcome: Result<T, E>) -> Result<Option<T>, Self> {
+        match outcome.map_err(Into::into) {
+            Ok(value) => Ok(Some(value)),
+            Err(Self::Internal(_)) => Ok(None),
+            Err(invalid) => Err(invalid),
+        }
+    }
+}
+
 impl From<SourceError> for MarketError {
     fn from(error: SourceError) -> Self {
         Self::Internal(error.to_string())

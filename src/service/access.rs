@@ -41,7 +41,7 @@ impl KeyRing {
     pub(super) fn new(given: Vec<KeyEntry>, clock: &SharedClock) -> Result<Self, ServiceError> {
         let entries = if given.is_empty() { generated()? } else { given };
         for (index, entry) in entries.iter().enumerate() {
-            if matches!(&entry.key, KeySecret::Known(key) if key.expose_secret().is_empty()) {
+            if entry.key.digest() == digest(b"") {
                 return Err(ServiceError::Keys(format!("the key named {:?} is empty", entry.name)));
             }
             for other in &entries[..index] {
@@ -89,7 +89,10 @@ impl KeyRing {
             let spaced = encoded.replace('+', "%20");
             [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
         };
-        self.0.iter().fold(text.to_owned(), hidden)
+        // The longest first: a key may begin with another one.
+        let mut holders: Vec<_> = self.0.iter().collect();
+        holders.sort_by_key(|access| std::cmp::Reverse(access.known().map_or(0, str::len)));
+        holders.into_iter().fold(text.to_owned(), hidden)
     }
 
     /// What the keys may do, by their names.

@@ -45,7 +45,7 @@ pub trait Answers: Send + Sync + 'static {
 
     /// Whether [`Self::points`] answers this query within about a millisecond: then it is called on the thread that serves
     /// the connection, because handing it to another one would take longer than the answer.
-    fn is_short(&self, _query: &PointsQuery) -> bool {
+    fn is_short(&self, _query: &PointsQuery, _now: i64) -> bool {
         false
     }
 
@@ -81,8 +81,8 @@ impl Answers for Market {
         Ok(Self::points(self, query, now)?)
     }
 
-    fn is_short(&self, query: &PointsQuery) -> bool {
-        Self::is_short(query)
+    fn is_short(&self, query: &PointsQuery, now: i64) -> bool {
+        Self::is_short(query, now)
     }
 
     fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, AnswerError> {

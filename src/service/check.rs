@@ -101,7 +101,10 @@ fn interval(name: Option<&str>) -> Result<&'static Interval, ErrorBody> {
 
 /// A window must be one whose every second can be told in nanoseconds.
 fn window(from: Option<i64>, period: i64) -> Result<(), ParamError> {
-    let beyond = |name: &str| Err(ParamError::new(name, "the window reaches beyond the years 1677 to 2262"));
+    let beyond = |name: &str| {
+        let problem = "the window reaches beyond the years 1677 to 2262; give seconds, not milliseconds or finer";
+        Err(ParamError::new(name, problem))
+    };
     if period < 0 {
         return Err(ParamError::new("period", format!("{period} is negative; the window must end after it starts")));
     }

@@ -33,7 +33,7 @@ pub(super) struct Link {
     /// Who is at the other end.
     pub(super) peer: IpAddr,
     stop: watch::Receiver<bool>,
-    _place: Arc<Place>,
+    place: Arc<Place>,
 }
 
 impl Link {
@@ -41,6 +41,21 @@ impl Link {
     pub(super) async fn stopped(&self) {
         // An error means that nobody can stop it any more, which is a stop too.
         let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+
+    /// The connection waits, for a key or anything else: others may have its place.
+    pub(super) fn waits(&self) {
+        self.place.waits();
+    }
+
+    /// The connection has something to do: its place is its own.
+    pub(super) fn busy(&self) {
+        self.place.busy();
+    }
+
+    /// Ends when the connection has to make room, which it only has to while it waits.
+    pub(super) async fn closing(&self) {
+        self.place.closing().await;
     }
 }
 
@@ -101,9 +116,11 @@ async fn serve_one(
     let place = Arc::new(place);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
+    // A peer that has said all it will still waits for its answers.
+    http.half_close(true);
     let routes = TowerToHyperService::new(router);
     let asked = Arc::clone(&place);
-    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), _place: Arc::clone(&place) });
+    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place) });
     let service = service_fn(move |mut request: axum::http::Request<_>| {
         asked.busy();
         request.extensions_mut().insert(Arc::clone(&link));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, DATE, HOST, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, DATE, HOST, ORIGIN, TRANSFER_ENCODING, UPGRADE};
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Response, Version};
 use axum::middleware::Next;
@@ -17,7 +17,7 @@ use super::access::Access;
 use super::connections::Link;
 use super::faults::{Fault, Injected, header};
 use super::log::{self, AccessRecord};
-use super::redact::redact;
+use super::redact::{hidden, redact};
 use super::reply::{self, Paid, is_dropped, refusal, tell};
 use super::shared::Shared;
 use crate::protocol::wire::KEY_HEADER;
@@ -40,7 +40,7 @@ pub(super) struct Told(pub(super) Usage);
 pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response<Body> {
     let Some(log) = &shared.access_log else { return serve(&shared, request, next).await.0 };
     let (time, begun) = (shared.clock.now(), Instant::now());
-    let method = request.method().to_string();
+    let method = hidden(request.method().as_str(), &shared.keys).to_owned();
     let peer = request.extensions().get::<Arc<Link>>().map(|link| link.peer);
     let target = redact(&request.uri().to_string(), &shared.keys);
     let (response, access) = serve(&shared, request, next).await;
@@ -164,9 +164,16 @@ fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
     let named = hosts.first().map(|host| host.to_str().unwrap_or_default());
     let target = request.uri().authority().map(Authority::as_str);
     let foreign = [named, target].into_iter().flatten().any(|name| !is_ours(name, bound_to));
-    (bound_to.is_loopback() && foreign).then(|| {
-        ErrorBody::forbidden("the header Host names another machine; ask the service by localhost or its own address")
-    })
+    if bound_to.is_loopback() && foreign {
+        let message = "the header Host names another machine; ask the service by localhost or its own address";
+        return Some(ErrorBody::forbidden(message));
+    }
+    // A browser lets any page open a WebSocket, and says whose page it is.
+    let origin = request.headers().get(ORIGIN).filter(|_| request.headers().contains_key(UPGRADE));
+    let page = origin.map(|origin| origin.to_str().ok().and_then(|origin| origin.split_once("://")));
+    let foreign = page.is_some_and(|page| page.is_none_or(|(_, host)| !is_ours(host, bound_to)));
+    (bound_to.is_loopback() && foreign)
+        .then(|| ErrorBody::forbidden("a page of another origin may not open the stream"))
 }
 
 /// A request without its body: nothing here reads one. A short one is thrown away; the rest is refused, as is a body of

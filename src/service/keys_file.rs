@@ -1,4 +1,5 @@
-//! The keys file: one key a line, `name tier key`, parted by spaces or tabs; `#` starts a comment line.
+//! The keys file: one key a line, `name tier key`, parted by spaces or tabs; `#` at the begin of a line, or behind an entry, starts a
+//! comment.
 //!
 //! ```text
 //! # name   tier       key, or its SHA-256
@@ -60,7 +61,10 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEntry>, KeysFileError> {
     let mut keys: Vec<(usize, KeyEntry)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         // A byte order mark, as some editors write it, is no part of a name.
-        let words: Vec<&str> = line.trim_start_matches('\u{feff}').split_whitespace().collect();
+        let mut words: Vec<&str> = line.trim_start_matches('\u{feff}').split_whitespace().collect();
+        if words.get(3).is_some_and(|word| word.starts_with('#')) {
+            words.truncate(3); // a comment behind the entry; a key may begin with # itself
+        }
         if words.first().is_none_or(|word| word.starts_with('#')) {
             continue;
         }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -15,6 +16,9 @@ use super::log::{AccessLog, AccessRecord};
 
 /// Records that may wait for the disk; further ones are counted and left out.
 const QUEUE: usize = 8_192;
+/// How long the end waits for what is still to be written, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(1);
 /// Name that stands for standard error in place of a file's.
 const STANDARD_ERROR: &str = "-";
 
@@ -76,11 +80,17 @@ impl LogFile {
         })
     }
 
-    /// Writes what is waiting and ends. A second call does nothing; records that come later are left out.
+    /// Writes what is waiting and ends. A second call does nothing; records that come later are left out. A log that takes
+    /// nothing, such as a full pipe, is left behind after a second.
     pub fn finish(&self) {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
-            let _ = self.sender.send(Message::End);
+        let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let deadline = Instant::now() + PATIENCE;
+        let mut told = false;
+        while !writer.is_finished() && Instant::now() < deadline {
+            told = told || self.sender.try_send(Message::End).is_ok();
+            std::thread::sleep(PAUSE);
+        }
+        if writer.is_finished() {
             // A panic of that thread has nothing left to write.
             let _ = writer.join();
         }

@@ -115,6 +115,14 @@ impl Place {
         }
     }
 
+    /// Nothing is under way, whatever was.
+    pub(super) fn waits(&self) {
+        let mut state = self.state();
+        if !matches!(*state, State::Waiting(_)) {
+            *state = self.places.enter(&self.closing);
+        }
+    }
+
     /// Whether no request is under way.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(*self.state(), State::Waiting(_))

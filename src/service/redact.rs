@@ -2,19 +2,37 @@
 
 use super::access::KeyRing;
 
-/// A path with query without keys: someone may send theirs as a parameter by mistake.
+/// What stands in a key's place.
+const INSTEAD: &str = "[key]";
+
+/// A path with query without keys: someone may send theirs as a parameter by mistake. Words of the target are looked at as
+/// they stand and decoded, whole also by their hash: of some keys only that is known.
 pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
-    const INSTEAD: &str = "[key]";
     let clean = keys.hide(target, INSTEAD);
-    let Some((path, query)) = clean.split_once('?') else { return clean };
-    let parameters: Vec<String> = query
-        .split('&')
-        .map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if is_key_name(name) => format!("{name}={INSTEAD}"),
-            _ => parameter.to_owned(),
-        })
-        .collect();
-    format!("{path}?{}", parameters.join("&"))
+    let (path, query) = clean.split_once('?').map_or((clean.as_str(), None), |(path, query)| (path, Some(query)));
+    let path: Vec<&str> = path.split('/').map(|word| hidden(word, keys)).collect();
+    let mut whole = path.join("/");
+    for (index, parameter) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        whole.push(if index == 0 { '?' } else { '&' });
+        match parameter.split_once('=') {
+            Some((name, _)) if is_key_name(&decoded(name)) => whole += &format!("{}={INSTEAD}", hidden(name, keys)),
+            Some((name, value)) => whole += &format!("{}={}", hidden(name, keys), hidden(value, keys)),
+            None => whole += hidden(parameter, keys),
+        }
+    }
+    whole
+}
+
+/// A word, unless it is or holds a key.
+pub(super) fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
+    let holds = |text: &str| keys.find(text.as_bytes()).is_some() || keys.hide(text, INSTEAD) != text;
+    if holds(word) || holds(&decoded(word)) { INSTEAD } else { word }
+}
+
+/// A word without percent signs. A plus sign in a key is one.
+fn decoded(word: &str) -> String {
+    let literal = word.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    form_urlencoded::parse(literal.as_bytes()).map(|(name, _)| name.into_owned()).next().unwrap_or_default()
 }
 
 fn is_key_name(name: &str) -> bool {

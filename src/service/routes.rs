@@ -56,7 +56,7 @@ async fn points(
         return Ok(reply::paid(encode::points(&[], false), checked.weight));
     }
     let query = checked.query;
-    let short = shared.source.is_short(&query);
+    let short = shared.source.is_short(&query, now);
     let work = move |source: &dyn Answers| {
         let series = source.points(&query, now)?;
         Ok(encode::points_in_parts(&series, query.flatten))

@@ -362,7 +362,7 @@ def test_an_archive_answers_without_a_service(demo, tmp_path):
 
 
 def test_what_is_no_folder_is_refused_and_a_file_address_is_one(demo, tmp_path):
-    for wrong in ("s3://bucket/archive", "", 7, None, "file://elsewhere/archive"):
+    for wrong in ("ftp://host/archive", "", 7, None, "file://elsewhere/archive"):
         with pytest.raises(mp.InvalidRequest):
             mp.Archive(wrong)
     assert mp.Archive(tmp_path.as_uri()).path == str(tmp_path)

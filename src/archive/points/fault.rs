@@ -49,7 +49,7 @@ pub enum ArchiveFault {
         missing: Vec<Window>,
     },
     /// The archive holds another service's data.
-    #[error("the archive {path} holds data of {holds}, not of {wanted}; use a folder for each service")]
+    #[error("the archive {path} holds data of {holds}, not of {wanted}; use a folder or a prefix for each service")]
     Source {
         /// The archive.
         path: String,
@@ -69,6 +69,24 @@ pub enum ArchiveFault {
     /// The answers do not fit what is kept.
     #[error("{0}")]
     Content(String),
+    /// What a change was based on is no longer there: another writer was faster.
+    #[error("{path}: another writer changed it again and again; what was downloaded is not kept, sync once more")]
+    Conflict {
+        /// The file.
+        path: String,
+    },
+    /// The object store replaces what it was not told to.
+    #[error(
+        "{path}: the store does not heed conditions (If-None-Match and If-Match, or conditional_put is disabled), so that \
+         two writers would undo each other's work; use a store that does, or a local folder"
+    )]
+    Unconditional {
+        /// The file or the store.
+        path: String,
+    },
+    /// An address or an option that cannot be right.
+    #[error("{0}")]
+    Address(String),
 }
 
 impl ArchiveFault {

@@ -1,17 +1,21 @@
 //! Writing: one key is held by one writer at a time, who mends what it finds before it adds to it.
 
+use bytes::Bytes;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::coverage::{add, remove};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
 use super::ledger::{self, Ledger, Part, Pending, part_name, sha256};
 use super::partition::{Partition, named, partitions};
-use super::store::{Lock, own};
+use super::store::{Found, Lock, Staged, Version, own};
 use super::{About, Archive, FORMAT, gaps, joined, keep, part_file, within};
 use crate::columns::Series;
 use crate::weight::Window;
+
+/// How often a change is begun anew that another writer came before. With a lock that holds there is none; a lock of an
+/// object store may pass to another writer while its holder sleeps.
+const TRIES: usize = 20;
 
 /// The right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]
@@ -19,9 +23,26 @@ pub struct Hold {
     archive: Archive,
     key: Key,
     ledger: Ledger,
+    /// The ledger that a new one takes the place of.
+    ledger_seen: Version,
     /// Files that were set aside, each with what was wrong.
     aside: Vec<String>,
-    _lock: Lock,
+    lock: Box<dyn Lock>,
+}
+
+/// A partition's new file, or none, and what it takes the place of.
+struct Coming {
+    partition: String,
+    file: Option<Box<dyn Staged>>,
+    seen: Version,
+}
+
+/// What stands in the place of a partition's file.
+struct Standing {
+    /// The file, where it is the one that the ledger names.
+    good: Option<Bytes>,
+    /// What a new file takes the place of.
+    seen: Version,
 }
 
 impl Archive {
@@ -33,45 +54,33 @@ impl Archive {
     /// cannot be written.
     pub fn try_hold(&self, key: &Key) -> Result<Option<Hold>, ArchiveFault> {
         let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
-        if !self.claim(&key.source)? {
-            return Ok(None);
-        }
+        self.claim(&key.source)?;
         self.store.sweep(&key.name)?;
-        let mut hold =
-            Hold { archive: self.clone(), key: key.clone(), ledger: Ledger::new(key), aside: Vec::new(), _lock: lock };
-        match self.ledger(&key.name) {
-            Ok(Some((ledger, _))) => hold.ledger = ledger,
-            Ok(None) => hold.rebuild()?,
-            Err(ArchiveFault::File { state: FileState::Damaged, problem, .. }) => {
-                hold.set_aside(&ledger::name(&key.name), &problem)?;
-                hold.rebuild()?;
-            }
-            Err(fault) => return Err(fault),
-        }
-        hold.settle()?;
+        let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
+        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside: Vec::new(), lock };
+        hold.load_anew(0)?;
         Ok(Some(hold))
     }
 
-    /// Notes which service the data are from; `false` while another writer is about to.
-    fn claim(&self, source: &str) -> Result<bool, ArchiveFault> {
-        let fits = |holds: &str| {
-            if holds == source {
-                return Ok(true);
+    /// Notes which service the data are from.
+    fn claim(&self, source: &str) -> Result<(), ArchiveFault> {
+        let name = own("archive.json");
+        let mut holds = self.source()?;
+        if holds.is_none() {
+            let about = About { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned() };
+            let bytes = serde_json::to_vec_pretty(&about).map_err(|error| ArchiveFault::access(&name, &error))?;
+            if self.store.create(&name, bytes)? {
+                return Ok(());
             }
-            let path = self.path().display().to_string();
-            Err(ArchiveFault::Source { path, holds: holds.to_owned(), wanted: source.to_owned() })
-        };
-        if let Some(holds) = self.source()? {
-            return fits(&holds);
+            holds = self.source()?; // another writer was faster
         }
-        let Some(_lock) = self.store.try_lock("archive")? else { return Ok(false) };
-        if let Some(holds) = self.source()? {
-            return fits(&holds);
+        match holds {
+            Some(holds) if holds != source => {
+                let path = self.path().display().to_string();
+                Err(ArchiveFault::Source { path, holds, wanted: source.to_owned() })
+            }
+            _ => Ok(()),
         }
-        let about = About { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned() };
-        let bytes = serde_json::to_vec_pretty(&about).map_err(|error| ArchiveFault::access("archive.json", &error))?;
-        self.store.write("archive", &own("archive.json"), &bytes)?;
-        Ok(true)
     }
 }
 
@@ -86,9 +95,10 @@ impl Hold {
         gaps(&self.asked(), window)
     }
 
-    /// The folder of the archive.
-    pub fn path(&self) -> &Path {
-        self.archive.path()
+    /// Lets other writers have the key, and waits until they can. Without it they have it some time after the hold is
+    /// dropped.
+    pub fn release(&mut self) {
+        self.lock.release();
     }
 
     /// Files that were set aside since the key is held, each with what was wrong.
@@ -107,20 +117,72 @@ impl Hold {
     /// Mends what of a window is not what was written: damaged and foreign files are set aside, and their buckets count as
     /// never asked. A quick look goes by presence and length, a thorough one by checksum.
     pub fn mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
-        let before = self.ledger.clone();
-        let touched =
-            |name: &String| named(&self.key, name).is_none_or(|whole| whole.from < window.to && whole.to > window.from);
-        let names: Vec<String> = self.ledger.parts.keys().filter(|name| touched(name)).cloned().collect();
-        for partition in names {
-            self.check(&partition, thorough)?;
-        }
-        if self.ledger == before { Ok(()) } else { self.save() }
+        self.again(|hold| hold.try_mend(window, thorough))
     }
 
     /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
     /// are not kept.
     pub fn commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
-        let mut staged = Vec::new();
+        self.again(|hold| hold.try_commit(windows, answer))
+    }
+
+    /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it.
+    fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
+        for tries in 1..TRIES {
+            match work(self) {
+                Err(ArchiveFault::Conflict { .. }) => self.load_anew(tries)?,
+                done => return done,
+            }
+        }
+        work(self)
+    }
+
+    /// Reads the ledger, or makes it anew, and ends what a writer began, however often others come before.
+    fn load_anew(&mut self, tried: usize) -> Result<(), ArchiveFault> {
+        for _ in tried..TRIES {
+            match self.load() {
+                Err(ArchiveFault::Conflict { .. }) => {}
+                done => return done,
+            }
+        }
+        self.load()
+    }
+
+    fn load(&mut self) -> Result<(), ArchiveFault> {
+        (self.ledger, self.ledger_seen) = (Ledger::new(&self.key), Version::Absent);
+        let name = ledger::name(&self.key.name);
+        match self.archive.store.read(&name)? {
+            None => self.rebuild()?,
+            Some(found) => match Ledger::parse(&self.key.name, &found.bytes) {
+                Ok(ledger) => (self.ledger, self.ledger_seen) = (ledger, found.version),
+                Err(ArchiveFault::File { state: FileState::Damaged, problem, .. }) => {
+                    self.ledger_seen = self.set_aside(&name, &found, &problem)?;
+                    self.rebuild()?;
+                }
+                Err(fault) => return Err(fault),
+            },
+        }
+        self.settle()
+    }
+
+    fn try_mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
+        let before = self.ledger.clone();
+        let touched =
+            |name: &String| named(&self.key, name).is_none_or(|whole| whole.from < window.to && whole.to > window.from);
+        let names: Vec<String> = self.ledger.parts.keys().filter(|name| touched(name)).cloned().collect();
+        for partition in names {
+            let length = self.ledger.parts.get(&partition).map(|part| part.bytes);
+            if thorough || self.archive.store.length(&part_name(&self.key, &partition))? != length {
+                self.check(&partition)?;
+            }
+        }
+        if self.ledger == before { Ok(()) } else { self.save() }
+    }
+
+    fn try_commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
+        // A store may have done what its answer was lost for.
+        self.settle()?;
+        let mut coming: Vec<Coming> = Vec::new();
         let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
         for window in windows {
             for part in partitions(&self.key, *window) {
@@ -134,17 +196,15 @@ impl Hold {
                 keep(one, &windows, true);
             }
             let name = part_name(&self.key, &partition);
-            self.check(&partition, true)?;
-            let mut kept = match self.ledger.parts.get(&partition) {
-                None => Vec::new(),
-                Some(_) => self.content(&name)?,
-            };
+            let Standing { good, seen } = self.check(&partition)?;
+            let strange = good.is_none() && seen != Version::Absent;
+            let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes))?;
             let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
             let before = rows(&kept);
             for one in &mut kept {
                 keep(one, &windows, false);
             }
-            if before == rows(&kept) && rows(&fresh) == 0 {
+            if before == rows(&kept) && rows(&fresh) == 0 && !strange {
                 // Nothing there and nothing new: the ledger alone knows that it was asked.
                 self.ledger.ask(&windows);
                 continue;
@@ -154,23 +214,25 @@ impl Hold {
             for window in &windows {
                 add(&mut asked, *window);
             }
-            let part = if series.is_empty() {
-                staged.push((partition.clone(), None));
+            let part = if series.is_empty() && self.archive.store.removes() {
+                coming.push(Coming { partition: partition.clone(), file: None, seen });
                 None
             } else {
+                // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
-                let file = self.archive.store.stage(&self.key.name, &name, &bytes)?;
-                staged.push((partition.clone(), Some(file)));
-                Some(Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 })
+                let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
+                let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
+                coming.push(Coming { partition: partition.clone(), file: Some(file), seen });
+                Some(part)
             };
             self.ledger.pending.insert(partition, Pending::new(part, &windows));
         }
-        if !staged.is_empty() {
+        if !coming.is_empty() {
             self.save()?;
         }
-        for (partition, file) in staged {
+        for Coming { partition, file, seen } in coming {
             match file {
-                Some(file) => file.place()?,
+                Some(file) => file.place(&seen).map(|_| ())?,
                 None => self.archive.store.remove(&part_name(&self.key, &partition))?,
             }
             self.ledger.settle(&partition, true);
@@ -178,22 +240,18 @@ impl Hold {
         self.save()
     }
 
-    fn content(&self, name: &str) -> Result<Vec<Series>, ArchiveFault> {
-        match self.archive.store.read(name)? {
-            Some(bytes) => part_file::series(name, bytes),
-            None => Ok(Vec::new()),
-        }
-    }
-
     fn save(&mut self) -> Result<(), ArchiveFault> {
         let bytes = self.ledger.seal();
-        self.archive.store.write(&self.key.name, &ledger::name(&self.key.name), &bytes)
+        let file = self.archive.store.stage(&self.key.name, &ledger::name(&self.key.name), bytes)?;
+        self.ledger_seen = file.place(&self.ledger_seen)?;
+        Ok(())
     }
 
-    fn set_aside(&mut self, name: &str, problem: &str) -> Result<(), ArchiveFault> {
-        let aside = self.archive.store.set_aside(name)?;
+    /// Sets a file aside; tells what stands in its place now.
+    fn set_aside(&mut self, name: &str, found: &Found, problem: &str) -> Result<Version, ArchiveFault> {
+        let (aside, seen) = self.archive.store.set_aside(name, found)?;
         self.aside.push(format!("{name}: {problem}; moved to {aside}"));
-        Ok(())
+        Ok(seen)
     }
 
     /// Brings a commit to an end that its writer did not: the checksums tell how far it came.
@@ -202,26 +260,26 @@ impl Hold {
             return Ok(());
         }
         for (partition, pending) in self.ledger.pending.clone() {
-            let bytes = self.archive.store.read(&part_name(&self.key, &partition))?;
-            let found = bytes.map(|bytes| sha256(&bytes));
+            let found = self.archive.store.read(&part_name(&self.key, &partition))?;
+            let found = found.map(|found| sha256(&found.bytes));
             let arrived = found == pending.part.map(|part| part.sha256);
             self.ledger.settle(&partition, arrived);
-            self.check(&partition, true)?;
+            self.check(&partition)?;
         }
         self.save()
     }
 
-    /// Looks whether a partition's file is the one that the ledger names, and mends it if not.
-    fn check(&mut self, partition: &str, thorough: bool) -> Result<(), ArchiveFault> {
+    /// Looks whether a partition's file is the one that the ledger names, mends it if not, and tells what stands there.
+    fn check(&mut self, partition: &str) -> Result<Standing, ArchiveFault> {
         let name = part_name(&self.key, partition);
         let known = self.ledger.parts.get(partition).cloned();
-        if !thorough && self.archive.store.length(&name)? == known.as_ref().map(|part| part.bytes) {
-            return Ok(());
-        }
-        let bytes = self.archive.store.read(&name)?;
-        let found = bytes.as_ref().map(|bytes| sha256(bytes));
-        if found == known.as_ref().map(|part| part.sha256.clone()) {
-            return Ok(());
+        let found = self.archive.store.read(&name)?;
+        let hash = found.as_ref().map(|found| sha256(&found.bytes));
+        if hash == known.as_ref().map(|part| part.sha256.clone()) {
+            return Ok(match found {
+                Some(Found { bytes, version }) => Standing { good: Some(bytes), seen: version },
+                None => Standing { good: None, seen: Version::Absent },
+            });
         }
         if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
             let mut asked = self.ledger.asked();
@@ -229,19 +287,21 @@ impl Hold {
             self.ledger.set_asked(&asked);
         }
         self.ledger.parts.remove(partition);
-        let (Some(bytes), Some(sha256)) = (bytes, found) else {
+        let (Some(found), Some(sha256)) = (found, hash) else {
             self.aside.push(format!("{name}: the file was gone"));
-            return Ok(());
+            return Ok(Standing { good: None, seen: Version::Absent });
         };
-        match part_file::examine(&self.key, &name, &bytes) {
+        match part_file::examine(&self.key, &name, &found.bytes) {
             // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
             Ok((windows, rows)) => {
-                self.ledger.parts.insert(partition.to_owned(), Part { sha256, bytes: bytes.len() as u64, rows });
+                let part = Part { sha256, bytes: found.bytes.len() as u64, rows };
+                self.ledger.parts.insert(partition.to_owned(), part);
                 self.ledger.ask(&windows);
-                Ok(())
+                Ok(Standing { good: Some(found.bytes), seen: found.version })
             }
             Err(ArchiveFault::File { state: FileState::Damaged | FileState::Foreign, problem, .. }) => {
-                self.set_aside(&name, &problem)
+                let seen = self.set_aside(&name, &found, &problem)?;
+                Ok(Standing { good: None, seen })
             }
             Err(fault) => Err(fault),
         }
@@ -254,7 +314,7 @@ impl Hold {
             let partition = name.strip_prefix(&format!("{folder}/date="));
             let partition = partition.and_then(|rest| rest.strip_suffix("/part.parquet")).map(str::to_owned);
             if let Some(partition) = partition.filter(|partition| named(&self.key, partition).is_some()) {
-                self.check(&partition, true)?;
+                self.check(&partition)?;
             }
         }
         if self.ledger.parts.is_empty() { Ok(()) } else { self.save() }

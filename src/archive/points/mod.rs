@@ -1,5 +1,6 @@
 //! An archive of points: hive-partitioned Parquet that any reader takes, a ledger of what was asked, and locks, so that
-//! several programs keep one archive. What is read is what was written, or an error; only closed buckets are kept.
+//! several programs keep one archive, in a local folder or in an object store. What is read is what was written, or an
+//! error; only closed buckets are kept.
 //!
 //! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
 //! unfinished files and what was set aside.
@@ -21,7 +22,9 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use coverage::{gaps, within};
 pub use fault::{ArchiveFault, FileState};
@@ -38,14 +41,21 @@ use crate::protocol::PointsQuery;
 use crate::weight::Window;
 use key::VERSION;
 use ledger::Ledger;
-use store::{Store, own};
+use store::{Address, Folder, Found, Objects, Store, own};
 
 const FORMAT: &str = "marketpoints archive";
+/// Files that are in memory at once before they are decoded.
+const AT_ONCE: usize = 16;
+/// Below it, a slow answer of the store would be taken for the end of a writer.
+const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+const LONGEST_LEASE: Duration = Duration::from_secs(86_400);
 
 /// An archive of one service's points.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    store: Store,
+    store: Arc<dyn Store>,
+    path: PathBuf,
+    plain_options: Option<Vec<(String, String)>>,
 }
 
 /// What an archive says of itself.
@@ -59,23 +69,50 @@ struct About {
 impl Archive {
     /// The archive in a folder, which need not exist yet. Touches nothing.
     pub fn new(folder: &Path) -> Self {
-        Self { store: Store::new(folder) }
+        Self { store: Arc::new(Folder::new(folder)), path: folder.to_owned(), plain_options: Some(Vec::new()) }
     }
 
-    /// The folder.
+    /// The archive at a prefix of an object store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+    /// Options are named as the environment's variables, which they outdo (`aws_region` or `region`). A writer that shows
+    /// no sign of life for the time of `lease` counts as gone. Sends nothing.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Address`] for an address or an option that cannot be right.
+    pub fn at(address: &str, options: &[(String, String)], lease: Duration) -> Result<Self, ArchiveFault> {
+        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+            let bounds = (SHORTEST_LEASE.as_secs_f64(), LONGEST_LEASE.as_secs());
+            let problem = format!("lease: {} s is not between {} and {} s", lease.as_secs_f64(), bounds.0, bounds.1);
+            return Err(ArchiveFault::Address(problem));
+        }
+        let address = Address::parse(address, options)?;
+        let (path, plain_options) = (PathBuf::from(address.text()), address.plain_options());
+        Ok(Self { store: Arc::new(Objects::new(address, lease)?), path, plain_options })
+    }
+
+    /// The folder, or the address.
     pub fn path(&self) -> &Path {
-        self.store.root()
+        &self.path
+    }
+
+    /// The options of the store; `None` where one of them may be secret.
+    pub fn plain_options(&self) -> Option<&[(String, String)]> {
+        self.plain_options.as_deref()
+    }
+
+    /// How long to wait before asking again for a key that somebody else holds.
+    pub fn patience(&self) -> Duration {
+        self.store.patience()
     }
 
     /// Which service the data are from; `None` while there are none.
     pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
         let name = own("archive.json");
-        let Some(bytes) = self.store.read(&name)? else { return Ok(None) };
+        let Some(Found { bytes, .. }) = self.store.read(&name)? else { return Ok(None) };
         let fault = |state, problem: &str| Err(ArchiveFault::file(&name, state, problem));
         match serde_json::from_slice::<serde_json::Value>(&bytes) {
             Err(_) => fault(FileState::Damaged, "it should say which service the data are from; write it anew"),
             Ok(value) if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) => {
-                fault(FileState::Foreign, "not of this package; use another folder")
+                fault(FileState::Foreign, "not of this package; use another folder or prefix")
             }
             Ok(value) if value.get("version").and_then(serde_json::Value::as_u64) > Some(u64::from(VERSION)) => {
                 fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one")
@@ -105,7 +142,7 @@ impl Archive {
     pub fn read(&self, key: &Key, window: Window) -> Result<Vec<Series>, ArchiveFault> {
         let mut before = None;
         loop {
-            let Some((ledger, bytes)) = self.ledger(&key.name)? else {
+            let Some((ledger, Found { bytes, .. })) = self.ledger(&key.name)? else {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] });
             };
             let missing = gaps(&ledger.asked(), window);
@@ -122,33 +159,36 @@ impl Archive {
     }
 
     fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Vec<Series>>, ArchiveFault> {
-        let mut names: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut parts = Vec::new();
-        for partition in names {
+        let touched = |partition: &&String| {
             let whole = partition::named(key, partition).unwrap_or(window);
-            if whole.to <= window.from || whole.from >= window.to {
-                continue;
-            }
-            let name = ledger::part_name(key, partition);
-            let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
-            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
-            let bytes = self.store.read(&name)?;
-            let found = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
-            if found.as_deref() != now && next != Some(found.as_deref()) {
-                return Err(strange(key, &name, bytes.as_ref()));
-            }
-            if let Some(bytes) = bytes {
-                parts.push(part_file::series(&name, bytes)?);
+            whole.from < window.to && whole.to > window.from
+        };
+        let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        let mut parts = Vec::new();
+        for some in partitions.chunks(AT_ONCE) {
+            let names: Vec<String> = some.iter().map(|partition| ledger::part_name(key, partition)).collect();
+            let found = self.store.read_all(&names)?.into_iter().map(|found| found.map(|found| found.bytes));
+            for ((partition, name), bytes) in some.iter().zip(&names).zip(found) {
+                let now = ledger.parts.get(*partition).map(|part| part.sha256.as_str());
+                let next = ledger.pending.get(*partition);
+                let next = next.map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
+                let hash = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
+                if hash.as_deref() != now && next != Some(hash.as_deref()) {
+                    return Err(strange(key, name, bytes.as_ref()));
+                }
+                if let Some(bytes) = bytes {
+                    parts.push(part_file::series(name, bytes)?);
+                }
             }
         }
         Ok(parts)
     }
 
-    fn ledger(&self, key: &str) -> Result<Option<(Ledger, bytes::Bytes)>, ArchiveFault> {
-        let Some(bytes) = self.store.read(&ledger::name(key))? else { return Ok(None) };
-        Ok(Some((Ledger::parse(key, &bytes)?, bytes)))
+    fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
+        let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
+        Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
     }
 }
 

@@ -96,7 +96,7 @@ impl Archive {
     ) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
-            let bytes = self.store.read(&name)?;
+            let bytes = self.store.read(&name)?.map(|found| found.bytes);
             let found = bytes.as_ref().map(|bytes| sha256(bytes));
             let next = ledger.pending.get(partition).and_then(|next| next.part.as_ref()).map(|part| &part.sha256);
             known.insert(name.clone());

@@ -19,6 +19,21 @@ pub struct PredictionEvent {
     pub sub_category: String,
 }
 
+impl PredictionEvent {
+    /// Takes over what is left empty here. A sub-category belongs to its category and comes with it only.
+    pub fn complete(&mut self, other: &Self) {
+        if self.category.is_empty() || self.category == other.category && self.sub_category.is_empty() {
+            self.category.clone_from(&other.category);
+            self.sub_category.clone_from(&other.sub_category);
+        }
+        for (own, other) in [(&mut self.event_id, &other.event_id), (&mut self.market_name, &other.market_name)] {
+            if own.is_empty() {
+                own.clone_from(other);
+            }
+        }
+    }
+}
+
 /// An outcome of a prediction market: a token that pays 1 USD when it comes true.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {

@@ -19,7 +19,7 @@ pub(super) fn split(line: &[u8], fields: &mut Vec<Range<usize>>) {
     for (index, word) in words.iter().enumerate() {
         let differs = u64::from_le_bytes(*word) ^ each(b',');
         // The highest bit of each byte that is 0, and of no other one.
-        let mut commas = !((differs & each(0x7f)) + each(0x7f) | differs | each(0x7f));
+        let mut commas = !(((differs & each(0x7f)) + each(0x7f)) | differs | each(0x7f));
         while commas != 0 {
             found(8 * index + commas.trailing_zeros() as usize / 8);
             commas &= commas - 1;
@@ -68,7 +68,7 @@ impl Short {
         const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
         let differs = self.0 ^ u128::from_le_bytes([b'.'; 16]);
         let low_bits = u128::from_le_bytes([0x7f; 16]);
-        let points = !((differs & low_bits) + low_bits | differs | low_bits);
+        let points = !(((differs & low_bits) + low_bits) | differs | low_bits);
         if points == 0 {
             return self.whole().filter(|whole| *whole < 1 << 53).map(|whole| whole as f64);
         }
@@ -144,7 +144,7 @@ mod tests {
 
         #[test]
         fn no_bytes_are_taken_for_a_number_that_is_not_one(text in proptest::collection::vec(any::<u8>(), 1..17)) {
-            let value = short(&text).unwrap().decimal();
+            let value = short(&text).and_then(Short::decimal);
             let known = std::str::from_utf8(&text).ok().and_then(|text| text.parse::<f64>().ok());
             prop_assert!(value.is_none() || value == known);
         }

@@ -204,7 +204,11 @@ fn days(kind: &Path, report: &mut IngestReport) -> Result<Vec<(PathBuf, Source)>
             let mut last_day = None;
             for file in entries(&folder)? {
                 let Some(day) = day_of(&file) else {
-                    report.problem(&file, 0, "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz");
+                    report.problem(
+                        &file,
+                        0,
+                        "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz, of the years 1680 to 2259",
+                    );
                     continue;
                 };
                 if last_day.replace(day) == Some(day) {
@@ -278,5 +282,6 @@ fn file_name(path: &Path) -> String {
 fn day_of(file: &Path) -> Option<i64> {
     let name = file_name(file);
     let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
-    parse_date(stem).filter(|_| file.is_file())
+    // Nanoseconds hold the days of the years 1678 to 2261, and those beside them that a file may reach into.
+    parse_date(stem).filter(|day| file.is_file() && (-106_000..=106_000).contains(day))
 }

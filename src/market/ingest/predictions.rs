@@ -136,6 +136,12 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
         return Err(Fault::new("asset_ids", what));
     }
     assets.iter().try_for_each(|asset| token("asset_ids", asset))?;
+    if let Some(twice) = assets.iter().enumerate().find(|(index, asset)| assets[..*index].contains(asset)) {
+        return Err(Fault::new(
+            "asset_ids",
+            format!("{} is there twice; each outcome has its own", shown(twice.1.as_bytes())),
+        ));
+    }
     let paid = record.numbers("resolved_prices")?;
     if !paid.is_empty() && paid.len() != outcomes.len() {
         let what = format!("{} prices for {} outcomes; give one each, with | between", paid.len(), outcomes.len());
@@ -196,14 +202,14 @@ fn position(record: &Record<'_>) -> Result<PositionLine, Fault> {
         prev_hold_duration: record.whole("prev_hold_duration")?,
         last_trade: record.seconds("last_trade_ts")?,
         counts: Counts {
-            buy: record.whole("buy_count")?,
-            sell: record.whole("sell_count")?,
-            split: record.whole("split_count")?,
-            merge: record.whole("merge_count")?,
-            transfer_in: record.whole("transfer_in_count")?,
-            transfer_out: record.whole("transfer_out_count")?,
-            conversion_in: record.whole("conversion_in_count")?,
-            conversion_out: record.whole("conversion_out_count")?,
+            buy: record.count("buy_count")?,
+            sell: record.count("sell_count")?,
+            split: record.count("split_count")?,
+            merge: record.count("merge_count")?,
+            transfer_in: record.count("transfer_in_count")?,
+            transfer_out: record.count("transfer_out_count")?,
+            conversion_in: record.count("conversion_in_count")?,
+            conversion_out: record.count("conversion_out_count")?,
         },
         ..Position::default()
     };

@@ -15,6 +15,9 @@ use crate::hexadecimal::hexadecimal;
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
 
+/// Largest price, amount or rate. What is larger is a slip, and its sums would end in infinity.
+const LARGEST: f64 = 1e18;
+
 /// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, asked after each piece, says no.
 pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
     /// A look takes longer than a page, but a piece takes no time that somebody would notice.
@@ -124,6 +127,17 @@ impl<'a> Row<'a> {
         Err(self.of_other_width())
     }
 
+    /// How to mend a time of another day: where it would be of this one in another unit, that is it.
+    #[cold]
+    fn remedy(&self, time: i64) -> String {
+        let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
+        let fits = |scale: f64| (self.times.start as f64..self.times.end as f64).contains(&(time as f64 * scale));
+        match units.into_iter().find(|(_, scale)| fits(*scale)) {
+            Some((unit, _)) => format!("it looks like {unit}: give microseconds"),
+            None => "move the row to its day's file".to_owned(),
+        }
+    }
+
     #[cold]
     fn of_other_width(&self) -> Fault {
         Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width))
@@ -141,7 +155,7 @@ impl<'a> Row<'a> {
         if self.times.contains(&micros) {
             return Ok(micros * 1_000);
         }
-        Err(bad(format!("{micros} µs is not within a day of the file's date; move the row to its day's file")))
+        Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }
 
     /// A number of at least 0, or above it when `above`.
@@ -150,10 +164,14 @@ impl<'a> Row<'a> {
         let field = self.field(column)?;
         let text = &self.text[field.clone()];
         let short = Short::of(self.text, field).and_then(Short::decimal);
-        let value = short.or_else(|| decimal(text)).filter(|value| value.is_finite());
+        let value = short.or_else(|| decimal(text));
         let right = |value: &f64| if above { *value > 0.0 } else { *value >= 0.0 };
         let wanted = if above { "above 0" } else { "of 0 or more" };
-        value.filter(right).ok_or_else(|| Fault::new(name, format!("{} is no number {wanted}", shown(text))))
+        match value.filter(right) {
+            Some(value) if value <= LARGEST => Ok(value),
+            Some(_) => Err(Fault::new(name, format!("{} is larger than {LARGEST:e}, which no market is", shown(text)))),
+            None => Err(Fault::new(name, format!("{} is no number {wanted}", shown(text)))),
+        }
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
@@ -162,7 +180,7 @@ impl<'a> Row<'a> {
         if text.is_empty() {
             return Ok(f64::NAN);
         }
-        let value = decimal(text).filter(|value| value.is_finite());
+        let value = decimal(text).filter(|value| value.abs() <= LARGEST);
         let wanted = if signed { "" } else { " of 0 or more" };
         value
             .filter(|value| signed || *value >= 0.0)

@@ -94,6 +94,15 @@ impl<'a> Record<'a> {
             .ok_or_else(|| Fault::new(column, format!("{} is not a whole number of 0 or more", shown(text.as_bytes()))))
     }
 
+    /// How often something happened: as [`Self::whole`], within the 32 bits of the wire.
+    pub(super) fn count(&self, column: &'static str) -> Result<i64, Fault> {
+        let count = self.whole(column)?;
+        if count <= i64::from(i32::MAX) {
+            return Ok(count);
+        }
+        Err(Fault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
+    }
+
     /// Unix seconds; 0 where the field is empty.
     pub(super) fn seconds(&self, column: &'static str) -> Result<i64, Fault> {
         let value = self.whole(column)?;

@@ -89,7 +89,9 @@ impl Task<'_> {
             self.report.problem(self.file, 0, format!("{} more bad rows", tally.bad - MOST_PROBLEMS));
         }
         if let Err(Broken { line, what }) = outcome {
-            self.report.problem(self.file, line, format!("the file breaks off and was not taken: {what}"));
+            // The header is line 1: a file without a column that is needed is whole, and of no use.
+            let how = if line <= 1 { "was not taken" } else { "breaks off and was not taken" };
+            self.report.problem(self.file, line, format!("the file {how}: {what}"));
             return false;
         }
         if tally.good == 0 {

@@ -66,9 +66,9 @@ impl<'a> Figures<'a> {
     pub(super) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
         let listing = &self.source.listings()[market];
         let second = self.second();
-        let today = self.traded(market, second - DAY, second + 1)?;
+        let today = MarketError::listed(self.traded(market, second - DAY, second + 1))?.unwrap_or_default();
         let last = match today.close {
-            None if listing.feeds.has(Feed::Trades) => self.last_price(market)?,
+            None if listing.feeds.has(Feed::Trades) => MarketError::listed(self.last_price(market))?.flatten(),
             close => close,
         };
         let price_change = today.open.zip(last).map(|(open, close)| (close / open - 1.0) * 100.0);
@@ -97,7 +97,8 @@ impl<'a> Figures<'a> {
         row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
             let second = self.second();
-            let before = self.traded(market, second - 2 * DAY, second - DAY)?.amount;
+            let before = self.traded(market, second - 2 * DAY, second - DAY);
+            let before = MarketError::listed(before)?.unwrap_or_default().amount;
             if before > 0.0 {
                 row.entry.volume_change_24h = (row.entry.volume_24h / before - 1.0) * 100.0;
             }
@@ -111,7 +112,7 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let second = self.second();
-        let worth = self.traded(market, second - DAY, second + 1)?.worth;
+        let worth = MarketError::listed(self.traded(market, second - DAY, second + 1))?.and_then(|today| today.worth);
         self.volumes.insert(market, worth);
         Ok(worth)
     }
@@ -124,7 +125,8 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let second = self.second();
-        let peak = self.source.highest(market, second - PEAK_WINDOW, second + 1, self.now)?;
+        let peak = self.source.highest(market, second - PEAK_WINDOW, second + 1, self.now);
+        let peak = MarketError::listed(peak)?.flatten();
         let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
         let from_peak = peak.zip(last).map(|(peak, last)| (last / peak - 1.0) * 100.0);
         self.from_peak.insert(market, from_peak);
@@ -140,7 +142,8 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let interest = |at: i64| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.gauge_before(market, Gauge::OpenInterest, at + 1, self.now)?;
+            let bar = self.source.gauge_before(market, Gauge::OpenInterest, at + 1, self.now);
+            let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
         let (then, today) = (interest(self.second() - DAY)?, interest(self.second())?);
@@ -158,7 +161,8 @@ impl<'a> Figures<'a> {
         let begin = end - RANGE_HOURS * HOUR;
         let (mut sum, mut count, mut close) = (0.0, 0, None);
         for start in (begin - HOUR..end).step_by(HOUR as usize) {
-            let Some(hour) = self.source.span(market, start, start + HOUR, self.now)? else { continue };
+            let hour = self.source.span(market, start, start + HOUR, self.now);
+            let Some(hour) = MarketError::listed(hour)?.flatten() else { continue };
             if start >= begin {
                 let before = close.unwrap_or(hour.open);
                 sum += hour.high.max(before) - hour.low.min(before);

@@ -5,8 +5,8 @@ use crate::protocol::ParamError;
 
 /// Levels that a price is cut into, about: the step is near price / 2000, five hundredths of a percent.
 const LEVELS_TO_ZERO: f64 = 2_000.0;
-/// Largest level number: beyond it neighbouring doubles are more than a level apart.
-const MOST_LEVEL: f64 = 9e15;
+/// Largest level number: beyond it a price that is a multiple of the step can no longer be told from its neighbours.
+const MOST_LEVEL: f64 = 1e12;
 
 /// The step of the series 1, 2, 5, 10, … that is nearest to `price` / 2000 in proportion (the larger of two that are
 /// equally near) among those that are a multiple of every tick. Where no step is one (a tick of 0.3), the ticks do not

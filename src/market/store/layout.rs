@@ -221,7 +221,10 @@ const USD: &str = "USD";
 
 /// The listing of a market that only its names describe.
 pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
-    let (coin, mut quote) = split_symbol(&raw_symbol);
+    let (mut coin, mut quote) = split_symbol(&raw_symbol);
+    if QUOTE_FIRST.contains(&exchange.as_str()) && !quote.is_empty() {
+        std::mem::swap(&mut coin, &mut quote);
+    }
     let inverse = contract_usd(&exchange, &raw_symbol).is_some();
     if inverse || quote.is_empty() && BARE.contains(&exchange.as_str()) {
         USD.clone_into(&mut quote);
@@ -238,6 +241,9 @@ pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: F
         feeds,
     }
 }
+
+/// Venues that write the quote first: `KRW-BTC`.
+const QUOTE_FIRST: [&str; 1] = ["UPBIT"];
 
 /// Words of a raw symbol that tell what kind of contract it is; the last four say when a future ends.
 const CONTRACTS: [&str; 7] = ["SWAP", "PERP", "PERPETUAL", "CW", "NW", "CQ", "NQ"];
@@ -275,6 +281,18 @@ fn split_symbol(raw_symbol: &str) -> (String, String) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn some_venues_write_the_quote_first() {
+        let of = |exchange: &str, symbol: &str| {
+            let listing = listing(exchange.to_owned(), symbol.to_owned(), 0, Feeds::default());
+            (listing.coin, listing.quote)
+        };
+        let parts = |coin: &str, quote: &str| (coin.to_owned(), quote.to_owned());
+        assert_eq!(of("UPBIT", "KRW-BTC"), parts("BTC", "KRW"));
+        assert_eq!(of("UPBIT", "BTC-ETH"), parts("ETH", "BTC"));
+        assert_eq!(of("COINBASE", "BTC-USD"), parts("BTC", "USD"));
+    }
 
     #[test]
     fn symbols_of_every_venue_are_split() {

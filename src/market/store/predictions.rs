@@ -244,11 +244,16 @@ impl Builder {
                 self.outcomes[outcome].resolved_price = paid.get(index).copied().filter(|price| !price.is_nan());
             }
             self.events[event] = last.event;
+            // What the latest row leaves open, an earlier one may tell.
+            for line in self.states[event].iter().rev() {
+                self.events[event].complete(&line.event);
+            }
         }
     }
 
     fn position(&mut self, line: PositionLine) {
         let event = self.event(&line.event);
+        self.events[event].complete(&line.event);
         let outcome = self.outcome(&line.asset_id, &line.outcome, event);
         let paid = &mut self.outcomes[outcome].resolved_price;
         *paid = paid.or(Some(line.resolved_price).filter(|price| !price.is_nan()));
@@ -319,6 +324,31 @@ mod tests {
     fn a_store_without_sheets_has_no_venue() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Predictions::open(folder.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_a_sheet_leaves_empty_another_one_tells() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
+            condition_id: "A".to_owned(),
+            event_id: event.to_owned(),
+            market_name: name.to_owned(),
+            category: category.to_owned(),
+            sub_category: sub.to_owned(),
+        };
+        let row = |time: i64, event: PredictionEvent| MarketLine { event, ..market("A", time * SECOND, 0.5, "") };
+        let held = |event| PositionLine { event, ..position("w", "A", "A1", 1.0) };
+        for (markets, positions, expected) in [
+            (told("", "", "", ""), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "q")),
+            (told("Weather", "", "", "Q"), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "Q")),
+            (told("Climate", "", "E", ""), told("Weather", "Rain", "ev", "q"), told("Climate", "", "E", "q")),
+        ] {
+            let rows = vec![row(200, told("", "", "", "")), row(300, markets)];
+            PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, "").unwrap();
+            PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], "").unwrap();
+            let venue = Predictions::open(folder.path()).unwrap().unwrap();
+            assert_eq!(venue.table().events(), [expected]);
+        }
     }
 
     #[test]

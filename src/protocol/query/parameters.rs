@@ -37,12 +37,17 @@ pub(super) fn push_flag<'a>(pairs: &mut Pairs<'a>, name: &'a str, value: bool) {
     push_text(pairs, name, value.then_some("true"));
 }
 
-/// The error for parameters that nobody reads, with a hint at the nearest known name; `Ok` when there are none.
+/// The error for parameters that nobody reads, with a hint at the nearest known name, or else all of them; `Ok` when there
+/// are none.
 pub fn refuse_unknown(extra: &[(String, String)], known: &[&str]) -> Result<(), ParamError> {
-    match extra.first() {
-        None => Ok(()),
-        Some((name, _)) => Err(ParamError::new(name.as_str(), format!("unknown{}", hint(name, known.iter().copied())))),
-    }
+    let Some((name, _)) = extra.first() else { return Ok(()) };
+    let near = hint(name, known.iter().copied());
+    let remedy = match known {
+        _ if !near.is_empty() => near,
+        [] => "; this path takes no parameters".to_owned(),
+        known => format!("; known are {}", known.join(", ")),
+    };
+    Err(ParamError::new(name.as_str(), format!("unknown{remedy}")))
 }
 
 pub(super) fn number<T: FromStr>(name: &str, value: &str, wanted: &str) -> Result<T, ParamError> {

@@ -161,7 +161,7 @@ impl PointsQuery {
                 self.block_size = Some(size);
             }
             "maxDepth" => {
-                let depth: u32 = number(name, &value, "a number of levels, 1 or more")?;
+                let depth: u32 = number(name, &value, "a number of levels, 1 to 4294967295")?;
                 if depth == 0 {
                     return Err(ParamError::new(name, "0 levels asked; give 1 or more"));
                 }

@@ -57,7 +57,10 @@ impl Conversation {
                 return Err(ErrorBody::invalid_key("this connection has another key already; open a new one"));
             }
             Some(_) => {}
-            None => (self.access, self.since) = (Some(access), Instant::now()),
+            None => {
+                (self.access, self.since) = (Some(access), Instant::now());
+                self.link.busy();
+            }
         }
         Ok(json!({"authenticated": true}))
     }

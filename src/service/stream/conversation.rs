@@ -33,7 +33,7 @@ pub(super) struct Conversation {
     socket: WebSocket,
     pub(super) family: Family,
     pub(super) shared: Arc<Shared>,
-    link: Arc<Link>,
+    pub(super) link: Arc<Link>,
     /// Whose key was told.
     pub(super) access: Option<Arc<Access>>,
     pub(super) active: Vec<Active>,
@@ -48,6 +48,8 @@ impl Conversation {
     pub(super) fn new(socket: WebSocket, family: Family, shared: Arc<Shared>, link: Arc<Link>) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
+        // Whoever has not told a key yet must not keep those out who have one.
+        link.waits();
         Self { socket, family, shared, link, access, active, since: now, heard: now, pinged: false }
     }
 
@@ -72,6 +74,9 @@ impl Conversation {
             tokio::select! {
                 biased;
                 () = link.stopped() => return Err(End::Close(close_code::AWAY, "the service stops")),
+                () = link.closing(), if self.access.is_none() => {
+                    return Err(End::Close(close_code::AGAIN, "the place is needed; tell a key first"));
+                }
                 message = self.socket.recv() => self.hear(message).await?,
                 () = sleep_until(next) => {
                     self.check_patience().await?;

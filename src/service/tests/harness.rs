@@ -56,7 +56,7 @@ impl Answers for Canned {
     }
 
     /// So says the coin `SHORT`.
-    fn is_short(&self, query: &PointsQuery) -> bool {
+    fn is_short(&self, query: &PointsQuery, _now: i64) -> bool {
         query.coin.as_deref() == Some("SHORT")
     }
 

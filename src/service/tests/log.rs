@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use super::harness::{Bench, NOW, minutes};
 use crate::clock::SECOND;
-use crate::service::{AccessRecord, Fault, FaultRule, When};
+use crate::hexadecimal::hexadecimal;
+use crate::service::config::digest;
+use crate::service::{AccessRecord, Fault, FaultRule, When, key_entry};
 
 fn logged() -> (Bench, Receiver<AccessRecord>) {
     let (sender, records) = channel();
@@ -44,7 +46,12 @@ fn each_request_is_told_once_with_what_it_cost() {
 fn keys_never_reach_the_log() {
     let (bench, records) = logged();
     let key = bench.key("free");
+    let encoded = key.replace('-', "%2D");
     for (target, told) in [
+        (format!("/v1/usage?x={encoded}"), "/v1/usage?x=[key]"),
+        ("/v1/usage?k%65y=abc".to_owned(), "/v1/usage?k%65y=[key]"),
+        (format!("/v1/usage?x=a{encoded}b&y=1+2"), "/v1/usage?x=[key]&y=1+2"),
+        (format!("/v1/{encoded}/usage?{encoded}=1"), "/v1/[key]/usage?[key]=1"),
         (format!("/v1/usage?x={key}"), "/v1/usage?x=[key]"),
         (format!("/v1/{key}/usage"), "/v1/[key]/usage"),
         ("/v1/usage?a=1&api_key=mistaken&b=2".to_owned(), "/v1/usage?a=1&api_key=[key]&b=2"),
@@ -54,6 +61,46 @@ fn keys_never_reach_the_log() {
         let record = records.recv().unwrap();
         assert_eq!(record.target, told);
         assert!(!format!("{record:?}").contains(&key));
+    }
+}
+
+#[test]
+fn a_key_of_which_only_the_hash_is_known_does_not_reach_the_log_either() {
+    let (sender, records) = channel();
+    let sender = Mutex::new(sender);
+    let bench = Bench::with(|config| {
+        config.keys =
+            vec![key_entry("lab", "free", &format!("sha256:{}", hexadecimal(&digest(b"mp-sha-key")))).unwrap()];
+        config.access_log = Some(Arc::new(move |record| drop(sender.lock().unwrap().send(record.clone()))));
+    });
+    for (target, told) in [
+        ("/v1/usage?exchange=mp-sha-key&a=b", "/v1/usage?exchange=[key]&a=b"),
+        ("/v1/usage?x=mp%2Dsha%2Dkey", "/v1/usage?x=[key]"),
+        ("/v1/mp-sha-key", "/v1/[key]"),
+    ] {
+        bench.raw(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        assert_eq!(records.recv().unwrap().target, told);
+    }
+}
+
+#[test]
+fn a_key_that_begins_with_another_or_stands_as_the_method_is_hidden_whole() {
+    let (sender, records) = channel();
+    let sender = Mutex::new(sender);
+    let bench = Bench::with(|config| {
+        config.keys = [("a", "lab"), ("b", "lab-2f"), ("c", "q/d+e==")]
+            .map(|(name, key)| key_entry(name, "free", key).unwrap())
+            .to_vec();
+        config.access_log = Some(Arc::new(move |record| drop(sender.lock().unwrap().send(record.clone()))));
+    });
+    for (line, method, target) in [
+        ("GET /v1/usage?x=lab-2f", "GET", "/v1/usage?x=[key]"),
+        ("GET /v1/usage?x=q%2Fd%2Be%3D%3D", "GET", "/v1/usage?x=[key]"),
+        ("lab-2f /v1/usage", "[key]", "/v1/usage"),
+    ] {
+        bench.raw(&format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        let record = records.recv().unwrap();
+        assert_eq!((record.method.as_str(), record.target.as_str()), (method, target));
     }
 }
 

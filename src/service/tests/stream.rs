@@ -227,6 +227,36 @@ async fn each_tier_has_its_streams_and_no_more() {
     assert!(message(&refused).contains("needs the plan basic"), "{refused}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_tells_no_key_makes_room() {
+    let bench = Bench::with(|config| config.limits.connections = 2);
+    let mut known = Peer::known(&bench, "/nonbook/ws", "advanced").await;
+    for _ in 0..3 {
+        let mut silent = Peer::connect(&bench, "/nonbook/ws").await;
+        let usage = tokio::task::block_in_place(|| bench.get("free", "/v1/usage"));
+        assert_eq!(usage.status, 200);
+        assert_eq!(silent.hear().await, None);
+    }
+    known.subscribe(json!([])).await; // still there
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_opens_nothing() {
+    let bench = Bench::new();
+    for (origin, opens) in [
+        ("http://localhost:8888", true),
+        ("http://127.0.0.1", true),
+        ("http://evil.example", false),
+        ("https://localhost.evil.example", false),
+        ("null", false),
+    ] {
+        let stream = TcpStream::connect(("127.0.0.1", bench.service.port())).await.unwrap();
+        let mut request = "ws://127.0.0.1/nonbook/ws?encoding=json".into_client_request().unwrap();
+        request.headers_mut().insert("origin", origin.parse().unwrap());
+        assert_eq!(client_async(request, stream).await.is_ok(), opens, "{origin}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_ends_gives_its_places_back() {
     let bench = bench();

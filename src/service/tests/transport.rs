@@ -1,7 +1,7 @@
 //! Paths, methods, malformed and oversized requests, the `Host` header, failures behind the routes.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use super::harness::{Bench, minutes, parse, raw};
@@ -39,6 +39,20 @@ fn head_is_refused_and_costs_nothing() {
     assert_eq!((answer.status, answer.header("allow"), answer.body.as_str()), (405, Some("GET"), ""));
     assert_eq!(answer.budget(), (10, 20, 0));
     assert_eq!((ask("/openapi.json").status, ask("/nowhere").status), (405, 404));
+}
+
+#[test]
+fn a_peer_that_has_said_all_still_hears_its_answer() {
+    let bench = Bench::new();
+    for _ in 0..5 {
+        let mut peer = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
+        let head = format!("Host: localhost\r\nX-Service-Key: {}\r\n\r\n", bench.key("advanced"));
+        write!(peer, "GET {} HTTP/1.1\r\n{head}GET /v1/usage HTTP/1.1\r\n{head}", minutes(1, "")).unwrap();
+        peer.shutdown(Shutdown::Write).unwrap();
+        let mut heard = String::new();
+        peer.read_to_string(&mut heard).unwrap();
+        assert_eq!(heard.matches("HTTP/1.1 200").count(), 2, "{heard}");
+    }
 }
 
 #[test]

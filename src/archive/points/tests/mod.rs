@@ -1,4 +1,6 @@
-//! An archive in a folder: what is kept, what a writer that stopped leaves behind, who may write.
+//! An archive: what is kept, what a writer that stopped leaves behind, who may write.
+
+mod objects;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +8,6 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::ledger::{Part, Pending, part_name, sha256};
-use super::store::own;
 use super::*;
 use crate::columns::Column;
 use crate::protocol::{SeriesId, Shape};
@@ -54,8 +55,7 @@ fn hold(archive: &Archive) -> Hold {
 
 /// The bytes of every file.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let store = Store::new(folder);
-    let names = store.list("").unwrap();
+    let names = Folder::new(folder).list("").unwrap();
     names.into_iter().map(|name| (name.clone(), std::fs::read(folder.join(&name)).unwrap())).collect()
 }
 

@@ -1,0 +1,193 @@
+//! A local folder: files that appear whole or not at all, and locks that end with their holder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tempfile::{Builder, NamedTempFile};
+
+use super::{Found, Lock, Staged, Store, Version, aside, own};
+use crate::archive::points::fault::ArchiveFault;
+use crate::archive::whole::permissions;
+
+/// How often a writer looks whether another one is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A local folder.
+#[derive(Debug)]
+pub(in crate::archive::points) struct Folder {
+    root: PathBuf,
+}
+
+/// A file beside the data.
+struct Unplaced {
+    file: NamedTempFile,
+    path: PathBuf,
+    name: String,
+}
+
+/// Held until dropped; the system takes it back from a process that ends in any way.
+#[derive(Debug)]
+struct FileLock {
+    file: Option<File>,
+}
+
+impl Folder {
+    /// A folder, which need not exist yet.
+    pub(in crate::archive::points) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    fn unplaced(&self, owner: &str, name: &str, bytes: &[u8]) -> Result<Unplaced, ArchiveFault> {
+        let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
+        let folder = self.path(&own("unfinished"));
+        std::fs::create_dir_all(&folder).map_err(bad)?;
+        let mut file = Builder::new().prefix(&format!("{owner}-")).tempfile_in(&folder).map_err(bad)?;
+        file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(bad)?;
+        if let Some(permissions) = permissions(&folder) {
+            // A temporary file is private; the finished one is as readable as its folder.
+            file.as_file().set_permissions(permissions).map_err(bad)?;
+        }
+        Ok(Unplaced { file, path: self.path(name), name: name.to_owned() })
+    }
+}
+
+impl Store for Folder {
+    fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
+        match std::fs::read(self.path(name)) {
+            Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(ArchiveFault::access(name, &error)),
+        }
+    }
+
+    fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
+        match std::fs::metadata(self.path(name)) {
+            Ok(about) => Ok(Some(about.len())),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(ArchiveFault::access(name, &error)),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, ArchiveFault> {
+        let mut names = Vec::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let bad = |error: std::io::Error| ArchiveFault::access(&folder, &error);
+            let entries = match std::fs::read_dir(self.path(&folder)) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(bad(error)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(bad)?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let name = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                if entry.file_type().map_err(bad)?.is_dir() {
+                    folders.push(name);
+                } else {
+                    names.push(name);
+                }
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
+        let unplaced = self.unplaced("new", name, &bytes)?;
+        let bad = |error: &dyn ToString| ArchiveFault::access(name, error);
+        if let Some(folder) = unplaced.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
+        }
+        match unplaced.file.persist_noclobber(&unplaced.path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(bad(&error.error)),
+        }
+    }
+
+    fn stage(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<Box<dyn Staged>, ArchiveFault> {
+        Ok(Box::new(self.unplaced(owner, name, &bytes)?))
+    }
+
+    fn removes(&self) -> bool {
+        true
+    }
+
+    fn remove(&self, name: &str) -> Result<(), ArchiveFault> {
+        match std::fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(ArchiveFault::access(name, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn set_aside(&self, name: &str, _found: &Found) -> Result<(String, Version), ArchiveFault> {
+        let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
+        let folder = self.path(&own("quarantine"));
+        std::fs::create_dir_all(&folder).map_err(bad)?;
+        for number in 0_u32.. {
+            let aside = aside(name, &number.to_string());
+            if self.path(&aside).try_exists().map_err(bad)? {
+                continue;
+            }
+            std::fs::rename(self.path(name), self.path(&aside)).map_err(bad)?;
+            return Ok((aside, Version::Absent));
+        }
+        Err(ArchiveFault::access(name, &"no free name in the quarantine"))
+    }
+
+    fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
+        let name = own(&format!("lock/{name}"));
+        let bad = |error: &dyn ToString| ArchiveFault::access(&name, error);
+        let path = self.path(&name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
+        }
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(|error| bad(&error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(FileLock { file: Some(file) }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => {
+                Err(bad(&format!("{error}; an archive needs a file system that locks files")))
+            }
+        }
+    }
+
+    fn sweep(&self, owner: &str) -> Result<(), ArchiveFault> {
+        for name in self.list(&own("unfinished"))? {
+            if name.rsplit('/').next().is_some_and(|file| file.starts_with(&format!("{owner}-"))) {
+                self.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn patience(&self) -> Duration {
+        LOOK
+    }
+}
+
+impl Staged for Unplaced {
+    fn place(self: Box<Self>, _seen: &Version) -> Result<Version, ArchiveFault> {
+        let bad = |error: &dyn ToString| ArchiveFault::access(&self.name, error);
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
+        }
+        self.file.persist(&self.path).map_err(|error| ArchiveFault::access(&self.name, &error.error))?;
+        Ok(Version::Locked)
+    }
+}
+
+impl Lock for FileLock {
+    fn release(&mut self) {
+        self.file = None; // closed, it is unlocked
+    }
+}

@@ -1,0 +1,310 @@
+//! An object store: an object is whole or not there, and a change of one goes through only while that still stands which
+//! the change is based on (create if absent, replace if unchanged). That, and not a lock, keeps writers from undoing one
+//! another's work.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use futures::future::join_all;
+use object_store::path::Path;
+use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
+
+use super::address::Address;
+use super::lease::Watch;
+use super::trouble::{Secrets, fault, is_bucket_missing};
+use super::{Found, Lock, Staged, Store, Version, aside, background, own};
+use crate::archive::points::fault::ArchiveFault;
+use crate::archive::points::ledger::sha256;
+use crate::clock::{RunningClock, SharedClock};
+
+/// How often a writer looks whether another one is done.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A prefix of an object store.
+#[derive(Clone)]
+pub(in crate::archive::points) struct Objects {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    address: Address,
+    /// As they were when the store was opened: the environment may change.
+    secrets: Secrets,
+    /// Of one process: connections do not survive a fork.
+    opened: Mutex<(u32, Arc<dyn ObjectStore>)>,
+    /// Time without a sign of life after which a writer counts as gone.
+    lease: Duration,
+    clock: SharedClock,
+    /// Locks that others have.
+    watches: Mutex<HashMap<String, Watch>>,
+    /// Whether the store was seen to refuse what it must.
+    heeds: AtomicBool,
+}
+
+/// A file that is not yet in place.
+struct Unplaced {
+    store: Objects,
+    name: String,
+    bytes: Bytes,
+}
+
+impl fmt::Debug for Objects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Objects").field(&self.inner.address.text).finish() // the rest may hold credentials
+    }
+}
+
+impl Objects {
+    /// The store at an address; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Address`] for settings that the store does not know.
+    pub(in crate::archive::points) fn new(address: Address, lease: Duration) -> Result<Self, ArchiveFault> {
+        let opened = address.open()?;
+        Ok(Self::with(address, opened, lease, Arc::new(RunningClock::wall())))
+    }
+
+    pub(in crate::archive::points) fn with(
+        address: Address,
+        opened: Arc<dyn ObjectStore>,
+        lease: Duration,
+        clock: SharedClock,
+    ) -> Self {
+        let opened = Mutex::new((std::process::id(), opened));
+        let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { address, secrets, opened, lease, clock, watches, heeds }) }
+    }
+
+    pub(super) fn lease(&self) -> Duration {
+        self.inner.lease
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        self.inner.clock.now()
+    }
+
+    pub(super) fn watches(&self) -> MutexGuard<'_, HashMap<String, Watch>> {
+        self.inner.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The address of an object.
+    pub(super) fn url(&self, name: &str) -> String {
+        let root = &self.inner.address.text;
+        if name.is_empty() { root.clone() } else { format!("{root}/{name}") }
+    }
+
+    pub(super) fn path(&self, name: &str) -> Result<Path, ArchiveFault> {
+        let root = self.inner.address.root.as_ref();
+        let whole = if root.is_empty() || name.is_empty() { format!("{root}{name}") } else { format!("{root}/{name}") };
+        Path::parse(whole).map_err(|error| ArchiveFault::access(&self.url(name), &error))
+    }
+
+    pub(super) fn opened(&self) -> Result<Arc<dyn ObjectStore>, ArchiveFault> {
+        let mut opened = self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.0 != std::process::id() {
+            let inherited = std::mem::replace(&mut *opened, (std::process::id(), self.inner.address.open()?));
+            std::mem::forget(inherited); // its connections are the parent's to close
+        }
+        Ok(Arc::clone(&opened.1))
+    }
+
+    fn fault(&self, name: &str, error: &Error) -> ArchiveFault {
+        fault(self.inner.address.kind, &self.url(name), &self.inner.secrets, error)
+    }
+
+    /// Asks the store; the outer error is that nothing was asked.
+    fn ask<T, F>(
+        &self,
+        name: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F,
+    ) -> Result<Result<T, Error>, ArchiveFault>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let future = work(self.opened()?, self.path(name)?);
+        background::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
+    }
+
+    /// As [`Objects::ask`] of what may not be there.
+    fn find<T, F>(
+        &self,
+        name: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>, Path) -> F,
+    ) -> Result<Option<T>, ArchiveFault>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let found = self.ask(name, work)?;
+        self.there(name, found)
+    }
+
+    fn there<T>(&self, name: &str, found: Result<T, Error>) -> Result<Option<T>, ArchiveFault> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ Error::NotFound { .. }) if !is_bucket_missing(&error) => Ok(None),
+            Err(error) => Err(self.fault(name, &error)),
+        }
+    }
+
+    /// Puts an object in place of what was seen there; tells its version.
+    pub(super) fn put(&self, name: &str, bytes: &Bytes, seen: &Version) -> Result<Version, ArchiveFault> {
+        let mode = match seen {
+            Version::Absent => PutMode::Create,
+            Version::Tagged(version) => PutMode::Update(version.clone()),
+            Version::Locked => return Err(ArchiveFault::access(&self.url(name), &"an object without a version")),
+        };
+        let payload = PutPayload::from(bytes.clone());
+        let put = self.ask(name, |store, path| async move {
+            store.put_opts(&path, payload, PutOptions::from(mode)).await.map(UpdateVersion::from)
+        });
+        match put? {
+            Ok(version) => Ok(Version::Tagged(version)),
+            Err(error @ (Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotFound { .. })) => {
+                if is_bucket_missing(&error) {
+                    return Err(self.fault(name, &error));
+                }
+                match self.read(name)? {
+                    // Ours: an earlier attempt arrived though its answer did not.
+                    Some(found) if found.bytes == *bytes => Ok(found.version),
+                    _ => Err(ArchiveFault::Conflict { path: self.url(name) }),
+                }
+            }
+            Err(error) => Err(self.fault(name, &error)),
+        }
+    }
+
+    /// Makes sure that the store refuses to replace what it was not told of: one that takes every change silently would
+    /// lose what others wrote.
+    fn must_heed_conditions(&self) -> Result<(), ArchiveFault> {
+        if self.inner.heeds.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let name = own("lock/conditions");
+        let put = |mode: PutMode| {
+            let payload = PutPayload::from_static(b"whether the store heeds conditions");
+            self.ask(&name, |store, path| async move { store.put_opts(&path, payload, PutOptions::from(mode)).await })
+        };
+        let unheeded = || Err(ArchiveFault::Unconditional { path: self.url("") });
+        // Whoever comes first finds nothing there, and asks twice.
+        for first in [true, false] {
+            match put(PutMode::Create)? {
+                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => break,
+                Ok(_) if first => {}
+                Ok(_) => return unheeded(),
+                Err(error) => return Err(self.fault(&name, &error)),
+            }
+        }
+        let stale = UpdateVersion {
+            e_tag: Some("\"00000000000000000000000000000000\"".to_owned()),
+            version: Some("1".to_owned()),
+        };
+        match put(PutMode::Update(stale))? {
+            Err(Error::Precondition { .. } | Error::AlreadyExists { .. }) => {
+                self.inner.heeds.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            Ok(_) => unheeded(),
+            Err(error) => Err(self.fault(&name, &error)),
+        }
+    }
+}
+
+impl Store for Objects {
+    fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
+        self.find(name, get)
+    }
+
+    fn read_all(&self, names: &[String]) -> Result<Vec<Option<Found>>, ArchiveFault> {
+        let store = self.opened()?;
+        let paths = names.iter().map(|name| self.path(name)).collect::<Result<Vec<_>, _>>()?;
+        let all = join_all(paths.into_iter().map(|path| get(Arc::clone(&store), path)));
+        let all = background::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
+        names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
+    }
+
+    fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
+        Ok(self.find(name, |store, path| async move { store.head(&path).await })?.map(|meta| meta.size))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, ArchiveFault> {
+        let listed = self.ask(folder, |store, path| async move {
+            let prefix = (!path.as_ref().is_empty()).then_some(path);
+            store.list(prefix.as_ref()).try_collect::<Vec<ObjectMeta>>().await
+        });
+        let listed = listed?.map_err(|error| self.fault(folder, &error))?;
+        let root = self.inner.address.root.as_ref();
+        let name = |meta: ObjectMeta| {
+            let name = meta.location.as_ref().strip_prefix(root)?;
+            Some(name.strip_prefix('/').unwrap_or(name).to_owned())
+        };
+        let mut names: Vec<String> = listed.into_iter().filter_map(name).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
+        match self.put(name, &Bytes::from(bytes), &Version::Absent) {
+            Ok(_) => Ok(true),
+            Err(ArchiveFault::Conflict { .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn stage(&self, _owner: &str, name: &str, bytes: Vec<u8>) -> Result<Box<dyn Staged>, ArchiveFault> {
+        Ok(Box::new(Unplaced { store: self.clone(), name: name.to_owned(), bytes: Bytes::from(bytes) }))
+    }
+
+    fn removes(&self) -> bool {
+        false // stores remove what is there, whatever it is
+    }
+
+    fn remove(&self, name: &str) -> Result<(), ArchiveFault> {
+        Err(ArchiveFault::access(&self.url(name), &"objects are replaced, never removed"))
+    }
+
+    fn set_aside(&self, name: &str, found: &Found) -> Result<(String, Version), ArchiveFault> {
+        // Named by its content: whoever sets the same aside again finds it there. It stays in its place until something
+        // is put there, because what goes then is what was looked at, and nothing else.
+        let aside = aside(name, &sha256(&found.bytes)[..16]);
+        match self.put(&aside, &found.bytes, &Version::Absent) {
+            Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok((aside, found.version.clone())),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
+        self.must_heed_conditions()?;
+        Ok(self.take(name)?.map(|lease| Box::new(lease) as Box<dyn Lock>))
+    }
+
+    fn sweep(&self, _owner: &str) -> Result<(), ArchiveFault> {
+        Ok(()) // there are no unfinished objects
+    }
+
+    fn patience(&self) -> Duration {
+        LOOK
+    }
+}
+
+impl Staged for Unplaced {
+    fn place(self: Box<Self>, seen: &Version) -> Result<Version, ArchiveFault> {
+        self.store.put(&self.name, &self.bytes, seen)
+    }
+}
+
+async fn get(store: Arc<dyn ObjectStore>, path: Path) -> Result<Found, Error> {
+    let found = store.get(&path).await?;
+    let version = version(&found.meta);
+    Ok(Found { bytes: found.bytes().await?, version })
+}
+
+fn version(meta: &ObjectMeta) -> Version {
+    Version::Tagged(UpdateVersion { e_tag: meta.e_tag.clone(), version: meta.version.clone() })
+}

@@ -1,0 +1,121 @@
+//! What an object store says when it refuses, in the words of an archive: what, where, how to mend it, and no credential.
+
+use object_store::Error;
+
+use super::address::Kind;
+use crate::archive::points::fault::ArchiveFault;
+
+/// Shorter values are words such as `true`, and no secrets.
+const SHORTEST: usize = 8;
+/// Most bytes of an answer that are shown.
+const SHOWN: usize = 300;
+/// What stores call a bucket that is not there.
+const NO_BUCKET: [&str; 4] = ["NoSuchBucket", "ContainerNotFound", "AccountNotFound", "ResourceNotFound"];
+
+/// Texts that must stand in no message.
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
+        let mut values: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
+        values.sort_unstable_by_key(|value| std::cmp::Reverse(value.len())); // one may hold another
+        Self(values)
+    }
+
+    /// A text without secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "<hidden>"))
+    }
+}
+
+/// Whether an error says that the bucket itself is not there.
+pub(super) fn is_bucket_missing(error: &Error) -> bool {
+    matches!(error, Error::NotFound { .. }) && said(error).is_some_and(|(code, _)| NO_BUCKET.contains(&code.as_str()))
+}
+
+/// The fault of an error about an object.
+pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> ArchiveFault {
+    let told = match said(error) {
+        Some((code, message)) if message.is_empty() => code,
+        Some((code, message)) => format!("{code}: {message}"),
+        None => cause(error),
+    };
+    let told = short(&secrets.hide(&told));
+    let credentials = kind.credentials();
+    let path = url.to_owned();
+    let unconditional = told.contains("NotImplemented") || told.contains("501 Not Implemented");
+    let problem = match error {
+        Error::NotImplemented { .. } | Error::NotSupported { .. } => return ArchiveFault::Unconditional { path },
+        Error::Generic { .. } if unconditional => return ArchiveFault::Unconditional { path },
+        _ if is_bucket_missing(error) => {
+            format!("there is no such bucket ({told}); make it first, or mend the address")
+        }
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => format!(
+            "the store refuses the credentials ({told}); set {credentials}, or give them as storage_options, and see that \
+             they may list, get and put there"
+        ),
+        _ if told.contains("scheme is not allowed") || told.contains("HttpsOnly") => {
+            format!("{told}; an endpoint without TLS needs the option allow_http=true")
+        }
+        _ if is_without_credentials(&error.to_string()) => format!(
+            "there are no credentials for the store ({told}); set {credentials}, or give them as storage_options; of a \
+             public bucket skip_signature=true"
+        ),
+        _ => format!("the store does not answer as it should: {told}; see the address, the region and the network"),
+    };
+    ArchiveFault::Access { path, problem }
+}
+
+/// Without credentials the library asks the machine that it runs on, which is no cloud's.
+fn is_without_credentials(text: &str) -> bool {
+    const SIGNS: [&str; 6] = [
+        "/latest/api/token",
+        "/latest/meta-data/",
+        "/computeMetadata/",
+        "/metadata/identity/",
+        "169.254.169.254",
+        "Error getting credentials",
+    ];
+    SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// The code and the message of an answer's body. The rest of it may repeat what was sent, credentials included.
+fn said(error: &Error) -> Option<(String, String)> {
+    let text = error.to_string();
+    let inner = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        let (inner, _) = rest.split_once(&format!("</{tag}>"))?;
+        Some(inner.trim().to_owned())
+    };
+    let code = inner("Code")?;
+    // Azure's messages go on with numbers of the request.
+    let message = inner("Message").unwrap_or_default();
+    Some((code, message.lines().next().unwrap_or_default().to_owned()))
+}
+
+/// What lies at the bottom of an error.
+fn cause(error: &Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(next) = deepest.source() {
+        deepest = next;
+    }
+    deepest.to_string()
+}
+
+/// One line of bounded length, without anything that could be part of a signed address.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// An address without its query and user.
+fn bare(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let rest = rest.split_once('?').map_or(rest, |(path, _)| path);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    if path.is_empty() { format!("{scheme}://{host}") } else { format!("{scheme}://{host}/{path}") }
+}

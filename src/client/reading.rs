@@ -1,0 +1,220 @@
+//! What takes the body of a good answer while it arrives.
+
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::error::{ClientError, ErrorKind};
+use crate::columns::Series;
+use crate::decode::{DecodeError, PointsDecoder};
+use crate::protocol::Dialect;
+
+/// Most that an announced length is believed before the bytes come.
+const MAX_RESERVE: u64 = 256 << 20;
+/// Bytes of a body that are decoded together: enough for what a portion costs by itself, little enough for the caches.
+const PORTION: usize = 64 << 10;
+
+/// A whole 200 body that does not read.
+pub(super) struct Unreadable {
+    pub error: ClientError,
+    /// The document ended too early: the transfer was cut.
+    pub cut: bool,
+}
+
+/// Takes a body in portions, in order. One reading takes one body: another attempt begins another.
+pub(super) trait Reading: Send {
+    type Value: Send;
+
+    /// Before the first portion: how many bytes were announced, if it was told.
+    fn begin(&mut self, announced: Option<u64>);
+
+    /// The next portion. What is wrong with it is told at the end: only a whole body is judged.
+    fn portion(&mut self, bytes: &[u8]);
+
+    /// What the whole body says.
+    fn finish(self) -> Result<Self::Value, Unreadable>;
+}
+
+/// The bytes themselves.
+#[derive(Default)]
+pub(super) struct Whole(BytesMut);
+
+impl Whole {
+    pub(super) fn into_bytes(self) -> Bytes {
+        self.0.freeze()
+    }
+}
+
+impl Reading for Whole {
+    type Value = Bytes;
+
+    fn begin(&mut self, announced: Option<u64>) {
+        self.0.reserve(announced.unwrap_or(0).min(MAX_RESERVE) as usize);
+    }
+
+    fn portion(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(self) -> Result<Bytes, Unreadable> {
+        Ok(self.into_bytes())
+    }
+}
+
+/// The series of a `/v1/points` body, in the specification's names: decoded while the rest downloads, so that the body is
+/// never in memory as a whole. Decoding keeps up with any network; a portion takes some microseconds.
+pub(super) struct Points {
+    decoder: Result<PointsDecoder, DecodeError>,
+    length: usize,
+    gathered: Vec<u8>,
+    panicked: bool,
+}
+
+impl Points {
+    pub(super) fn new(dialect: Option<Arc<Dialect>>) -> Self {
+        let decoder = PointsDecoder::new().map(|decoder| decoder.speaking(dialect));
+        Self { decoder, length: 0, gathered: Vec::new(), panicked: false }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        if let Ok(decoder) = &mut self.decoder
+            && !self.panicked
+        {
+            // The decoder remembers what was wrong, and tells it at the end.
+            let fed = catch_unwind(AssertUnwindSafe(|| drop(decoder.feed(bytes))));
+            self.panicked = fed.is_err();
+        }
+    }
+}
+
+impl Reading for Points {
+    type Value = Vec<Series>;
+
+    fn begin(&mut self, announced: Option<u64>) {
+        if let Ok(decoder) = &mut self.decoder {
+            decoder.expect(announced.unwrap_or(0).min(MAX_RESERVE) as usize);
+        }
+    }
+
+    fn portion(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        if self.gathered.is_empty() && bytes.len() >= PORTION {
+            return self.feed(bytes);
+        }
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() >= PORTION {
+            let mut gathered = std::mem::take(&mut self.gathered);
+            self.feed(&gathered);
+            gathered.clear();
+            self.gathered = gathered;
+        }
+    }
+
+    fn finish(self) -> Result<Vec<Series>, Unreadable> {
+        let length = self.length;
+        let unreadable =
+            |error: DecodeError| Unreadable { cut: error.offset >= length, error: ClientError::undecodable(error) };
+        let stopped = || Unreadable { cut: false, error: ClientError::new(ErrorKind::Decode, "the decoder stopped") };
+        let decoder = self.decoder.map_err(unreadable)?;
+        if self.panicked {
+            return Err(stopped());
+        }
+        match catch_unwind(AssertUnwindSafe(|| decoder.finish_with(&self.gathered))) {
+            Ok(series) => series.map_err(unreadable),
+            Err(_) => Err(stopped()),
+        }
+    }
+}
+
+/// Reads an answer that is one JSON object.
+pub(super) struct Record<'a, T> {
+    body: Whole,
+    dialect: Option<&'a Arc<Dialect>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> Record<'a, T> {
+    pub(super) fn new(dialect: Option<&'a Arc<Dialect>>) -> Self {
+        Self { body: Whole::default(), dialect, of: PhantomData }
+    }
+}
+
+impl<T: DeserializeOwned + Send> Reading for Record<'_, T> {
+    type Value = T;
+
+    fn begin(&mut self, announced: Option<u64>) {
+        self.body.begin(announced);
+    }
+
+    fn portion(&mut self, bytes: &[u8]) {
+        self.body.portion(bytes);
+    }
+
+    fn finish(self) -> Result<T, Unreadable> {
+        let unreadable = |message: String, cut: bool| Unreadable {
+            cut,
+            error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {message}")),
+        };
+        let fields: Map<String, Value> =
+            serde_json::from_slice(&self.body.into_bytes()).map_err(|bad| unreadable(bad.to_string(), bad.is_eof()))?;
+        if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
+            return Err(unreadable(format!("an error object, not data: {error}"), false));
+        }
+        let fields = match self.dialect {
+            None => fields,
+            Some(dialect) => dialect.record(fields),
+        };
+        serde_json::from_value(Value::Object(fields)).map_err(|bad| unreadable(bad.to_string(), false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Column;
+
+    fn body(rows: usize) -> String {
+        let point = |row: usize| format!(r#"{{"Point":{{"close":{row}.5,"timestamp":{{"s":{}}}}}}}"#, row * 60);
+        let points = (1..=rows).map(point).collect::<Vec<_>>().join(",");
+        format!(r#"{{"series":[{{"id":{{"type":"TRADE_SIDE_AGNOSTIC_AGG"}},"points":[{points}]}}]}}"#)
+    }
+
+    fn read(body: &[u8], portion: usize, announced: Option<u64>) -> Result<Vec<Series>, Unreadable> {
+        let mut reading = Points::new(None);
+        reading.begin(announced);
+        body.chunks(portion).for_each(|bytes| reading.portion(bytes));
+        reading.finish()
+    }
+
+    #[test]
+    fn any_portions_and_any_announced_length_give_the_same_series() {
+        let body = body(5_000);
+        for portion in [100, 1_000, PORTION - 1, PORTION, 100_000, body.len()] {
+            for announced in [None, Some(0), Some(7), Some(body.len() as u64), Some(u64::MAX)] {
+                let series =
+                    read(body.as_bytes(), portion, announced).unwrap_or_else(|bad| panic!("{}", bad.error.message));
+                assert_eq!(series.len(), 1);
+                assert!(series[0].timestamps.iter().copied().eq((1..=5_000).map(|row| row * 60_000_000_000)));
+                let close = &series[0].columns.iter().find(|(name, _)| name == "close").unwrap().1;
+                assert_eq!(close, &Column::Float((1..=5_000).map(|row| f64::from(row) + 0.5).collect()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_ends_early_is_cut_and_a_bad_one_is_not() {
+        let whole = body(5_000);
+        for portion in [1_000, PORTION, 1_000_000] {
+            for length in [0, 1, 50, 70_000, whole.len() - 1] {
+                assert!(read(&whole.as_bytes()[..length], portion, None).err().unwrap().cut, "{length}");
+            }
+            let bad = read(whole.replacen("4000.5", "4000.x", 1).as_bytes(), portion, None).err().unwrap();
+            let place = whole.find("4000.5").unwrap() + "4000.".len();
+            assert!(!bad.cut && bad.error.message.contains(&format!("byte {place}")), "{}", bad.error.message);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+"""What must not crash, hang or lie: odd dumps, damaged stores, logs that nobody reads, steps that are too fine."""
+
+import gzip
+import hashlib
+import json
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+import marketpoints as mp
+
+DAY = 1_733_011_200  # 2024-12-01
+HEADER = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
+
+
+def trade(second, price, amount):
+    time = (DAY + second) * 1_000_000
+    return f"bybit,X,{time},{time},1,buy,{price},{amount}"
+
+
+def dump(root, symbol, rows, *, kind="trades", day="2024-12-01", header=HEADER):
+    path = root / kind / "BYBIT" / symbol / f"{day}.csv.gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("\n".join([header, *rows, ""]).encode()))
+
+
+def ask(service, path, key="unlimited", **query):
+    url = f"{service.url}{path}?{urllib.parse.urlencode(query, doseq=True)}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers={"X-Service-Key": service.keys[key]})) as got:
+            return got.status, json.load(got)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_numbers_whose_sums_would_be_infinite_are_bad_rows(tmp_path):
+    rows = [trade(1, "1e308", "1"), trade(2, "100", "1e308"), trade(3, "100", "2")]
+    dump(tmp_path / "dumps", "BTCUSDT", rows)
+    report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    assert [(problem.line, problem.column) for problem in report.problems] == [(2, "price"), (3, "amount")]
+    assert report.rows == 1
+
+
+def test_a_time_in_another_unit_is_told(tmp_path):
+    seconds = trade(5, 1, 1).replace(f"{DAY + 5}000000", f"{DAY + 5}")
+    millis = trade(6, 1, 1).replace(f"{DAY + 6}000000", f"{DAY + 6}000")
+    dump(tmp_path / "dumps", "BTCUSDT", [seconds, millis, trade(7, 1, 1)])
+    told = [problem.what for problem in mp.ingest(tmp_path / "dumps", tmp_path / "store").problems]
+    assert "looks like seconds" in told[0] and "looks like milliseconds" in told[1]
+
+
+def test_a_day_that_nanoseconds_cannot_hold_is_no_day(tmp_path):
+    for day in ("0001-01-01", "2500-01-01", "2024-12-01"):
+        dump(tmp_path / "dumps", "BTCUSDT", [trade(1, 100, 1)], day=day)
+    report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    assert (report.files, len(report.problems)) == (1, 2)
+
+
+def test_a_token_twice_in_a_market_is_a_bad_row(tmp_path):
+    folder = tmp_path / "dumps" / "markets"
+    folder.mkdir(parents=True)
+    header = "condition_id,question,outcomes,asset_ids,available_since"
+    (folder / "m.csv").write_text(f"{header}\n0x{'a' * 64},Q?,Yes|No,11|11,1700000000\n")
+    (problem, *_) = mp.ingest(tmp_path / "dumps", tmp_path / "store").problems
+    assert problem.column == "asset_ids" and "twice" in problem.what
+
+
+def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_path):
+    for symbol in ("BTCUSDT", "ETHUSDT"):
+        dump(tmp_path / "dumps", symbol, [trade(second, 100, 1) for second in range(0, 3600, 10)])
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    damaged = next((tmp_path / "store" / "candles_1m").rglob("symbol=BTCUSDT/**/*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    with mp.LocalService(data=tmp_path / "store", now=DAY + 7200) as service:
+        status, listing = ask(service, "/v1/markets")
+        assert status == 200
+        assert "ETHUSDT" in [row["rawSymbol"] for row in listing["symbols"]]
+        for path in ("/v1/symbols", "/v1/coins", "/v1/block-sizes"):
+            assert ask(service, path, type="TRADE_SIDE_AGNOSTIC_AGG")[0] == 200
+        candles = {
+            "type": "TRADE_SIDE_AGNOSTIC_AGG",
+            "exchange": "BYBIT",
+            "interval": "HOUR",
+            "from": DAY,
+            "period": 3600,
+        }
+        assert ask(service, "/v1/points", rawSymbol="ETHUSDT", **candles)[0] == 200
+        assert ask(service, "/v1/points", rawSymbol="BTCUSDT", **candles)[0] == 500
+
+
+@pytest.mark.parametrize("size", ["1e-15", "1e-300", "5e-324", "1e-9"])
+def test_a_step_too_fine_for_doubles_is_refused(size):
+    with mp.LocalService(now=1_776_881_400) as service:
+        status, error = ask(
+            service,
+            "/v1/points",
+            type="BLOCK_BOOK_SNAPSHOT_AGG",
+            exchange="BINANCE_FUTURES",
+            rawSymbol="BTCUSDT",
+            interval="MINUTE",
+            period=60,
+            blockSize=size,
+        )
+        assert status == 400 and "too fine" in json.dumps(error)
+
+
+def test_the_hash_of_no_key_is_no_key():
+    with pytest.raises(mp.Error, match="empty"):
+        mp.LocalService(keys={"nobody": ("free", f"sha256:{hashlib.sha256(b'').hexdigest()}")})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_log_that_nobody_reads_does_not_hold_the_stop_up(tmp_path):
+    pipe = tmp_path / "log"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # opens it, and never reads
+    try:
+        service = mp.LocalService(access_log=pipe, grace=0.1)
+        for _ in range(600):  # more than a pipe holds
+            assert ask(service, "/v1/coins", key="free", coin="B" * 200)[0] == 200
+        begun = time.monotonic()
+        service.stop()
+        assert time.monotonic() - begun < 10
+    finally:
+        os.close(reader)
