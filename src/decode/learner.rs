@@ -159,7 +159,8 @@ impl Table {
         if rows > 0 && self.len() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
             let likely = likely_rows(rows, batch.length(rows), reader);
-            self.reserve(likely, |field| batch.list_values(&shape, field, rows) * likely / rows);
+            // Lengths of lists vary more than those of rows.
+            self.reserve(likely, |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows);
         }
         let read = rows > 0
             && self.add_rows(rows, |field, values, missing| {
@@ -208,9 +209,9 @@ impl Table {
     }
 }
 
-/// Rows in all, if the rest of the body goes on like the first ones, and a sixteenth more: a column that turns out too
+/// Rows in all, if the rest of the body goes on like the first ones, and a little more: a column that turns out too
 /// short is copied to a place of twice the size, on fresh pages.
 fn likely_rows(rows: usize, length: usize, reader: &Reader<'_>) -> usize {
     let likely = rows + reader.left() / length.max(1);
-    likely + likely / 16
+    likely + likely / 64
 }
