@@ -94,9 +94,10 @@ impl Snapshots {
 /// Sorts pairs by price; whether there was anything to sort.
 #[allow(clippy::needless_bitwise_bool)] // see below
 pub(super) fn sort(pairs: &mut [f64]) -> bool {
-    let (low, high) = (pairs.chunks_exact(2), pairs.chunks_exact(2).skip(1));
+    let levels = pairs.as_chunks::<2>().0;
     // All of them, without a branch for each: what is out of order is rare.
-    if low.zip(high).fold(true, |ascending, (low, high)| ascending & (low[0] <= high[0])) {
+    let next = levels.get(1..).unwrap_or_default();
+    if levels.iter().zip(next).fold(true, |ascending, (low, high)| ascending & (low[0] <= high[0])) {
         return false;
     }
     let mut sorted: Vec<[f64; 2]> = pairs.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();

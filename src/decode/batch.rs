@@ -2,13 +2,15 @@
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
 use super::json::Reader;
-use super::kernel::reserve;
-use super::shape::{Kind, Shape, Slot};
+use super::shape::{Kind, Ragged, Shape, Slot};
 use super::values::Values;
 use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
 pub(super) const BATCH: usize = 128;
+/// Numbers of a list that are copied at once, and what that needs behind the last one.
+const ONCE: usize = 32;
+const ROOM: usize = ONCE + 1;
 /// Rows that the kernels read together.
 const KERNEL: usize = 8;
 
@@ -28,8 +30,8 @@ pub(super) struct Batch {
     lists: Vec<Numbers>,
 }
 
-/// The numbers of one list slot: where the byte before each stands, where each ends, and how many there are up to each
-/// row's end.
+/// The numbers of one list slot: where the byte before each stands, where each ends (both longer than there are
+/// numbers), and how many there are up to each row's end.
 #[derive(Default)]
 struct Numbers {
     befores: Vec<u32>,
@@ -61,9 +63,10 @@ impl Batch {
             self.separators.resize(BATCH, 0);
             self.passed.resize(BATCH, 0);
         }
-        match shape.stride {
-            Some(stride) => self.find_steady(shape, stride, view, limit),
-            None => self.find_varying(shape, view, limit),
+        match (shape.stride, shape.ragged) {
+            (Some(stride), _) => self.find_steady(shape, stride, view, limit),
+            (None, Some(ragged)) => self.find_ragged(shape, ragged, view, limit),
+            (None, None) => self.find_varying(shape, view, limit),
         }
         self.rows
     }
@@ -73,24 +76,85 @@ impl Batch {
         let Some(last) = shape.slots.last() else { return };
         let tail = shape.tail.len() as u32;
         let mut open = view.open;
-        for (row, delimiters) in view.ahead.chunks_exact(stride).take(limit).enumerate() {
+        for (row, delimiters) in view.ahead.chunks_exact(stride).take(limit.min(BATCH)).enumerate() {
             let separator = delimiters[stride - 1];
             if separator != delimiters[last.place].wrapping_add(tail) {
-                return;
+                break;
             }
             self.opens[row] = open;
-            for (slot, ends) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)) {
-                ends[row] = delimiters[slot.place];
-            }
             self.separators[row] = separator;
             self.passed[row] = (row + 1) * stride - 1;
             self.rows = row + 1;
             open = separator + 1;
             if view.bytes[separator as usize] != b',' {
-                return;
+                break;
             }
             self.passed[row] += 1;
         }
+        for (slot, ends) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)) {
+            let mut place = slot.place;
+            for end in &mut ends[..self.rows] {
+                *end = view.ahead[place];
+                place += stride;
+            }
+        }
+    }
+
+    /// Rows with one list of any length.
+    ///
+    /// Each ends with so many closing brackets, which says how long its list is without looking at it; so no row waits
+    /// for the one before. That no bracket stands within the list follows when the literals are found to be right: they
+    /// hold as many as the row has.
+    fn find_ragged(&mut self, shape: &Shape, ragged: Ragged, view: &View<'_>, limit: usize) {
+        let mut rows = 0;
+        let mut next = 0;
+        let mut open = view.open;
+        let mut extra = [0; BATCH];
+        for closers in view.closers.chunks_exact(ragged.closers.max(1)).take(limit.min(BATCH)) {
+            let separator = closers[closers.len() - 1] as usize + 1 - view.passed;
+            let Some(more) = (separator + 1).checked_sub(next + ragged.shortest) else { break };
+            let Some(place) = view.ahead.get(separator).copied() else { break };
+            extra[rows] = more;
+            self.opens[rows] = open;
+            self.separators[rows] = place;
+            next = separator + 1;
+            open = place + 1;
+            rows += 1;
+            if view.bytes[place as usize] != b',' {
+                self.passed[rows - 1] = separator;
+                break;
+            }
+            self.passed[rows - 1] = next;
+        }
+        for (index, (slot, ends)) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)).enumerate() {
+            let after = usize::from(index >= ragged.list);
+            let mut next = 0;
+            for row in 0..rows {
+                ends[row] = view.ahead[next + slot.place + after * extra[row]];
+                next = self.passed[row];
+            }
+        }
+        self.lists.resize_with(1, Numbers::default);
+        let list = &mut self.lists[0];
+        list.clear(view.ahead.len());
+        let befores = match ragged.list.checked_sub(1) {
+            None => &self.opens,
+            Some(before) => &self.ends[before * BATCH..ragged.list * BATCH],
+        };
+        let (literal, place) = (shape.slots[ragged.list].literal.len() as u32, shape.slots[ragged.list].place);
+        let mut next = 0;
+        for row in 0..rows {
+            if list.take(&view.ahead[next + place..], befores[row] + literal, extra[row]).is_none() {
+                rows = row;
+                break;
+            }
+            next = self.passed[row];
+        }
+        // Nothing else than the tail stands behind the last value.
+        let tail = shape.tail.len() as u32;
+        let ends = &self.ends[(shape.slots.len() - 1) * BATCH..][..rows];
+        let whole = ends.iter().zip(&self.separators).position(|(end, separator)| end.wrapping_add(tail) != *separator);
+        self.rows = whole.unwrap_or(rows);
     }
 
     /// Rows whose lists and strings hold any number of delimiters.
@@ -98,9 +162,7 @@ impl Batch {
         let lists = shape.slots.iter().filter(|slot| slot.kind == Kind::List).count();
         self.lists.resize_with(lists, Numbers::default);
         for list in &mut self.lists {
-            list.befores.clear();
-            list.ends.clear();
-            list.counts.clear();
+            list.clear(view.ahead.len());
         }
         let (mut cursor, mut open) = (0, view.open);
         for row in 0..limit {
@@ -177,6 +239,18 @@ impl Batch {
         }
     }
 
+    /// The numbers of the list in that slot.
+    fn list(&self, shape: &Shape, slot: usize) -> &Numbers {
+        let before = shape.slots[..slot].iter().filter(|slot| slot.kind == Kind::List).count();
+        &self.lists[before]
+    }
+
+    /// Values in the first rows' lists of one field.
+    pub(super) fn list_values(&self, shape: &Shape, field: usize, rows: usize) -> usize {
+        let slot = shape.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
+        slot.map_or(0, |slot| self.list(shape, slot).counts[rows - 1])
+    }
+
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
     #[allow(clippy::too_many_arguments)] // the parts of one batch, which nobody else needs
     pub(super) fn convert(
@@ -206,14 +280,9 @@ impl Batch {
                 kernel.times(bytes, befores, skip, ends, part, column)
             }
             (Kind::List, Values::List(column)) => {
-                let list = shape.slots[..index].iter().filter(|slot| slot.kind == Kind::List).count();
-                let numbers = &self.lists[list];
+                let numbers = self.list(shape, index);
                 let before = column.values.len();
                 let count = numbers.counts[rows - 1];
-                if before == 0 {
-                    // As many in each of the rows to come, for which there is room.
-                    reserve(&mut column.values, count * column.offsets.capacity() / rows);
-                }
                 column.offsets.extend(numbers.counts[..rows].iter().map(|count| (before + count) as i64));
                 kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values)
             }
@@ -231,25 +300,47 @@ impl Batch {
 }
 
 impl Numbers {
+    /// Starts over, with room for so many numbers.
+    fn clear(&mut self, room: usize) {
+        self.counts.clear();
+        if self.ends.len() < room + ROOM {
+            self.befores.resize(room + ROOM, 0);
+            self.ends.resize(room + ROOM, 0);
+        }
+    }
+
     /// Finds the numbers of a list from its first byte after the bracket, and where it ends.
     fn find(&mut self, view: &View<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
-        let ahead = view.ahead;
         let (commas, end) = view.kernel.list_end(view.bytes, start as usize)?;
-        let count = commas + 1;
-        let first = *ahead.get(*cursor)?;
+        let rest = view.ahead.get(*cursor..)?;
         // Between numbers there are no other delimiters than commas; if there are, this is not where the list ends.
-        if ahead.get(*cursor + commas).copied() != Some(end as u32) {
+        if *rest.get(commas)? != end as u32 {
             return None;
         }
-        let ends = &ahead[*cursor..*cursor + count];
-        *cursor += count;
-        if first != start || count > 1 {
-            self.befores.push(start.wrapping_sub(1));
-            self.befores.extend_from_slice(&ends[..count - 1]);
-            self.ends.extend_from_slice(ends);
-        }
-        self.counts.push(self.ends.len());
+        *cursor += commas + 1;
+        self.take(rest, start, commas)?;
         Some(end as u32)
+    }
+
+    /// Adds the numbers of a list that starts there and has so many commas, from its delimiters on.
+    #[inline]
+    fn take(&mut self, rest: &[u32], start: u32, commas: usize) -> Option<()> {
+        let count = commas + usize::from(commas > 0 || *rest.first()? != start);
+        let at = self.counts.last().copied().unwrap_or(0);
+        let (befores, ends) = (self.befores.get_mut(at..)?, self.ends.get_mut(at..)?);
+        // As many as most lists have, whatever this one has: that is no branch that depends on it.
+        if let (Some(some), Some(befores), Some(ends)) =
+            (rest.first_chunk::<ONCE>(), befores[1..].first_chunk_mut::<ONCE>(), ends.first_chunk_mut::<ONCE>())
+            && count <= ONCE
+        {
+            (*befores, *ends) = (*some, *some);
+        } else {
+            befores.get_mut(1..=count)?.copy_from_slice(rest.get(..count)?);
+            ends.get_mut(..count)?.copy_from_slice(rest.get(..count)?);
+        }
+        befores[0] = start.wrapping_sub(1);
+        self.counts.push(at + count);
+        Some(())
     }
 }
 

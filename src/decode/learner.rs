@@ -153,12 +153,14 @@ impl Table {
         let learner = self.learner();
         let shape = Arc::clone(&learner.shapes[index]);
         let (mut batch, limit) = (std::mem::take(&mut learner.batch), learner.limit);
-        let found = learner.window.find(reader, |view| batch.find(&shape, view, limit));
+        let found = learner.window.find(reader, shape.ragged.is_some(), |view| batch.find(&shape, view, limit));
         let bytes = learner.window.bytes(reader);
         let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
         if rows > 0 && self.len() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
-            self.reserve(rows + reader.left() / batch.length(rows).max(1));
+            let likely = likely_rows(rows, batch.length(rows), reader);
+            // Lengths of lists vary more than those of rows.
+            self.reserve(likely, |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows);
         }
         let read = rows > 0
             && self.add_rows(rows, |field, values, missing| {
@@ -189,10 +191,10 @@ impl Table {
         }
         let limit = learner.pause.clamp(1, BATCH);
         let (mut rows, mut window) = (std::mem::take(&mut learner.unordered), std::mem::take(&mut learner.window));
-        let found = window.find(reader, |view| rows.find(self, view, limit));
+        let found = window.find(reader, false, |view| rows.find(self, view, limit));
         let bytes = window.bytes(reader);
         if found > 0 && self.len() == 0 {
-            self.reserve(found + reader.left() / rows.length().max(1));
+            self.reserve(likely_rows(found, rows.length(), reader), |_| 0);
         }
         let read = found > 0
             && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
@@ -205,4 +207,11 @@ impl Table {
         learner.odd = if read { 0 } else { learner.odd + 1 };
         if read { found } else { 0 }
     }
+}
+
+/// Rows in all, if the rest of the body goes on like the first ones, and a little more: a column that turns out too
+/// short is copied to a place of twice the size, on fresh pages.
+fn likely_rows(rows: usize, length: usize, reader: &Reader<'_>) -> usize {
+    let likely = rows + reader.left() / length.max(1);
+    likely + likely / 64
 }

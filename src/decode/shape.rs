@@ -22,6 +22,19 @@ pub(super) struct Shape {
     pub(super) tail_gap: usize,
     /// Delimiters from one row to the next, when every row has as many.
     pub(super) stride: Option<usize>,
+    /// What is known of the delimiters when one list is all that varies.
+    pub(super) ragged: Option<Ragged>,
+}
+
+/// A row with one list of any length between values of one delimiter each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ragged {
+    /// The slot of the list.
+    pub(super) list: usize,
+    /// Delimiters from one row to the next, if the list had one number.
+    pub(super) shortest: usize,
+    /// Brackets and braces that close something, in every row; the last one ends the row.
+    pub(super) closers: usize,
 }
 
 /// A value that changes from row to row.
@@ -57,7 +70,7 @@ impl Shape {
     /// The shape of the row that stands in these bytes and that `table` has read; `None` when it holds what only the
     /// general way can read.
     pub(super) fn learn(row: &[u8], table: &Table) -> Option<Self> {
-        let mut lesson = Lesson { row, table, slots: Vec::new(), from: 0, delimited: false };
+        let mut lesson = Lesson { row, table, slots: Vec::new(), from: 0, delimited: false, closers: 0 };
         let mut reader = Reader::new(row, crate::decode::Kernel::Scalar);
         let learnt = if table.is_wrapped() {
             reader.object(|reader, key| if key == "Point" { lesson.object(reader) } else { unlearnable(reader) })
@@ -77,9 +90,23 @@ impl Shape {
             passed = slot.place + 1;
         }
         // The last one is the comma between the rows.
-        let stride = steady.then_some(passed + tail_gap + 1);
-        Some(Self { slots, tail: Literal::new(tail), tail_gap, stride })
+        let shortest = passed + tail_gap + 1;
+        let mut varying = slots.iter().enumerate().filter(|(_, slot)| matches!(slot.kind, Kind::List | Kind::Text));
+        let ragged = match (varying.next(), varying.next()) {
+            (Some((list, slot)), None) if slot.kind == Kind::List => {
+                let closers = lesson.closers + tail.iter().filter(|byte| closes(**byte)).count();
+                Some(Ragged { list, shortest, closers })
+            }
+            _ => None,
+        };
+        let stride = steady.then_some(shortest);
+        Some(Self { slots, tail: Literal::new(tail), tail_gap, stride, ragged })
     }
+}
+
+/// Whether the byte closes an array or an object.
+pub(super) fn closes(byte: u8) -> bool {
+    matches!(byte, b']' | b'}')
 }
 
 /// Number of delimiters.
@@ -99,6 +126,8 @@ struct Lesson<'a> {
     /// Where the next literal starts, and whether with the delimiter that ends the value before.
     from: usize,
     delimited: bool,
+    /// Closing brackets in the literals so far.
+    closers: usize,
 }
 
 impl Lesson<'_> {
@@ -162,6 +191,7 @@ impl Lesson<'_> {
     fn slot(&mut self, kind: Kind, field: usize, start: usize, end: usize, delimited: bool) {
         let literal = &self.row[self.from..start];
         let gap = count(literal) - usize::from(self.delimited);
+        self.closers += literal.iter().filter(|byte| closes(**byte)).count();
         self.slots.push(Slot { kind, field, literal: Literal::new(literal), gap, place: 0 });
         (self.from, self.delimited) = (end, delimited);
     }

@@ -246,10 +246,14 @@ impl Table {
         all
     }
 
-    /// Makes room for rows to come.
-    pub(super) fn reserve(&mut self, rows: usize) {
-        expect(rows * self.fields.iter().map(|field| field.values.width()).sum::<usize>());
-        self.fields.iter_mut().for_each(|field| field.values.reserve(rows));
+    /// Makes room for rows to come, in which a field has so many `list_values` in all.
+    pub(super) fn reserve(&mut self, rows: usize, list_values: impl Fn(usize) -> usize) {
+        let bytes =
+            |(index, field): (usize, &Builder)| field.values.width() * rows + list_values(index) * size_of::<f64>();
+        expect(self.fields.iter().enumerate().map(bytes).sum());
+        for (index, field) in self.fields.iter_mut().enumerate() {
+            field.values.reserve(rows, list_values(index));
+        }
     }
 
     /// The learner, taken out of the table while it works on it.

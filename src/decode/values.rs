@@ -71,12 +71,15 @@ impl Values {
         }
     }
 
-    /// Makes room for rows to come.
-    pub(super) fn reserve(&mut self, rows: usize) {
+    /// Makes room for rows to come, and for so many values of their lists.
+    pub(super) fn reserve(&mut self, rows: usize, list_values: usize) {
         match self {
             Self::Float(values) => reserve(values, rows),
             Self::Time(values) => reserve(values, rows),
-            Self::List(list) => reserve(&mut list.offsets, rows),
+            Self::List(list) => {
+                reserve(&mut list.offsets, rows);
+                reserve(&mut list.values, list_values);
+            }
             _ => {}
         }
     }

@@ -8,10 +8,12 @@ use super::list::BEHIND;
 
 /// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
 const STRETCH: usize = 16 << 10;
+/// Bytes at its end that are rather looked through once more, together with what follows.
+const FEW: usize = STRETCH / 8;
 
 thread_local! {
-    /// A buffer between two uses: for a small body, clearing a new one would cost more than the decoding.
-    static SPARE: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
+    /// Buffers between two uses: for a small body, clearing new ones would cost more than the decoding.
+    static SPARE: Cell<(Vec<u32>, Vec<u32>)> = const { Cell::new((Vec::new(), Vec::new())) };
 }
 
 /// Places of `,`, `]` and `}`, counted from [`Self::base`], and how many of them are passed.
@@ -22,6 +24,9 @@ pub(super) struct Window {
     places: Vec<u32>,
     count: usize,
     cursor: usize,
+    /// Which of the places hold `]` or `}`, if somebody asked for that.
+    closers: Vec<u32>,
+    closer_count: Option<usize>,
 }
 
 /// The stretch as those see it who look for rows in it.
@@ -31,39 +36,53 @@ pub(super) struct View<'a> {
     pub(super) bytes: &'a [u8],
     /// The places of the delimiters that are not passed.
     pub(super) ahead: &'a [u32],
+    /// Which delimiters close something, counted from [`Self::passed`] before those ahead; empty if nobody asked.
+    pub(super) closers: &'a [u32],
+    pub(super) passed: usize,
     /// Where the next row starts.
     pub(super) open: u32,
 }
 
 impl Window {
     /// Finds rows at the reader's place. A row that may reach beyond the stretch is looked for once more, at the start of
-    /// the next.
-    pub(super) fn find(&mut self, reader: &Reader<'_>, mut rows: impl FnMut(&View<'_>) -> usize) -> usize {
+    /// the next. `closers`: whether it matters which delimiters close something.
+    pub(super) fn find(
+        &mut self,
+        reader: &Reader<'_>,
+        closers: bool,
+        mut rows: impl FnMut(&View<'_>) -> usize,
+    ) -> usize {
         let (bytes, at) = (reader.bytes(), reader.offset());
-        if self.reach(at) {
+        // The last rows of a stretch are too few to be read by themselves if more follow.
+        let enough = at + FEW <= self.end || self.end == bytes.len();
+        if enough && self.reach(at) && (!closers || self.closer_count.is_some()) {
             let found = rows(&self.view(reader));
             // A window that started over for every odd row would only look at the same bytes again.
             if found > 0 || at - self.base < STRETCH / 2 {
                 return found;
             }
         }
-        self.cover(reader.kernel(), bytes, at);
+        self.cover(reader.kernel(), bytes, at, closers);
         rows(&self.view(reader))
     }
 
     fn view<'a>(&'a self, reader: &Reader<'a>) -> View<'a> {
+        let closers = &self.closers[..self.closer_count.unwrap_or(0)];
+        let passed = closers.partition_point(|delimiter| (*delimiter as usize) < self.cursor);
         View {
             kernel: reader.kernel(),
             bytes: &reader.bytes()[self.base..self.end],
             ahead: &self.places[self.cursor..self.count],
+            closers: &closers[passed..],
+            passed: self.cursor,
             open: (reader.offset() - self.base) as u32,
         }
     }
 
     /// Looks through the stretch from `at` on.
-    fn cover(&mut self, kernel: Kernel, bytes: &[u8], at: usize) {
+    fn cover(&mut self, kernel: Kernel, bytes: &[u8], at: usize, closers: bool) {
         if self.places.is_empty() {
-            self.places = SPARE.take();
+            (self.places, self.closers) = SPARE.take();
         }
         self.base = at.saturating_sub(BEHIND);
         self.end = bytes.len().min(at + STRETCH);
@@ -71,7 +90,16 @@ impl Window {
         if self.places.len() < room {
             self.places.resize(room.next_power_of_two(), 0);
         }
-        self.count = kernel.index(&bytes[self.base..self.end], at - self.base, &mut self.places);
+        let (bytes, from) = (&bytes[self.base..self.end], at - self.base);
+        if closers {
+            if self.closers.len() < self.places.len() {
+                self.closers.resize(self.places.len(), 0);
+            }
+            let (count, closers) = kernel.index_closers(bytes, from, &mut self.places, &mut self.closers);
+            (self.count, self.closer_count) = (count, Some(closers));
+        } else {
+            (self.count, self.closer_count) = (kernel.index(bytes, from, &mut self.places), None);
+        }
         self.cursor = 0;
     }
 
@@ -89,7 +117,7 @@ impl Window {
 
     /// Forgets everything: the bytes are others now.
     pub(super) fn clear(&mut self) {
-        (self.end, self.count, self.cursor) = (0, 0, 0);
+        (self.end, self.count, self.cursor, self.closer_count) = (0, 0, 0, None);
     }
 
     /// The body from there on where places count.
@@ -111,7 +139,7 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         if !self.places.is_empty() {
-            SPARE.set(std::mem::take(&mut self.places));
+            SPARE.set((std::mem::take(&mut self.places), std::mem::take(&mut self.closers)));
         }
     }
 }

@@ -132,6 +132,28 @@ impl Kernel {
         }
     }
 
+    /// The same, and which of them are `]` or `}`: their indices in `out` go to the start of `closers`. Returns both numbers.
+    ///
+    /// `closers` must be as long as `out` must.
+    pub(super) fn index_closers(
+        self,
+        bytes: &[u8],
+        from: usize,
+        out: &mut [u32],
+        closers: &mut [u32],
+    ) -> (usize, usize) {
+        assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::index_closers(bytes, from, out, closers) },
+            _ => {
+                let count = self.index(bytes, from, out);
+                (count, scalar::closers(bytes, &out[..count], closers))
+            }
+        }
+    }
+
     /// The same up to and with the first `]` or `}`, which ends a list of numbers.
     pub(super) fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
@@ -175,11 +197,21 @@ impl Kernel {
         }
     }
 
+    /// Whether the vector kernels may load what stands before every end.
+    fn within_reach(self, bytes: &[u8], ends: &[u32]) -> bool {
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::within_reach(bytes, ends) },
+            _ => are_within(ends, bytes.len() as u32),
+        }
+    }
+
     /// Adds tokens as doubles to the end of `out`; `false` when one is no number, and then nothing is added.
     pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut Vec<f64>) -> bool {
         assert!(befores.len() == ends.len(), "a start and an end for each number");
         append(out, ends.len(), |out| {
-            if self == Self::Scalar || !within_reach(bytes, ends) {
+            if self == Self::Scalar || !self.within_reach(bytes, ends) {
                 return scalar::floats(bytes, befores, skip, ends, out);
             }
             match self {
@@ -211,7 +243,7 @@ impl Kernel {
         let parts = fraction.map_or(ends, |(_, parts)| parts);
         assert!(parts.len() == ends.len(), "one fraction for each number");
         append(out, ends.len(), |out| {
-            if self == Self::Scalar || !within_reach(bytes, ends) || !within_reach(bytes, parts) {
+            if self == Self::Scalar || !self.within_reach(bytes, ends) || !self.within_reach(bytes, parts) {
                 return scalar::times(bytes, befores, skip, ends, fraction, out);
             }
             match self {
@@ -240,9 +272,9 @@ fn append<T: Copy>(values: &mut Vec<T>, count: usize, write: impl FnOnce(&mut [M
     written
 }
 
-/// Whether the vector kernels may load what stands before every end.
-fn within_reach(bytes: &[u8], ends: &[u32]) -> bool {
-    let last = bytes.len() as u32;
+/// Whether the vector kernels may load what stands before every end, which lies at most at `last`.
+#[inline(always)]
+fn are_within(ends: &[u32], last: u32) -> bool {
     // Without a branch for each: the compiler makes vectors of it.
     ends.iter().fold(true, |all, end| all & (*end >= REACH) & (*end <= last))
 }

@@ -76,10 +76,62 @@ fn halfway(value: f64) -> String {
     format!("{:.30}", f64::midpoint(whole, next))
 }
 
+/// A long number of the usual kind, so that whole groups are of it: 17 to 20 bytes with a dot anywhere, perhaps an exponent.
+fn usual(random: &mut fastrand::Rng) -> String {
+    let count = random.usize(16..20);
+    let mut text: String = (0..count).map(|_| random.digit(10)).collect();
+    let dot = random.usize(1..count);
+    if random.u32(..8) > 0 {
+        text.insert(dot, '.');
+    }
+    if text.starts_with('0') && !text.starts_with("0.") {
+        text.replace_range(..1, "1");
+    }
+    match random.u32(..3) {
+        0 => format!("{text}e{}{:02}", ['+', '-'][random.usize(..2)], random.u32(..40)),
+        _ => text,
+    }
+}
+
 fn many(count: usize, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
-    for _ in 0..count / 1_000 {
-        agree(&std::iter::repeat_with(|| spelling(&mut random)).take(1_000).collect::<Vec<_>>());
+    for round in 0..count / 1_000 {
+        let style = if round % 2 == 0 { spelling } else { usual };
+        agree(&std::iter::repeat_with(|| style(&mut random)).take(1_000).collect::<Vec<_>>());
+    }
+}
+
+/// What stands beside a number that is looked at closely: short ones, and long ones, which are read in another way.
+const NEIGHBOURS: [&str; 2] = ["1.5", "1234.5678901234567"];
+
+#[test]
+fn a_dot_may_stand_anywhere_but_only_once() {
+    let digits = "98765432109876543210987";
+    for neighbour in NEIGHBOURS {
+        let line = |text: &str, place: usize| {
+            let mut line = vec![neighbour.to_owned(); 25];
+            text.clone_into(&mut line[place]);
+            line
+        };
+        for length in 1..digits.len() {
+            for dot in 0..=length {
+                let once = format!("{}.{}", &digits[..dot], &digits[dot..length]);
+                let exponent = format!("{once}e-07");
+                for text in [&once, &exponent] {
+                    if dot > 0 && dot < length {
+                        agree(&line(text, dot));
+                    } else {
+                        assert!(kernels().all(|kernel| read(kernel, &line(text, dot)).is_none()), "{text}");
+                    }
+                }
+                for second in dot..=length {
+                    let twice = format!("{}.{}.{}", &digits[..dot], &digits[dot..second], &digits[second..length]);
+                    assert!(kernels().all(|kernel| read(kernel, &line(&twice, second)).is_none()), "{twice}");
+                }
+            }
+            let zero = format!("0{}", &digits[..length]);
+            assert!(kernels().all(|kernel| read(kernel, &line(&zero, length)).is_none()), "{zero}");
+        }
     }
 }
 
@@ -154,11 +206,13 @@ fn corners_of_the_grammar_and_of_rounding() {
     agree(&texts.map(str::to_owned));
     // In every lane and beside every other.
     for text in texts {
-        let mut line = vec!["1.5".to_owned(); 17];
-        for place in 0..line.len() {
-            line[place] = text.to_owned();
-            agree(&line);
-            line[place] = "1.5".to_owned();
+        for neighbour in NEIGHBOURS {
+            let mut line = vec![neighbour.to_owned(); 17];
+            for place in 0..line.len() {
+                text.clone_into(&mut line[place]);
+                agree(&line);
+                neighbour.clone_into(&mut line[place]);
+            }
         }
     }
 }
@@ -223,9 +277,9 @@ fn what_is_no_number_is_refused_in_every_lane() {
     ];
     // "1e+0" is a number; it stands among these to show that the test can fail.
     for text in texts.into_iter().filter(|text| *text != "1e+0") {
-        for place in 0..17 {
-            let mut line = vec!["1.5".to_owned(); 17];
-            line[place] = text.to_owned();
+        for (place, neighbour) in (0..17).flat_map(|place| NEIGHBOURS.map(|neighbour| (place, neighbour))) {
+            let mut line = vec![neighbour.to_owned(); 17];
+            text.clone_into(&mut line[place]);
             for kernel in kernels() {
                 let values = read(kernel, &line);
                 assert_eq!(values, None, "{}: {text:?} at {place}", kernel.name());
@@ -254,6 +308,12 @@ fn delimiters_are_found_at_every_place() {
             let mut out = vec![0; length - from + 64];
             let found = kernel.index(&bytes, from, &mut out);
             assert_eq!(out[..found], expected, "{}", kernel.name());
+            let mut closers = vec![0; out.len()];
+            let (all, closing) = kernel.index_closers(&bytes, from, &mut out, &mut closers);
+            assert_eq!(out[..all], expected, "{}", kernel.name());
+            let close = |index: &u32| bytes[expected[*index as usize] as usize] != b',';
+            let wanted: Vec<u32> = (0..expected.len() as u32).filter(close).collect();
+            assert_eq!(closers[..closing], wanted, "{}", kernel.name());
             let bracket = (from..length).find(|place| bytes[*place] == b']');
             let commas = |end: usize| bytes[from..end].iter().filter(|byte| **byte == b',').count();
             assert_eq!(kernel.list_end(&bytes, from), bracket.map(|end| (commas(end), end)), "{}", kernel.name());

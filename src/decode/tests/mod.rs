@@ -3,6 +3,7 @@
 mod agreement;
 mod bodies;
 mod damage;
+mod lists;
 mod names;
 
 use crate::columns::{Column, Series};

@@ -8,10 +8,10 @@ use super::super::powers::{LARGEST, SMALLEST, UPPER};
 /// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
 #[derive(Clone, Copy)]
 pub(super) struct Decimals {
-    mantissa: __m512i,
-    power: __m512i,
-    negative: u8,
-    failed: u8,
+    pub(super) mantissa: __m512i,
+    pub(super) power: __m512i,
+    pub(super) negative: u8,
+    pub(super) failed: u8,
 }
 
 /// Eight doubles and which of them (by bit) are not sure.
@@ -21,7 +21,9 @@ pub(super) struct Doubles {
 }
 
 /// Bytes that an exponent takes: `e+07`.
-const EXPONENT: i32 = 4;
+pub(super) const EXPONENT: i32 = 4;
+/// Most that can stand above sixteen digits: more would not fit 64 bits.
+pub(super) const MOST_UPPER: i64 = 1_843;
 /// Longest number: one byte less than is loaded, so that a digit can move into the place of a dot.
 const LONGEST: i32 = 31;
 
@@ -95,16 +97,16 @@ fn up_to(dots: u64) -> u64 {
 }
 
 avx512! {
-    /// Reads the eight numbers that stand after `befores[0..8]` and before `ends[0..8]` (offsets from `base`).
+    /// Reads the eight numbers that stand `skip` bytes after `befores[0..8]` and before `ends[0..8]` (offsets from `base`).
     ///
     /// # Safety
     /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, ends: *const u32) -> Decimals {
+    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Decimals {
         let one = _mm256_set1_epi32(1);
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
         let (length, mut raw) = unsafe {
-            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), one);
+            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32));
             let two = |number: usize| {
                 let half = |number: usize| {
                     // By itself, not out of the vector: see the short numbers.
@@ -125,11 +127,10 @@ avx512! {
             failed |= malformed;
             length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(EXPONENT));
             // What is left then ends where the exponent ended.
-            let later = table(&EARLIER);
-            raw[0] = _mm512_mask_permutexvar_epi8(raw[0], pair(exponential), later, raw[0]);
-            raw[1] = _mm512_mask_permutexvar_epi8(raw[1], pair(exponential >> 2), later, raw[1]);
-            raw[2] = _mm512_mask_permutexvar_epi8(raw[2], pair(exponential >> 4), later, raw[2]);
-            raw[3] = _mm512_mask_permutexvar_epi8(raw[3], pair(exponential >> 6), later, raw[3]);
+            raw[0] = before_exponent(raw[0], exponential);
+            raw[1] = before_exponent(raw[1], exponential >> 2);
+            raw[2] = before_exponent(raw[2], exponential >> 4);
+            raw[3] = before_exponent(raw[3], exponential >> 6);
         }
 
         let wide = _mm512_castsi256_si512(length);
@@ -174,7 +175,7 @@ avx512! {
         let (near, far) = (sixteen(four[0].digits, four[1].digits), sixteen(four[2].digits, four[3].digits));
         let upper = _mm512_permutex2var_epi64(near, _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13), far);
         let lower = _mm512_permutex2var_epi64(near, _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15), far);
-        failed |= _mm512_cmpgt_epu64_mask(upper, _mm512_set1_epi64(1_843)); // more would not fit 64 bits
+        failed |= _mm512_cmpgt_epu64_mask(upper, _mm512_set1_epi64(MOST_UPPER));
         let scale = _mm512_set1_epi64(10_000_000_000_000_000);
         let mantissa = _mm512_add_epi64(_mm512_mullo_epi64(upper, scale), lower);
 
@@ -183,15 +184,26 @@ avx512! {
         let left = _mm256_popcnt_epi32(_mm256_andnot_si256(dots, _mm256_sub_epi32(dots, one)));
         let dotted = _mm256_test_epi32_mask(dots, dots);
         let places = _mm256_maskz_sub_epi32(dotted, _mm256_set1_epi32(31), left);
-        let figures = _mm256_mask_sub_epi32(length, dotted, length, one);
-        let whole = _mm256_sub_epi32(figures, places);
-        failed |= _mm256_cmplt_epi32_mask(whole, one);
-        failed |= _mm256_mask_cmplt_epi32_mask(dotted, places, one);
-        let several = _mm256_cmpgt_epi32_mask(whole, one);
-        failed |= _mm512_mask_cmplt_epu64_mask(several, mantissa, ten_to(_mm256_sub_epi32(figures, one)));
-
+        failed |= are_ungrammatical(length, dotted, places, mantissa);
         let power = _mm512_cvtepi32_epi64(_mm256_sub_epi32(power, places));
         Decimals { mantissa, power, negative, failed }
+    }
+
+    /// Which numbers have no digit before or after their dot, or a zero before other whole digits.
+    #[inline]
+    pub(super) fn are_ungrammatical(length: __m256i, dotted: u8, places: __m256i, mantissa: __m512i) -> u8 {
+        let one = _mm256_set1_epi32(1);
+        let figures = _mm256_mask_sub_epi32(length, dotted, length, one);
+        let whole = _mm256_sub_epi32(figures, places);
+        let none = _mm256_cmplt_epi32_mask(whole, one) | _mm256_mask_cmplt_epi32_mask(dotted, places, one);
+        let several = _mm256_cmpgt_epi32_mask(whole, one);
+        none | _mm512_mask_cmplt_epu64_mask(several, mantissa, ten_to(_mm256_sub_epi32(figures, one)))
+    }
+
+    /// Two numbers; those that end in an exponent (by the lowest two bits) then end before it.
+    #[inline]
+    pub(super) fn before_exponent(raw: __m512i, exponential: u8) -> __m512i {
+        _mm512_mask_permutexvar_epi8(raw, pair(exponential), table(&EARLIER), raw)
     }
 
     #[inline]
@@ -250,7 +262,7 @@ avx512! {
 
     /// Which numbers end in an exponent.
     #[inline]
-    fn are_exponents(length: __m256i, tails: __m256i) -> u8 {
+    pub(super) fn are_exponents(length: __m256i, tails: __m256i) -> u8 {
         let letter = _mm256_or_si256(_mm256_and_si256(tails, _mm256_set1_epi32(0xFF)), _mm256_set1_epi32(0x20));
         // A mantissa stands before it; in a shorter number the letter would be somebody else's.
         let room = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(EXPONENT));
@@ -259,7 +271,7 @@ avx512! {
 
     /// The power of ten at the end of each such number, 0 of the others, and which are malformed.
     #[inline]
-    fn exponents(tails: __m256i, exponential: u8) -> (__m256i, u8) {
+    pub(super) fn exponents(tails: __m256i, exponential: u8) -> (__m256i, u8) {
         let byte = _mm256_set1_epi32(0xFF);
         let sign = _mm256_and_si256(_mm256_srli_epi32::<8>(tails), byte);
         let zero = _mm256_set1_epi32(i32::from(b'0'));

@@ -3,8 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::literal::{Literal, PIECE};
-use super::{scalar, slow};
+use super::slow;
 
 /// Compiles functions for the instructions that this folder needs; [`supported`] asks for the same.
 macro_rules! avx512 {
@@ -17,9 +16,13 @@ macro_rules! avx512 {
     };
 }
 
+mod find;
 mod long;
+mod near;
 mod short;
 mod tiny;
+
+pub(super) use find::{index, index_closers, index_list, list_end, same};
 
 /// Whether this processor has every instruction of these kernels.
 pub(super) fn supported() -> bool {
@@ -41,8 +44,8 @@ pub(super) fn supported() -> bool {
 /// Numbers that go through the short path before the rest is looked at; their offsets stay in the nearest cache.
 const BATCH: usize = 512;
 
-/// Bytes between what is looked through and what is asked of memory: a stretch, as the callers have it.
-const AHEAD: usize = 8 << 10;
+/// Long numbers among the first sixteen of a batch from which on all of it goes the way of the long ones.
+const MOST: u32 = 13;
 
 /// Numbers that are read faster one by one than eight together.
 const FEW: usize = 3;
@@ -55,119 +58,10 @@ struct Queue {
     length: usize,
 }
 
-/// Offsets 0 … 63.
-const COUNTING: [u8; 64] = {
-    let mut table = [0; 64];
-    let mut index = 0;
-    while index < 64 {
-        table[index] = index as u8;
-        index += 1;
-    }
-    table
-};
-
 avx512! {
-    /// See [`super::Kernel::index`]. `out` holds 64 more than there are bytes.
-    pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-        find::<false>(bytes, from, out)
-    }
-
-    /// See [`super::Kernel::index_list`].
-    pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-        find::<true>(bytes, from, out)
-    }
-
-    #[inline]
-    fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-        assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
-        let (comma, bracket, brace) =
-            (_mm512_set1_epi8(b',' as i8), _mm512_set1_epi8(b']' as i8), _mm512_set1_epi8(b'}' as i8));
-        // SAFETY: the table is 64 bytes long.
-        let counting = unsafe { _mm512_loadu_si512(COUNTING.as_ptr().cast()) };
-        let mut found = 0;
-        let mut at = from;
-        while at < bytes.len() {
-            let left = bytes.len() - at;
-            let inside = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
-            // The next stretch comes while this one is decoded, if it is not here already.
-            _mm_prefetch::<_MM_HINT_T1>(bytes.as_ptr().wrapping_add(at + AHEAD).cast());
-            // SAFETY: only bytes inside the slice are loaded.
-            let block = unsafe { _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().add(at).cast()) };
-            let closing = _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace);
-            let mut mask = closing | _mm512_cmpeq_epi8_mask(block, comma);
-            if LIST && closing != 0 {
-                mask &= closing ^ (closing - 1); // up to the first that closes
-            }
-            let count = mask.count_ones() as usize;
-            let offsets = _mm512_maskz_compress_epi8(mask, counting);
-            let base = _mm512_set1_epi32(at as i32);
-            // SAFETY: no more is found than there were bytes, and the slice has room for one block behind them.
-            unsafe {
-                let place = out.as_mut_ptr().add(found);
-                let wide = |part: __m128i| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), base);
-                _mm512_storeu_si512(place.cast(), wide(_mm512_castsi512_si128(offsets)));
-                if count > 16 {
-                    _mm512_storeu_si512(place.add(16).cast(), wide(_mm512_extracti32x4_epi32::<1>(offsets)));
-                    if count > 32 {
-                        _mm512_storeu_si512(place.add(32).cast(), wide(_mm512_extracti32x4_epi32::<2>(offsets)));
-                        _mm512_storeu_si512(place.add(48).cast(), wide(_mm512_extracti32x4_epi32::<3>(offsets)));
-                    }
-                }
-            }
-            found += count;
-            at += 64;
-            if LIST && closing != 0 {
-                break;
-            }
-        }
-        found
-    }
-
-    /// See [`super::Kernel::same`].
-    pub(super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
-        let last = befores.iter().fold(0, |last, before| last.max(*before)) as usize;
-        if last + skip as usize + literal.len() + PIECE > bytes.len() {
-            return scalar::same(bytes, befores, skip, literal);
-        }
-        let mut rows = befores.len();
-        let mut skip = skip as usize;
-        for piece in literal.pieces() {
-            // SAFETY: a piece is 32 bytes long, and so is what follows every place.
-            let (wanted, there) = unsafe {
-                let bytes = bytes.as_ptr().add(skip);
-                let there = move |before: u32| _mm256_loadu_si256(bytes.add(before as usize).cast());
-                (_mm256_loadu_si256(piece.bytes.as_ptr().cast()), there)
-            };
-            let inside = ((1u64 << piece.length) - 1) as u32;
-            // Eight places between two questions.
-            for (group, eight) in befores[..rows].chunks(8).enumerate() {
-                let differs = |before: &u32| _mm256_mask_cmpneq_epi8_mask(inside, there(*before), wanted);
-                if eight.iter().fold(0, |all, before| all | differs(before)) != 0 {
-                    rows = group * 8 + eight.iter().take_while(|before| differs(before) == 0).count();
-                    break;
-                }
-            }
-            skip += piece.length;
-        }
-        rows
-    }
-
-    /// See [`super::Kernel::list_end`].
-    pub(super) fn list_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
-        let (bracket, comma) = (_mm256_set1_epi8(b']' as i8), _mm256_set1_epi8(b',' as i8));
-        let (mut at, mut commas) = (from, 0);
-        while let Some(block) = bytes.get(at..at + 32) {
-            // SAFETY: 32 bytes.
-            let block = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
-            let (closing, separating) = (_mm256_cmpeq_epi8_mask(block, bracket), _mm256_cmpeq_epi8_mask(block, comma));
-            if closing != 0 {
-                let before = separating & (closing ^ closing.wrapping_sub(1));
-                return Some((commas + before.count_ones() as usize, at + closing.trailing_zeros() as usize));
-            }
-            commas += separating.count_ones() as usize;
-            at += 32;
-        }
-        scalar::list_end(bytes, at).map(|(more, end)| (commas + more, end))
+    /// See [`super::Kernel::floats`]: whether it may be called.
+    pub(super) fn within_reach(bytes: &[u8], ends: &[u32]) -> bool {
+        super::are_within(ends, bytes.len() as u32)
     }
 
     /// See [`super::Kernel::floats`].
@@ -189,7 +83,15 @@ avx512! {
         for ((befores, ends), out) in batches {
             queue.length = 0;
             let whole = ends.len() / 8 * 8;
-            for first in (0..whole).step_by(8) {
+            let mut first = 0;
+            if are_long(befores, skip, ends) {
+                // SAFETY: the caller's, and `whole` are whole groups.
+                if !unsafe { longs(bytes, befores.as_ptr(), skip, ends.as_ptr(), &mut out[..whole]) } {
+                    return false;
+                }
+                first = whole;
+            }
+            for first in (first..whole).step_by(8) {
                 // SAFETY: eight of each follow, and the caller answers for the ends.
                 unsafe {
                     let place = out.as_mut_ptr().add(first).cast();
@@ -264,36 +166,62 @@ avx512! {
     /// # Safety
     /// The queue was filled by [`group`].
     unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [MaybeUninit<f64>]) -> bool {
+        let mut values = [MaybeUninit::uninit(); BATCH];
+        let values = &mut values[..queue.length.next_multiple_of(8)];
+        let any = (queue.befores[0], queue.ends[0]);
+        queue.befores[queue.length..values.len()].fill(any.0);
+        queue.ends[queue.length..values.len()].fill(any.1);
+        // SAFETY: `group` wrote the first `length` of each, and the rest of the last eight repeats the first of all.
+        unsafe {
+            if !longs(bytes, queue.befores.as_ptr().cast(), 1, queue.ends.as_ptr().cast(), values) {
+                return false;
+            }
+            for (place, value) in queue.places[..queue.length].iter().zip(values) {
+                out[place.assume_init() as usize] = *value;
+            }
+        }
+        true
+    }
+
+    /// Whether these numbers are rather long than short, as the first ones show.
+    #[inline]
+    fn are_long(befores: &[u32], skip: u32, ends: &[u32]) -> bool {
+        let (Some(befores), Some(ends)) = (befores.first_chunk::<16>(), ends.first_chunk::<16>()) else { return false };
+        // SAFETY: sixteen of each.
+        let (before, end) = unsafe { (_mm512_loadu_si512(befores.as_ptr().cast()), _mm512_loadu_si512(ends.as_ptr().cast())) };
+        let length = _mm512_sub_epi32(_mm512_sub_epi32(end, before), _mm512_set1_epi32(skip as i32));
+        _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(short::LONGEST)).count_ones() >= MOST
+    }
+
+    /// Reads numbers of any length in the way of the long ones; `false` when one of them is no number.
+    ///
+    /// # Safety
+    /// As many of each as `out` has room for, which is a multiple of eight and no more than [`BATCH`]; every end as for
+    /// [`floats`].
+    unsafe fn longs(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: &mut [MaybeUninit<f64>]) -> bool {
         // In two rounds, because one would be too long for the processor to begin the next eight numbers beside it.
         let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
-        let groups = queue.length.div_ceil(8);
-        // SAFETY: `group` wrote the first `length` of each; the rest of the last group repeats the first of all. What is
-        // read of `decimals` was written before.
+        let decimals = &mut decimals[..out.len() / 8];
+        // SAFETY: the caller's; and what is read of `decimals` was written before.
         unsafe {
-            for extra in queue.length..groups * 8 {
-                queue.befores[extra] = queue.befores[0];
-                queue.ends[extra] = queue.ends[0];
-                queue.places[extra] = queue.places[0];
+            for (group, decimals) in decimals.iter_mut().enumerate() {
+                let (befores, ends) = (befores.add(group * 8), ends.add(group * 8));
+                decimals.write(match near::eight(bytes.as_ptr(), befores, skip, ends) {
+                    Some(near) => near,
+                    None => long::eight(bytes.as_ptr(), befores, skip, ends),
+                });
             }
-            for (group, decimals) in decimals[..groups].iter_mut().enumerate() {
-                let (befores, ends) = (queue.befores.as_ptr().add(group * 8), queue.ends.as_ptr().add(group * 8));
-                decimals.write(long::eight(bytes.as_ptr(), befores.cast(), ends.cast()));
-            }
-            for (group, decimals) in decimals[..groups].iter().enumerate() {
+            for (group, (decimals, out)) in decimals.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
                 let long::Doubles { values, mut failed } = long::doubles(decimals.assume_init_ref());
-                let mut eight = [0.0; 8];
-                _mm512_storeu_pd(eight.as_mut_ptr(), values);
+                _mm512_storeu_pd(out.as_mut_ptr().cast(), values);
                 while failed != 0 {
                     let lane = failed.trailing_zeros() as usize;
                     let at = group * 8 + lane;
-                    let token = queue.befores[at].assume_init() as usize + 1..queue.ends[at].assume_init() as usize;
+                    let token = (*befores.add(at)).wrapping_add(skip) as usize..*ends.add(at) as usize;
                     let rounded = long::double(decimals.assume_init_ref(), lane);
                     let Some(value) = rounded.or_else(|| slow::float(bytes, token)) else { return false };
-                    eight[lane] = value;
+                    out[lane].write(value);
                     failed &= failed - 1;
-                }
-                for (place, value) in queue.places[group * 8..].iter().zip(eight) {
-                    out[place.assume_init() as usize].write(value);
                 }
             }
         }

@@ -18,8 +18,8 @@ pub(super) struct Short {
 pub(super) const LONGEST: i32 = 16;
 
 /// Byte of the length that every byte of a lane needs: numbers 0, 2, 4, 6 and 1, 3, 5, 7.
-const EVEN: [u8; 64] = lanes(0);
-const ODD: [u8; 64] = lanes(4);
+pub(super) const EVEN: [u8; 64] = lanes(0);
+pub(super) const ODD: [u8; 64] = lanes(4);
 /// Places from the right within a lane.
 const FROM_RIGHT: [u8; 64] = from_right();
 /// 10^(digits - 1) of a number that does not begin with a zero.
@@ -65,14 +65,14 @@ avx512! {
         let wide = _mm512_castsi256_si512(lengths);
         // SAFETY: the caller's.
         let (even, odd) = unsafe { (four(base, ends), four(base, ends.add(1))) };
-        let (even, even_dots) = digits(even, _mm512_permutexvar_epi8(table(&EVEN), wide));
-        let (odd, odd_dots) = digits(odd, _mm512_permutexvar_epi8(table(&ODD), wide));
+        let none = _mm512_setzero_si512();
+        let (even, even_dots) = digits(even, _mm512_permutexvar_epi8(table(&EVEN), wide), none);
+        let (odd, odd_dots) = digits(odd, _mm512_permutexvar_epi8(table(&ODD), wide), none);
         let mut failed = are_no_digits(even, odd);
         let mantissa = whole(even, odd);
 
-        // Bytes up to the dot, 0 without one; what is right of it are the places.
-        let dots = _mm_unpacklo_epi16(_mm_cvtsi64_si128(even_dots as i64), _mm_cvtsi64_si128(odd_dots as i64));
-        let up_to_dot = _mm256_cvtepu16_epi32(_mm_popcnt_epi16(dots));
+        // What is right of the dot are the places.
+        let up_to_dot = up_to_dots(even_dots, odd_dots);
         let dotted = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
         let places = _mm256_sub_epi32(_mm256_set1_epi32(LONGEST), up_to_dot);
         let one = _mm256_set1_epi32(1);
@@ -130,7 +130,7 @@ avx512! {
     /// Eight numbers of up to 16 digits: two digits together, four, eight; then one lane holds the upper and the lower
     /// half of an even and an odd number.
     #[inline]
-    fn whole(even: __m512i, odd: __m512i) -> __m512i {
+    pub(super) fn whole(even: __m512i, odd: __m512i) -> __m512i {
         let tens = _mm512_set1_epi16(0x010A);
         let hundreds = _mm512_set1_epi32(0x0001_0064);
         let even = _mm512_madd_epi16(_mm512_maddubs_epi16(even, tens), hundreds);
@@ -161,21 +161,29 @@ avx512! {
     }
 
     #[inline]
-    fn table(bytes: &[u8; 64]) -> __m512i {
+    pub(super) fn table(bytes: &[u8; 64]) -> __m512i {
         // SAFETY: 64 bytes.
         unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
-    /// The digits of four numbers, right-aligned without their dots, and masks of the bytes up to each dot.
+    /// How many bytes stand up to each number's dot; 0 without one.
     #[inline]
-    fn digits(raw: __m512i, lengths: __m512i) -> (__m512i, u64) {
+    pub(super) fn up_to_dots(even: u64, odd: u64) -> __m256i {
+        let dots = _mm_unpacklo_epi16(_mm_cvtsi64_si128(even as i64), _mm_cvtsi64_si128(odd as i64));
+        _mm256_cvtepu16_epi32(_mm_popcnt_epi16(dots))
+    }
+
+    /// The digits of four numbers, right-aligned without their dots, and masks of the bytes up to each dot. Where one
+    /// goes, the last byte of `before` moves in.
+    #[inline]
+    pub(super) fn digits(raw: __m512i, lengths: __m512i, before: __m512i) -> (__m512i, u64) {
         let inside = _mm512_cmpgt_epu8_mask(lengths, table(&FROM_RIGHT));
         let digits = _mm512_maskz_sub_epi8(inside, raw, _mm512_set1_epi8(b'0' as i8));
         let dots = _mm512_mask_cmpeq_epi8_mask(inside, raw, _mm512_set1_epi8(b'.' as i8));
         // In each 16 bits: from a bit all bits up to it, from none none. A second dot stays and fails as a digit.
         let some = (dots.wrapping_add(0x7FFF_7FFF_7FFF_7FFF) & 0x8000_8000_8000_8000) >> 15;
         let up_to = (dots << 1).wrapping_sub(some);
-        (_mm512_mask_alignr_epi8::<15>(digits, up_to, digits, _mm512_setzero_si512()), up_to)
+        (_mm512_mask_alignr_epi8::<15>(digits, up_to, digits, before), up_to)
     }
 
     /// The doubles of eight numbers.

@@ -1,0 +1,117 @@
+//! Eight long numbers of the usual kind: at most 20 bytes of digits and a dot, and perhaps an exponent, but no sign.
+
+use std::arch::x86_64::*;
+
+use super::long::{self, Decimals};
+use super::short;
+
+/// Most bytes without the exponent: those that one lane of 16 holds, and four before them.
+const LONGEST: i32 = 20;
+/// A dot where digits are 0 to 9.
+const DOT: i8 = (b'.' ^ b'0') as i8;
+
+/// Last byte of each lane: the byte of the number's upper digits that stands next to the lower ones.
+const EVEN_CARRY: [u8; 64] = carries(0);
+const ODD_CARRY: [u8; 64] = carries(4);
+
+const fn carries(first: u8) -> [u8; 64] {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        table[index] = (index as u8 / 16) * 8 + first + 3;
+        index += 1;
+    }
+    table
+}
+
+avx512! {
+    /// Reads the eight numbers as [`long::eight`] does; `None` when one of them is of another kind.
+    ///
+    /// # Safety
+    /// Every end is at least 32, and the bytes before it are readable.
+    #[inline]
+    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Option<Decimals> {
+        // Numbers 0 and 2, 4 and 6, 1 and 3, 5 and 7.
+        // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
+        let (mut length, mut raw) = unsafe {
+            let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32));
+            let half = |number: usize| {
+                // By itself, not out of the vector: see the short numbers.
+                let end = ends.add(number).read_volatile() as usize;
+                _mm256_loadu_si256(base.add(end - 32).cast())
+            };
+            let two = |number| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(number)), half(number + 2));
+            (_mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start), [two(0), two(4), two(1), two(5)])
+        };
+        let tails = words(&raw, 7);
+        let exponential = long::are_exponents(length, tails);
+        let (mut power, mut failed) = (_mm256_setzero_si256(), 0);
+        if exponential != 0 {
+            (power, failed) = long::exponents(tails, exponential);
+            length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(long::EXPONENT));
+            let (even, odd) = (_pext_u32(u32::from(exponential), 0x55), _pext_u32(u32::from(exponential), 0xAA));
+            raw[0] = long::before_exponent(raw[0], even as u8);
+            raw[1] = long::before_exponent(raw[1], (even >> 2) as u8);
+            raw[2] = long::before_exponent(raw[2], odd as u8);
+            raw[3] = long::before_exponent(raw[3], (odd >> 2) as u8);
+        }
+
+        // The four bytes before the last sixteen, without what stands before the number.
+        let outside = _mm256_slli_epi32::<3>(_mm256_sub_epi32(_mm256_set1_epi32(LONGEST), length));
+        let upper = _mm256_xor_si256(words(&raw, 3), _mm256_set1_epi8(b'0' as i8));
+        let upper = _mm256_sllv_epi32(_mm256_srlv_epi32(upper, outside), outside);
+        // The last sixteen. If their dot goes, the last of the four moves in.
+        let wide = _mm512_castsi256_si512(length);
+        let carry = |table: &[u8; 64]| _mm512_permutexvar_epi8(short::table(table), _mm512_castsi256_si512(upper));
+        let (even, even_dots) = short::digits(
+            _mm512_shuffle_i64x2::<0xDD>(raw[0], raw[1]),
+            _mm512_permutexvar_epi8(short::table(&short::EVEN), wide),
+            carry(&EVEN_CARRY),
+        );
+        let (odd, odd_dots) = short::digits(
+            _mm512_shuffle_i64x2::<0xDD>(raw[2], raw[3]),
+            _mm512_permutexvar_epi8(short::table(&short::ODD), wide),
+            carry(&ODD_CARRY),
+        );
+        let up_to_dot = short::up_to_dots(even_dots, odd_dots);
+        let below = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
+
+        // The lowest bit of the four bytes' first dot. Without one this is 0, and what follows moves all four by a byte.
+        let dots = _mm256_and_si256(_mm256_cmpeq_epi8(upper, _mm256_set1_epi8(DOT)), _mm256_set1_epi8(1));
+        let dot = _mm256_and_si256(dots, _mm256_sub_epi32(_mm256_setzero_si256(), dots));
+        let above = _mm256_test_epi32_mask(dot, dot);
+        let minus_one = _mm256_set1_epi32(-1);
+        let earlier = _mm256_and_si256(upper, _mm256_add_epi32(dot, minus_one));
+        let up_to = _mm256_add_epi32(_mm256_slli_epi32::<8>(dot), minus_one);
+        let closed_up = _mm256_or_si256(_mm256_andnot_si256(up_to, upper), _mm256_slli_epi32::<8>(earlier));
+        let upper = _mm256_mask_mov_epi32(upper, above | below, closed_up);
+
+        let nine = _mm512_set1_epi8(9);
+        let others = _mm512_cmpgt_epu8_mask(_mm512_max_epu8(even, odd), nine);
+        let other = _mm256_cmpgt_epu8_mask(upper, _mm512_castsi512_si256(nine));
+        let pairs = _mm256_maddubs_epi16(upper, _mm256_set1_epi16(0x010A));
+        let upper = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
+        failed |= _mm256_cmpgt_epu32_mask(upper, _mm256_set1_epi32(long::MOST_UPPER as i32));
+        let scale = _mm512_set1_epi64(10_000_000_000_000_000);
+        let mantissa = _mm512_add_epi64(_mm512_mullo_epi64(_mm512_cvtepu32_epi64(upper), scale), short::whole(even, odd));
+
+        let sixteen = _mm256_set1_epi32(16);
+        let places = _mm256_maskz_sub_epi32(below, sixteen, up_to_dot);
+        let places = _mm256_mask_add_epi32(places, above, sixteen, _mm256_srli_epi32::<3>(_mm256_lzcnt_epi32(dot)));
+        let power = _mm512_cvtepi32_epi64(_mm256_sub_epi32(power, places));
+        failed |= (above & below) | _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(LONGEST));
+        failed |= long::are_ungrammatical(length, above | below, places, mantissa);
+        let usual = (others == 0) & (other == 0) & (failed == 0);
+        usual.then_some(Decimals { mantissa, power, negative: 0, failed: 0 })
+    }
+
+    /// One 32-bit word of each number.
+    #[inline]
+    fn words(raw: &[__m512i; 4], word: i32) -> __m256i {
+        let (first, second) = (word, word + 8);
+        let index = _mm512_setr_epi32(first, first + 16, second, second + 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        let near = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[0], index, raw[2]));
+        let far = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[1], index, raw[3]));
+        _mm256_inserti128_si256::<1>(near, _mm256_castsi256_si128(far))
+    }
+}
