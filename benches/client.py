@@ -29,9 +29,7 @@ ROWS = 100_000
 REQUESTS, EACH = 200, 1_000
 START = 1_699_999_980  # a minute; the candles of the body start twenty seconds later
 NOW = START + 60 * (ROWS + 10)  # what the clients take for the present, so that the window is within the history
-PATH = (
-    f"/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT&interval=MINUTE&from={START}"
-)
+PATH = "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT&interval=MINUTE"
 NUMBERS = ("open", "high", "low", "close", "volume")
 STAMPS = ("timestamp", "firstTimestamp", "lastTimestamp")
 DECODER = typed(Candle)
