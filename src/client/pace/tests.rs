@@ -1,3 +1,5 @@
+use futures::StreamExt;
+
 use super::*;
 use crate::protocol::Tier;
 
@@ -95,4 +97,51 @@ async fn the_line_is_first_come_first_served() {
         task.await.unwrap();
     }
     assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+}
+
+/// Tokio's clock, which moves by itself to where the next sleep ends.
+struct Paused(Instant);
+
+impl crate::clock::Clock for Paused {
+    fn now(&self) -> i64 {
+        1_776_880_800 * SECOND + self.0.elapsed().as_nanos() as i64
+    }
+}
+
+/// (weight − burst) / rate, and never a moment at which a bucket of the same limits would refuse.
+#[tokio::test(start_paused = true)]
+async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
+    for (tier, weights, rate, burst) in [
+        (Tier::Free, vec![1; 75], 10.0 / 60.0, 20.0),
+        (Tier::Standard, vec![7; 200], 100.0 / 60.0, 200.0),
+        (Tier::Advanced, (0..160).map(|index| 1 + 97 * (index % 3)).collect::<Vec<u64>>(), 750.0 / 60.0, 1500.0),
+    ] {
+        let clock: SharedClock = Arc::new(Paused(Instant::now()));
+        let ledger = Ledger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
+        let pacer = Arc::new(Pacer::new(ledger, Arc::clone(&clock)));
+        pacer.assume(tier.spec().into());
+        let (begun, weight) = (Instant::now(), weights.iter().sum::<u64>() as f64);
+        let sent: Vec<(u64, i64)> = futures::stream::iter(weights)
+            .map(|weight| {
+                let (pacer, clock) = (Arc::clone(&pacer), Arc::clone(&clock));
+                async move {
+                    let permit = pacer.acquire(weight, Patience::default()).await.unwrap();
+                    let sent = (weight, clock.now());
+                    permit.answered(Told::default()).await;
+                    sent
+                }
+            })
+            .buffered(8)
+            .collect()
+            .await;
+        let (took, theory) = (begun.elapsed().as_secs_f64(), (weight - burst) / rate);
+        assert!(took >= theory - 0.001 && took <= theory * 1.03, "{tier:?}: {took} s against {theory}");
+        // The service's side, counted plainly.
+        let (mut level, mut last) = (burst, sent[0].1);
+        for (weight, time) in sent {
+            level = f64::min(burst, level + (time - last) as f64 / 1e9 * rate) - weight as f64;
+            assert!(level > -1e-6, "{tier:?}: {level} at {time}");
+            last = time;
+        }
+    }
 }
