@@ -169,4 +169,10 @@ def _keys(
     """The keys as the engine takes them."""
     if given is None or isinstance(given, (str, os.PathLike)):
         return None if given is None else os.fspath(given)
-    return [(name, tier, key) for name, (tier, key) in given.items()]
+    keys = []
+    for name, entry in given.items():
+        # Without the entry itself: it may hold the key.
+        if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and all(isinstance(word, str) for word in entry)):
+            raise InvalidRequest(f"keys: {name!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
+        keys.append((name, *entry))
+    return keys

@@ -113,6 +113,13 @@ def test_the_hash_of_no_key_is_no_key():
         mp.LocalService(keys={"nobody": ("free", f"sha256:{hashlib.sha256(b'').hexdigest()}")})
 
 
+@pytest.mark.parametrize("entry", ["my-secret", ("free",), ("free", "my-secret", 1), ("free", 7), None])
+def test_an_entry_of_keys_that_is_none_is_told_without_the_key(entry):
+    with pytest.raises(mp.InvalidRequest, match="'lab' needs a tier and a key") as told:
+        mp.LocalService(keys={"lab": entry})
+    assert "my-secret" not in str(told.value)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_log_that_nobody_reads_does_not_hold_the_stop_up(tmp_path):
     pipe = tmp_path / "log"
