@@ -170,7 +170,8 @@ def _keys(
     if given is None or isinstance(given, (str, os.PathLike)):
         return None if given is None else os.fspath(given)
     keys = []
-    for name, entry in given.items():
+    entries: Mapping[str, Any] = given  # what was given may be anything
+    for name, entry in entries.items():
         # Without the entry itself: it may hold the key.
         if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and all(isinstance(word, str) for word in entry)):
             raise InvalidRequest(f"keys: {name!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
