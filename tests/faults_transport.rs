@@ -4,9 +4,12 @@ mod support;
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
+use marketpoints::client::{
+    Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Progress, Registry,
+};
 use marketpoints::columns::Series;
 use marketpoints::protocol::Tier;
 use support::{Scripted, Step, answer};
@@ -297,4 +300,23 @@ async fn a_plan_goes_on_past_a_failure_and_stops_where_all_would_fail() {
     let (error, requests, _) = run(15, refused).await;
     assert_eq!(error.kind, ErrorKind::Authentication);
     assert!((1..=8).contains(&requests), "{requests}");
+}
+
+/// A panic in a task, here of a callback, is that task's alone: budget, connections and the client go on.
+#[tokio::test]
+async fn d3_43_a_panicking_task_does_not_poison_the_client() {
+    let server = Scripted::start(vec![Step::Choose(|_| send("200 OK", "{}"))]);
+    let client = Client::new(&config(&server.url), &Registry::default()).unwrap();
+    for _ in 0..3 {
+        let broken = client.clone();
+        let task = tokio::spawn(async move {
+            let progress: Progress = Arc::new(|_, _| panic!("a callback with a fault of its own"));
+            broken.points(&requests(3), NOW, Some(progress)).await.map(drop)
+        });
+        assert!(task.await.unwrap_err().is_panic());
+        assert!(client.points(&requests(1), NOW, None).await.is_ok());
+    }
+    // What was sent stays charged, and no more than what was asked for.
+    let sent = server.requests().len() as u64;
+    assert!((10 * sent..=10 * 3 * (3 + 1)).contains(&client.budget().unwrap().used));
 }
