@@ -110,9 +110,7 @@ impl Client {
     }
 
     async fn analytics_page(&self, query: &AnalyticsQuery) -> Result<AnalyticsAnswer, ClientError> {
-        if !self.inner.pacer.knows_limits() {
-            self.inner.learn_limits().await;
-        }
+        self.inner.learn_limits().await;
         let spec = query.endpoint().spec();
         self.inner.record(spec.path, &query.to_query_string(), u64::from(spec.weight)).await
     }

@@ -2,15 +2,12 @@
 //! once, request by request, so that whoever comes after an interruption pays only for the rest.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use futures::StreamExt;
-use futures::stream;
 use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
-use super::points::{MOST_FAILURES, PARALLEL, Plan, Progress, assemble, fails_all};
+use super::points::{Plan, Progress, assemble};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
@@ -72,7 +69,7 @@ impl Client {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        self.learn().await;
+        self.inner.learn_limits().await;
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
@@ -119,7 +116,7 @@ impl Client {
     ) -> Result<Synced, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
-        self.learn().await;
+        self.inner.learn_limits().await;
         let window = closed(&key, request.window(now), now);
         let hold = hold(archive, &key).await?;
         let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
@@ -149,7 +146,7 @@ impl Client {
     ) -> Result<Checked, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
-        self.learn().await;
+        self.inner.learn_limits().await;
         let window = closed(&key, request.window(now), now);
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
@@ -169,12 +166,6 @@ impl Client {
         Ok(Checked { synced, revisions })
     }
 
-    async fn learn(&self) {
-        if !self.inner.pacer.knows_limits() {
-            self.inner.learn_limits().await;
-        }
-    }
-
     /// Sends an errand's requests, several at once, and hands each answer on as it comes.
     async fn run<R: Future<Output = Kept>>(
         &self,
@@ -183,39 +174,17 @@ impl Client {
         progress: Option<Progress>,
         take: impl Fn(Arrived) -> R,
     ) -> (Vec<Kept>, Vec<ClientError>) {
-        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let total = errand.len();
-        let outcomes: Vec<_> = stream::iter(errand)
-            .map(|slice| {
-                let (done, failed, stop, progress, take) = (&done, &failed, &stop, &progress, &take);
-                async move {
-                    let planned = self.inner.planned(&request.query, &slice);
-                    if stop.load(Ordering::Relaxed) {
-                        let message = "not sent, because other requests of the plan failed";
-                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
-                    }
-                    match self.inner.fetch(&planned.url, planned.weight, || self.inner.reading()).await {
-                        Ok((series, date)) => {
-                            let kept = take(Arrived { slice, weight: planned.weight, date, series }).await;
-                            // What cannot be kept is not worth asking for.
-                            stop.fetch_or(kept.fault.is_some(), Ordering::Relaxed);
-                            if let Some(tell) = progress {
-                                tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                            }
-                            Ok(kept)
-                        }
-                        Err(error) => {
-                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
-                            // Not sent, it costs nothing.
-                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
-                            Err(error)
-                        }
-                    }
-                }
-            })
-            .buffered(PARALLEL)
-            .collect()
-            .await;
+        let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        let take = |place: usize, series, date| {
+            let kept = take(Arrived { slice: errand[place], weight: requests[place].weight, date, series });
+            async move {
+                let kept = kept.await;
+                // What cannot be kept is not worth asking for.
+                let more = kept.fault.is_none();
+                (kept, more)
+            }
+        };
+        let outcomes = self.inner.send(&requests, progress, take).await;
         let (mut kept, mut failures) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {

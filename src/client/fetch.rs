@@ -2,23 +2,25 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Inner;
 use super::error::{ClientError, ErrorKind, Place};
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
-use super::reading::{Reading, Unreadable, Whole};
+use super::reading::{Reading, Unreadable, Whole, record};
 use super::retry::{Failure, Verdict, longest_believed, verdict};
 use super::transport::{Answer, Broken};
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage};
 
 impl Inner {
-    /// Learns the limits of a key whose tier nobody told: from others who share the budget, else from `/v1/usage`. It may
-    /// be forbidden on a valid key: then the answers' headers tell, if they come.
+    /// Learns the limits of a key whose tier nobody told, unless they are known: from others who share the budget, else from
+    /// `/v1/usage`. It may be forbidden on a valid key: then the answers' headers tell, if they come.
     pub(super) async fn learn_limits(&self) {
+        if self.pacer.knows_limits() {
+            return;
+        }
         self.pacer
             .learnt
             .get_or_init(|| async {
@@ -47,13 +49,7 @@ impl Inner {
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {
-        match self.transport.dialect() {
-            None => serde_json::from_slice(body).ok(),
-            Some(dialect) => {
-                let record = dialect.record(serde_json::from_slice(body).ok()?);
-                serde_json::from_value(Value::Object(record)).ok()
-            }
-        }
+        record(serde_json::from_slice(body).ok()?, self.transport.dialect()).ok()
     }
 
     /// One GET with everything around it: budget, retries, error bodies. Each attempt's 200 body goes to a reading of its

@@ -20,9 +20,9 @@ use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
-pub(super) const PARALLEL: usize = 8;
+const PARALLEL: usize = 8;
 /// A service that failed so many of a plan's requests beyond their retries is down: the rest is not sent.
-pub(super) const MOST_FAILURES: usize = 3;
+const MOST_FAILURES: usize = 3;
 
 /// Told after each request: (requests done, requests).
 pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
@@ -121,42 +121,58 @@ impl Client {
         if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
             return Ok(series);
         }
-        if !self.inner.pacer.knows_limits() {
-            self.inner.learn_limits().await;
-        }
+        self.inner.learn_limits().await;
         let plan = self.plan(request, now)?;
-        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let total = plan.requests.len();
-        let answers: Vec<_> = stream::iter(plan.requests.clone())
-            .map(|planned| {
-                let (done, failed, stop, progress) = (&done, &failed, &stop, &progress);
-                async move {
-                    if stop.load(Ordering::Relaxed) {
-                        let message = "not sent, because other requests of the plan failed";
-                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
-                    }
-                    let answer = self.inner.fetch(&planned.url, planned.weight, || self.inner.reading()).await;
-                    let answer = answer.map(|(series, _)| series);
-                    match (&answer, progress) {
-                        (Err(error), _) => {
-                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
-                            // Not sent, it costs nothing.
-                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
-                        }
-                        (Ok(_), Some(tell)) => tell(done.fetch_add(1, Ordering::Relaxed) + 1, total),
-                        (Ok(_), None) => {}
-                    }
-                    answer
-                }
-            })
-            .buffered(PARALLEL)
-            .collect()
-            .await;
+        let take = |_, series, _| std::future::ready((series, true));
+        let answers = self.inner.send(&plan.requests, progress, take).await;
         assemble(request, plan.window, answers)
     }
 }
 
 impl Inner {
+    /// Sends the requests of a plan, several at once, and hands each answer on as it comes: its place in the plan, its
+    /// series, and the service's clock. `take` says what it made of it, and whether the rest is still worth asking for. The
+    /// outcomes are in the plan's order.
+    pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
+        &self,
+        requests: &[PlannedRequest],
+        progress: Option<Progress>,
+        take: impl Fn(usize, Vec<Series>, Option<i64>) -> R,
+    ) -> Vec<Result<T, ClientError>> {
+        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let total = requests.len();
+        stream::iter(0..total)
+            .map(|place| {
+                let (done, failed, stop, progress, take) = (&done, &failed, &stop, &progress, &take);
+                let planned = &requests[place];
+                async move {
+                    if stop.load(Ordering::Relaxed) {
+                        let message = "not sent, because other requests of the plan failed";
+                        return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
+                    }
+                    match self.fetch(&planned.url, planned.weight, || self.reading()).await {
+                        Ok((series, date)) => {
+                            let (taken, more) = take(place, series, date).await;
+                            stop.fetch_or(!more, Ordering::Relaxed);
+                            if let Some(tell) = progress {
+                                tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                            }
+                            Ok(taken)
+                        }
+                        Err(error) => {
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            // Not sent, it costs nothing.
+                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                            Err(error)
+                        }
+                    }
+                }
+            })
+            .buffered(PARALLEL)
+            .collect()
+            .await
+    }
+
     /// A window cut into requests of the least weight.
     pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
@@ -178,7 +194,7 @@ impl Inner {
 }
 
 /// Whether every request of the plan would meet the same.
-pub(super) fn fails_all(kind: ErrorKind) -> bool {
+fn fails_all(kind: ErrorKind) -> bool {
     use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
     matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
 }

@@ -130,6 +130,18 @@ impl Reading for Points {
     }
 }
 
+/// The value of an answer's fields, which may have the names of a dialect.
+pub(super) fn record<T: DeserializeOwned>(
+    fields: Map<String, Value>,
+    dialect: Option<&Arc<Dialect>>,
+) -> serde_json::Result<T> {
+    let fields = match dialect {
+        None => fields,
+        Some(dialect) => dialect.record(fields),
+    };
+    serde_json::from_value(Value::Object(fields))
+}
+
 /// Reads an answer that is one JSON object.
 pub(super) struct Record<'a, T> {
     body: Whole,
@@ -164,11 +176,7 @@ impl<T: DeserializeOwned + Send> Reading for Record<'_, T> {
         if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
             return Err(unreadable(format!("an error object, not data: {error}"), false));
         }
-        let fields = match self.dialect {
-            None => fields,
-            Some(dialect) => dialect.record(fields),
-        };
-        serde_json::from_value(Value::Object(fields)).map_err(|bad| unreadable(bad.to_string(), false))
+        record(fields, self.dialect).map_err(|bad| unreadable(bad.to_string(), false))
     }
 }
 

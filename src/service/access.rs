@@ -33,7 +33,7 @@ pub(super) struct Access {
     clock: SharedClock,
 }
 
-/// Every key of a service.
+/// Every key of a service, the longest first.
 pub(super) struct KeyRing(Vec<Arc<Access>>);
 
 impl KeyRing {
@@ -65,7 +65,10 @@ impl KeyRing {
                 clock: Arc::clone(clock),
             })
         };
-        Ok(Self(entries.into_iter().map(access).collect()))
+        let mut holders: Vec<_> = entries.into_iter().map(access).collect();
+        // For `hide`: a key may begin with another one.
+        holders.sort_by_key(|access| std::cmp::Reverse(access.known().map_or(0, str::len)));
+        Ok(Self(holders))
     }
 
     /// The holder of a key. Hashes are compared, each whole, so that the time it takes tells nothing of the keys.
@@ -89,10 +92,7 @@ impl KeyRing {
             let spaced = encoded.replace('+', "%20");
             [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
         };
-        // The longest first: a key may begin with another one.
-        let mut holders: Vec<_> = self.0.iter().collect();
-        holders.sort_by_key(|access| std::cmp::Reverse(access.known().map_or(0, str::len)));
-        holders.into_iter().fold(text.to_owned(), hidden)
+        self.0.iter().fold(text.to_owned(), hidden)
     }
 
     /// What the keys may do, by their names.

@@ -1,5 +1,5 @@
-//! The keys file: one key a line, `name tier key`, parted by spaces or tabs; `#` at the begin of a line, or behind an entry, starts a
-//! comment.
+//! The keys file: one key a line, `name tier key`, parted by spaces or tabs; `#` at the begin of a line, or behind an
+//! entry, starts a comment.
 //!
 //! ```text
 //! # name   tier       key, or its SHA-256

@@ -1,6 +1,7 @@
 //! Every kernel against the standard library's parser.
 
 use super::*;
+use crate::decode::tests::bodies::service;
 
 /// Values and tokens of a list of spellings, through one kernel.
 fn read(kernel: Kernel, spellings: &[String]) -> Option<Vec<f64>> {
@@ -51,17 +52,6 @@ fn spelling(random: &mut fastrand::Rng) -> String {
         7 => format!("{}{}.{}", random.u32(1..10), random.u64(..), random.u64(..)),
         _ => format!("{}e{}", random.u64(..), random.i32(-99..99)),
     }
-}
-
-/// As the service spells: an exponent of two figures at 1e6 and above and below 1e-4 (supplement 2).
-fn service(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e6).contains(&value.abs()) {
-        return format!("{value}");
-    }
-    let text = format!("{value:e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap();
-    let power: i32 = exponent.parse().unwrap();
-    format!("{mantissa}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
 }
 
 /// Exactly or nearly in the middle between a double and the next.

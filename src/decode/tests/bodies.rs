@@ -186,7 +186,7 @@ impl Writer<'_> {
 }
 
 /// As the service spells: an exponent of two figures at 1e6 and above and below 1e-4 (supplement 2).
-pub(super) fn service(value: f64) -> String {
+pub(in crate::decode) fn service(value: f64) -> String {
     if value == 0.0 || (1e-4..1e6).contains(&value.abs()) {
         return format!("{value}");
     }

@@ -1,7 +1,7 @@
 //! Bodies of every kind and with every quirk of the supplement, through the door.
 
 mod agreement;
-mod bodies;
+pub(super) mod bodies;
 mod damage;
 mod lists;
 mod names;
