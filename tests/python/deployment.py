@@ -2,10 +2,10 @@
 
 import http.client
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from scripted import Quiet, serving
 
 NEUTRAL_HEADER, NEUTRAL_PREFIX = "X-Service-Key", "/v1/prediction/analytics"
 
@@ -62,8 +62,8 @@ def deployed(service, names):
     heads = []
     host, port = urlsplit(service.url).hostname, urlsplit(service.url).port
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
+    class Handler(Quiet):
+        def do_GET(self):  # noqa: N802 - the library's own name
             heads.append(f"{self.requestline}\n{self.headers}")
             key, target = self.headers.get(names.key_header), names.request(self.path)
             if key is None or target is None:
@@ -78,24 +78,5 @@ def deployed(service, names):
             connection.close()
             self.tell(answer.status, headers, names.answer(body) if answer.status == 200 else body)
 
-        def tell(self, status, headers, body):
-            sent = json.dumps(body).encode()
-            self.send_response_only(status)
-            for name, text in headers.items():
-                self.send_header(name, text)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", heads
-        finally:
-            server.shutdown()
-            thread.join(10)
+    with serving(Handler) as url:
+        yield url, heads

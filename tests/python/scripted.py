@@ -1,9 +1,41 @@
-"""A server that answers what the test says and keeps what it was asked."""
+"""Servers that answer what the test says and keep what they were asked."""
 
 import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Quiet(BaseHTTPRequestHandler):
+    """Answers in whole, and prints nothing."""
+
+    def tell(self, status, headers, body):
+        """Sends a JSON value, or bytes as they are; with the machine's date where the headers have none."""
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        dated = any(name.lower() == "date" for name in headers)
+        (self.send_response_only if dated else self.send_response)(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def serving(handler):
+    """A server of these answers on a free port; its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join(10)
 
 
 @contextmanager
@@ -14,28 +46,11 @@ def scripted(answer):
     """
     asked = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self):
             asked.append(self.path)
             said = answer(self.path)
-            status, headers, said = said if isinstance(said, tuple) else (200, {}, said)
-            body = said if isinstance(said, bytes) else json.dumps(said).encode()
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.tell(*(said if isinstance(said, tuple) else (200, {}, said)))
 
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join(10)
+    with serving(Handler) as url:
+        yield url, asked
