@@ -1,6 +1,7 @@
 """What the tests share: where the project's data lies, a running service, a client of it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ def shared():
     if named and not folder.is_dir():
         pytest.fail(f"MARKETPOINTS_SHARED names {named}, which is no folder")
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """A shell starts its background jobs with Ctrl-C ignored, and so would be the children that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
