@@ -14,11 +14,17 @@ const MODULE: &str = "marketpoints.logs";
 /// A listener that hands a call's records to `tell`; `None` when the logger `marketpoints` would drop them all, so that
 /// they are not even put together. They are logged by [`emit`], on the thread of whoever called: a handler may hold locks,
 /// and may use a client itself.
-pub(super) fn listener(py: Python<'_>, tell: impl Fn(Record) + Send + Sync + 'static) -> Option<Listener> {
-    let module = py.import(MODULE).ok()?;
-    let threshold: i64 = module.call_method0("threshold").and_then(|level| level.extract()).ok()?;
-    let least = [Level::Debug, Level::Warning].into_iter().find(|level| *level as i64 >= threshold)?;
-    Some(Listener { least, tell: Arc::new(tell) })
+///
+/// # Errors
+/// What ends a program: a Ctrl-C that comes while the logger is asked must not be lost with the answer.
+pub(super) fn listener(py: Python<'_>, tell: impl Fn(Record) + Send + Sync + 'static) -> PyResult<Option<Listener>> {
+    let threshold: i64 = match py.import(MODULE).and_then(|module| module.call_method0("threshold")?.extract()) {
+        Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(threshold) => threshold,
+    };
+    let least = [Level::Debug, Level::Warning].into_iter().find(|level| *level as i64 >= threshold);
+    Ok(least.map(|least| Listener { least, tell: Arc::new(tell) }))
 }
 
 /// Logs a record.

@@ -113,7 +113,7 @@ pub(super) fn wait<T: Send + 'static>(
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
         let _ = records.send(Event::Happened(record));
-    });
+    })?;
     let future = listening(listener, future);
     let _task = AbortOnDrop(process.handle.spawn(async move {
         let _ = sender.send(Event::Done(future.await));
@@ -153,7 +153,7 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
     let listener = log::listener(py, move |record| {
         // Attaching may wait for the GIL: the worker's other tasks move on.
         tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
-    });
+    })?;
     let future = listening(listener, future);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {

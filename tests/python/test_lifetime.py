@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import multiprocessing
 import operator
 import os
@@ -17,6 +18,7 @@ import pytest
 
 import marketpoints as mp
 from children import run, silent_server
+from marketpoints import logs
 from scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
@@ -98,6 +100,18 @@ def test_d3_38_a_second_ctrl_c_is_no_worse_than_the_first():
             assert asked.wait(60)  # in the second call
 
         assert interrupted(code, url, ready) == "interrupted\n"
+
+
+def test_d3_38_ctrl_c_while_the_logger_is_asked_is_not_lost(monkeypatch):
+    def threshold():
+        signal.raise_signal(signal.SIGINT)
+        return logging.CRITICAL
+
+    monkeypatch.setattr(logs, "threshold", threshold)
+    with scripted(lambda path: {"tier": "FREE"}) as (url, served), mp.Client("key", url) as client:
+        with pytest.raises(KeyboardInterrupt):
+            client.usage()
+        assert not served
 
 
 def test_d3_39_a_loop_that_closes_and_an_awaitable_that_nobody_keeps():
