@@ -1,7 +1,8 @@
 //! Bytes → columns. One narrow door, [`points`]: it takes a `/v1/points` body and gives arranged series, or an error
-//! that says where the body is wrong. No HTTP, no Python.
+//! that says where the body is wrong. [`Delimited`] reads the rows of dumps with the same kernels. No HTTP, no Python.
 
 mod batch;
+mod delimited;
 mod error;
 mod heatmap;
 mod json;
@@ -20,6 +21,7 @@ mod unordered;
 mod values;
 mod window;
 
+pub use delimited::Delimited;
 pub use error::DecodeError;
 pub use kernel::{KERNEL_VARIABLE, Kernel};
 pub use stream::PointsDecoder;

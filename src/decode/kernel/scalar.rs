@@ -8,20 +8,26 @@ use super::slow;
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-    find::<false>(bytes, from, out)
+    find::<false, false>(bytes, from, out)
 }
 
 /// See [`super::Kernel::index_list`].
 pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-    find::<true>(bytes, from, out)
+    find::<true, false>(bytes, from, out)
 }
 
-fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+/// See [`super::Kernel::index_rows`]; without the line ends.
+pub(super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
+    find::<false, true>(bytes, 0, out)
+}
+
+/// `LIST`: only up to the first that closes. `ROWS`: what closes is the end of a line.
+fn find<const LIST: bool, const ROWS: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
     let mut found = 0;
     let (words, rest) = bytes.get(from..).unwrap_or_default().as_chunks::<8>();
     for (number, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let closing = equal(word, b']') | equal(word, b'}');
+        let closing = if ROWS { equal(word, b'\n') } else { equal(word, b']') | equal(word, b'}') };
         let mut mask = closing | equal(word, b',');
         if LIST && closing != 0 {
             mask &= closing ^ (closing - 1); // up to the first that closes
@@ -36,10 +42,11 @@ fn find<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         }
     }
     for (place, byte) in rest.iter().enumerate() {
-        if matches!(byte, b',' | b']' | b'}') {
+        let closes = if ROWS { *byte == b'\n' } else { matches!(byte, b']' | b'}') };
+        if closes || *byte == b',' {
             out[found] = (from + words.len() * 8 + place) as u32;
             found += 1;
-            if LIST && *byte != b',' {
+            if LIST && closes {
                 break;
             }
         }

@@ -320,6 +320,23 @@ fn delimiters_are_found_at_every_place() {
 }
 
 #[test]
+fn commas_and_line_ends_are_found_at_every_place() {
+    let mut random = fastrand::Rng::with_seed(4);
+    for length in 0..300 {
+        let bytes: Vec<u8> = (0..length).map(|_| b",\nab]}\r\x0B\x8A\xAC\x2A\x8C"[random.usize(..12)]).collect();
+        let expected: Vec<u32> =
+            (0..length).filter(|place| b",\n".contains(&bytes[*place])).map(|place| place as u32).collect();
+        let is_end = |index: &u32| bytes[expected[*index as usize] as usize] == b'\n';
+        let line_ends: Vec<u32> = (0..expected.len() as u32).filter(is_end).collect();
+        for kernel in kernels() {
+            let (mut out, mut ends) = (vec![0; length + 64], vec![0; length + 64]);
+            let (found, lines) = kernel.index_rows(&bytes, &mut out, &mut ends);
+            assert_eq!((&out[..found], &ends[..lines]), (&expected[..], &line_ends[..]), "{}", kernel.name());
+        }
+    }
+}
+
+#[test]
 fn literals_are_compared_whole_and_never_past_the_end() {
     let bytes: Vec<u8> = (0..200u8).collect();
     for length in [1, 5, 31, 32, 33, 64, 70] {

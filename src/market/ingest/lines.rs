@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::decode::Delimited;
+
 /// Bytes that are handed over at a time: large enough that the hand-over costs nothing, small enough for the caches.
 const BLOCK: usize = 1 << 18;
 /// Blocks that may wait to be read.
@@ -16,49 +18,55 @@ const MANY_EMPTY: usize = 1 << 15;
 /// Longest line. A row of any dump has a few hundred bytes; what is longer is no dump, and must not fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// The bytes of a file, unpacked ahead of the reader.
-struct Ahead {
-    blocks: Receiver<io::Result<Vec<u8>>>,
-    used: SyncSender<Vec<u8>>,
+/// A file's bytes, cut into blocks of whole lines.
+struct Blocks {
+    source: Box<dyn Read + Send>,
+    /// The begin of a line whose end is not yet read.
+    rest: Vec<u8>,
 }
 
-impl Ahead {
-    fn new(path: &Path) -> io::Result<Self> {
+impl Blocks {
+    fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let packed = path.extension().is_some_and(|suffix| suffix == "gz");
-        let mut bytes: Box<dyn Read + Send> = if packed {
+        let source: Box<dyn Read + Send> = if packed {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BLOCK, file)))
         } else {
             Box::new(file)
         };
-        let (sender, blocks) = sync_channel(WAITING);
-        let (used, empty) = sync_channel::<Vec<u8>>(WAITING);
-        // The thread ends with the file, or when nobody takes its blocks any more.
-        std::thread::Builder::new().name("unpack".to_owned()).spawn(move || {
-            loop {
-                let mut block = empty.try_recv().unwrap_or_default();
-                block.resize(BLOCK, 0);
-                let read = fill(&mut bytes, &mut block);
-                let last = !matches!(read, Ok(BLOCK));
-                let whole = read.map(|length| {
-                    block.truncate(length);
-                    block
-                });
-                if sender.send(whole).is_err() || last {
-                    break;
-                }
-            }
-        })?;
-        Ok(Self { blocks, used })
+        Ok(Self { source, rest: Vec::new() })
     }
 
-    /// Appends the next block; `false` at the end.
-    fn append_to(&self, bytes: &mut Vec<u8>) -> io::Result<bool> {
-        let Ok(block) = self.blocks.recv() else { return Ok(false) };
-        let block = block?;
-        bytes.extend_from_slice(&block);
-        let _ = self.used.try_send(block);
-        Ok(true)
+    /// Fills the block with the next lines, each with its end, also the last one of the file. `false` when it is the last.
+    fn next(&mut self, block: &mut Vec<u8>) -> io::Result<bool> {
+        let mut length = self.rest.len();
+        block.resize(BLOCK.max(length), 0);
+        block[..length].copy_from_slice(&self.rest);
+        self.rest.clear();
+        loop {
+            if length == block.len() {
+                if length > LONGEST_LINE {
+                    let problem = format!("a line of more than {LONGEST_LINE} bytes");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+                }
+                block.resize(length + BLOCK, 0);
+            }
+            let read = fill(&mut *self.source, &mut block[length..])?;
+            let ended = length + read < block.len();
+            if ended {
+                block.truncate(length + read);
+                if block.last().is_some_and(|byte| *byte != b'\n') {
+                    block.push(b'\n');
+                }
+                return Ok(false);
+            }
+            if let Some(end) = memchr::memrchr(b'\n', &block[length..]) {
+                self.rest.extend_from_slice(&block[length + end + 1..]);
+                block.truncate(length + end + 1);
+                return Ok(true);
+            }
+            length += read;
+        }
     }
 }
 
@@ -76,57 +84,119 @@ fn fill(source: &mut dyn Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
+/// The blocks of a file, unpacked ahead of the reader.
+struct Ahead {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    used: SyncSender<Vec<u8>>,
+}
+
+impl Ahead {
+    fn new(path: &Path) -> io::Result<Self> {
+        let mut source = Blocks::open(path)?;
+        let (sender, blocks) = sync_channel(WAITING);
+        let (used, empty) = sync_channel::<Vec<u8>>(WAITING);
+        // The thread ends with the file, or when nobody takes its blocks any more.
+        std::thread::Builder::new().name("unpack".to_owned()).spawn(move || {
+            loop {
+                let mut block = empty.try_recv().unwrap_or_default();
+                let more = source.next(&mut block);
+                let last = !matches!(more, Ok(true));
+                if sender.send(more.map(|_| block)).is_err() || last {
+                    break;
+                }
+            }
+        })?;
+        Ok(Self { blocks, used })
+    }
+
+    /// Puts the next block in the place of one that is read; `false` at the end.
+    fn replace(&self, block: &mut Vec<u8>) -> io::Result<bool> {
+        let Ok(next) = self.blocks.recv() else { return Ok(false) };
+        let _ = self.used.try_send(std::mem::replace(block, next?));
+        Ok(true)
+    }
+}
+
+/// A line in its block.
+pub(super) struct Line<'a> {
+    /// 1 for the first of the file.
+    pub(super) number: u64,
+    pub(super) block: &'a [u8],
+    pub(super) begin: usize,
+    /// Before the line's end.
+    pub(super) end: usize,
+    /// Where its fields end; the last one perhaps behind `end`.
+    pub(super) field_ends: &'a [u32],
+}
+
 /// The lines of a file, plain or gzip by its name.
 pub(super) struct Lines {
     source: Ahead,
-    bytes: Vec<u8>,
-    /// What of `bytes` is not read yet.
-    begin: usize,
-    ended: bool,
+    block: Vec<u8>,
+    fields: Delimited,
+    /// Lines of the block that are read.
+    read: usize,
     /// Number of the line read last; the header is line 1.
     pub(super) number: u64,
 }
 
 impl Lines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { source: Ahead::new(path)?, bytes: Vec::new(), begin: 0, ended: false, number: 0 })
+        let fields = Delimited::new().map_err(io::Error::other)?;
+        Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
 
-    /// The next line that is not empty, without its end, and its number; `None` at the end of the file. Of very many empty
-    /// lines one is told now and then, so that whoever reads can look whether to go on.
-    pub(super) fn next_line(&mut self) -> io::Result<Option<(u64, &[u8])>> {
-        for passed in 0_usize.. {
-            let Some((begin, end, next)) = self.find()? else { return Ok(None) };
-            self.begin = next;
-            self.number += 1;
-            let end = if self.bytes[begin..end].ends_with(b"\r") { end - 1 } else { end };
-            if end > begin || passed == MANY_EMPTY {
-                return Ok(Some((self.number, &self.bytes[begin..end])));
+    /// The lines of a block of which none is read yet but the header: their bytes, where their fields lie, and the first line.
+    /// `None` when the next line stands in a block that is begun, and at the end of the file.
+    pub(super) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
+        let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
+        Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))
+    }
+
+    /// Passes the rest of the block.
+    pub(super) fn pass(&mut self) {
+        self.number += (self.fields.lines() - self.read) as u64;
+        self.read = self.fields.lines();
+    }
+
+    /// Goes on to the next block that has lines; `false` at the end.
+    fn advance(&mut self) -> io::Result<bool> {
+        self.read = 0;
+        while self.source.replace(&mut self.block)? {
+            self.fields.find(&self.block);
+            if self.fields.lines() > 0 {
+                return Ok(true);
             }
         }
-        Ok(None) // the count has no end
+        self.fields.find(b"");
+        Ok(false)
     }
 
-    /// Where the next line begins and ends, and where the one after it begins.
-    fn find(&mut self) -> io::Result<Option<(usize, usize, usize)>> {
-        let mut searched = self.begin;
+    /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one is told now and then, so
+    /// that whoever reads can look whether to go on.
+    pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        let mut passed = 0;
         loop {
-            if let Some(found) = memchr::memchr(b'\n', &self.bytes[searched..]) {
-                return Ok(Some((self.begin, searched + found, searched + found + 1)));
+            if self.read == self.fields.lines() && !self.advance()? {
+                return Ok(None);
             }
-            if self.ended {
-                let end = self.bytes.len();
-                return Ok((self.begin < end).then_some((self.begin, end, end)));
+            self.read += 1;
+            self.number += 1;
+            let (begin, end) = self.bounds(self.read - 1);
+            if end > begin || passed == MANY_EMPTY {
+                let (_, field_ends) = self.fields.line(self.read - 1);
+                return Ok(Some(Line { number: self.number, block: &self.block, begin, end, field_ends }));
             }
-            if self.bytes.len() - self.begin > LONGEST_LINE {
-                let problem = format!("a line of more than {LONGEST_LINE} bytes");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-            }
-            self.bytes.drain(..self.begin);
-            self.begin = 0;
-            searched = self.bytes.len();
-            self.ended = !self.source.append_to(&mut self.bytes)?;
+            passed += 1;
         }
+    }
+
+    /// Where a line of the block begins and ends, without what ends it.
+    #[inline]
+    fn bounds(&self, line: usize) -> (usize, usize) {
+        let (begin, field_ends) = self.fields.line(line);
+        let end = field_ends[field_ends.len() - 1] as usize;
+        (begin, if end > begin && self.block[end - 1] == b'\r' { end - 1 } else { end })
     }
 }
 
@@ -142,8 +212,10 @@ mod tests {
         std::fs::write(&path, bytes).unwrap();
         let mut lines = Lines::open(&path)?;
         let mut all = Vec::new();
-        while let Some((number, line)) = lines.next_line()? {
-            all.push((number, String::from_utf8_lossy(line).into_owned()));
+        while let Some(line) = lines.next_line()? {
+            let text = String::from_utf8_lossy(&line.block[line.begin..line.end]).into_owned();
+            assert_eq!(line.field_ends.len(), text.split(',').count());
+            all.push((line.number, text));
         }
         Ok(all)
     }

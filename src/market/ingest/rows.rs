@@ -8,8 +8,9 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::fault::Fault;
-use super::fields::{self, Short};
-use super::lines::Lines;
+use super::fields;
+use super::lines::{Line, Lines};
+use crate::decode::Delimited;
 use crate::hexadecimal::hexadecimal;
 
 /// Microseconds in a day.
@@ -45,8 +46,11 @@ pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io
 /// A dump file being read.
 pub(super) struct Rows {
     lines: Lines,
-    /// Where the fields of the present line lie in it.
-    fields: Vec<Range<usize>>,
+    layout: Layout,
+}
+
+/// How the rows of a file are to be read.
+struct Layout {
     /// Where each wanted column stands.
     columns: Vec<usize>,
     width: usize,
@@ -61,12 +65,62 @@ pub(super) struct Broken {
 
 /// One row.
 pub(super) struct Row<'a> {
-    pub line: u64,
-    times: Range<i64>,
+    line: Line<'a>,
+    layout: &'a Layout,
+}
+
+/// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is told as it would
+/// be of each alone; what cannot be read so is left to the rows.
+pub(super) struct Block<'a> {
     text: &'a [u8],
-    fields: &'a [Range<usize>],
-    columns: &'a [usize],
-    width: usize,
+    fields: &'a mut Delimited,
+    first: usize,
+    layout: &'a Layout,
+}
+
+impl Block<'_> {
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.fields.lines() - self.first
+    }
+
+    /// As [`Row::time`], of all rows; `None` when one is not to be read so.
+    pub(super) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
+        let mut times = Vec::with_capacity(self.rows());
+        for field in self.column(column) {
+            times.push(fields::whole(self.text, field)?);
+        }
+        let inside = times.iter().fold(true, |all, time| all & self.layout.times.contains(time));
+        inside.then(|| times.into_iter().map(|micros| micros * 1_000))
+    }
+
+    /// As [`Row::number`], of all rows; `None` when one is not to be read so.
+    pub(super) fn numbers(&mut self, column: usize, above: bool) -> Option<Vec<f64>> {
+        let mut values = Vec::with_capacity(self.rows());
+        let Layout { columns, width, .. } = self.layout;
+        let read = self.fields.floats(self.text, self.first, *width, columns[column], &mut values);
+        let least = if above { f64::MIN_POSITIVE } else { 0.0 };
+        // Without a branch for each: the compiler makes vectors of it.
+        (read && values.iter().fold(true, |all, value| all & (*value >= least) & (*value <= LARGEST))).then_some(values)
+    }
+
+    /// As [`Row::either`], of all rows; `None` when one is not to be read so.
+    pub(super) fn either(&self, column: usize, yes: &str, no: &str) -> Option<Vec<bool>> {
+        let (yes, no) = (yes.as_bytes(), no.as_bytes());
+        let mut values = Vec::with_capacity(self.rows());
+        for field in self.column(column) {
+            let text = &self.text[field];
+            if text != yes && text != no {
+                return None;
+            }
+            values.push(text == yes);
+        }
+        Some(values)
+    }
+
+    fn column(&self, column: usize) -> impl Iterator<Item = Range<usize>> {
+        self.fields.fields(self.first, self.layout.width, self.layout.columns[column])
+    }
 }
 
 impl Rows {
@@ -75,7 +129,7 @@ impl Rows {
         let broken = |line: u64, what: String| Broken { line, what };
         let mut lines = Lines::open(path).map_err(|error| broken(0, error.to_string()))?;
         let header = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
-        let header = header.map(|(_, text)| text).unwrap_or_default();
+        let header = header.map(|line| &line.block[line.begin..line.end]).unwrap_or_default();
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
         let header: Vec<&[u8]> = header.split(|byte| *byte == b',').collect();
         let place = |name: &&str| {
@@ -88,55 +142,73 @@ impl Rows {
         let width = header.len();
         // Dumps are cut by the time of arrival, so a row may belong to the day before or after, and to no other.
         let times = (day - 1) * DAY..(day + 2) * DAY;
-        Ok(Self { lines, fields: Vec::with_capacity(width), columns, width, times })
+        Ok(Self { lines, layout: Layout { columns, width, times } })
     }
 
     /// The next row; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Row<'_>>, Broken> {
-        let line = self.lines.number + 1;
+        let number = self.lines.number + 1;
         match self.lines.next_line() {
-            Ok(None) => Ok(None),
-            Ok(Some((line, text))) => {
-                self.fields.clear();
-                fields::split(text, &mut self.fields);
-                Ok(Some(Row {
-                    line,
-                    times: self.times.clone(),
-                    text,
-                    fields: &self.fields,
-                    columns: &self.columns,
-                    width: self.width,
-                }))
-            }
-            Err(error) => Err(Broken { line, what: error.to_string() }),
+            Ok(line) => Ok(line.map(|line| Row { line, layout: &self.layout })),
+            Err(error) => Err(Broken { line: number, what: error.to_string() }),
         }
+    }
+
+    /// The next rows, if a block of them begins here and all have the header's width.
+    pub(super) fn block(&mut self) -> Result<Option<Block<'_>>, Broken> {
+        let number = self.lines.number + 1;
+        let layout = &self.layout;
+        match self.lines.fresh() {
+            Ok(Some((text, fields, first))) if fields.have_width(first, layout.width) => {
+                Ok(Some(Block { text, fields, first, layout }))
+            }
+            Ok(_) => Ok(None),
+            Err(error) => Err(Broken { line: number, what: error.to_string() }),
+        }
+    }
+
+    /// Passes the block that was read.
+    pub(super) fn pass(&mut self) {
+        self.lines.pass();
     }
 }
 
 impl<'a> Row<'a> {
+    /// Its line in the file.
+    pub(super) fn number_of_line(&self) -> u64 {
+        self.line.number
+    }
+
     /// Whether this is no row but one of very many empty lines, of which one is told now and then.
     pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.line.begin == self.line.end
     }
 
     /// A field as it is in the file.
+    #[inline]
     pub(super) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
-        Ok(&self.text[self.field(column)?.clone()])
+        Ok(&self.line.block[self.field(column)?])
     }
 
+    /// Where a field lies in the block.
     #[inline]
-    fn field(&self, column: usize) -> Result<&'a Range<usize>, Fault> {
-        if self.fields.len() == self.width {
-            return Ok(&self.fields[self.columns[column]]);
+    fn field(&self, column: usize) -> Result<Range<usize>, Fault> {
+        let Line { begin, end, field_ends, .. } = self.line;
+        if field_ends.len() != self.layout.width {
+            return Err(self.of_other_width());
         }
-        Err(self.of_other_width())
+        let place = self.layout.columns[column];
+        let begin = if place == 0 { begin } else { field_ends[place - 1] as usize + 1 };
+        Ok(begin..end.min(field_ends[place] as usize))
     }
 
     /// How to mend a time of another day: where it would be of this one in another unit, that is it.
     #[cold]
     fn remedy(&self, time: i64) -> String {
         let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
-        let fits = |scale: f64| (self.times.start as f64..self.times.end as f64).contains(&(time as f64 * scale));
+        let fits = |scale: f64| {
+            (self.layout.times.start as f64..self.layout.times.end as f64).contains(&(time as f64 * scale))
+        };
         match units.into_iter().find(|(_, scale)| fits(*scale)) {
             Some((unit, _)) => format!("it looks like {unit}: give microseconds"),
             None => "move the row to its day's file".to_owned(),
@@ -145,38 +217,49 @@ impl<'a> Row<'a> {
 
     #[cold]
     fn of_other_width(&self) -> Fault {
-        Fault::new("", format!("{} columns, the header has {}", self.fields.len(), self.width))
+        Fault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
     }
 
     /// A time in microseconds as Unix nanoseconds.
     #[inline]
     pub(super) fn time(&self, column: usize) -> Result<i64, Fault> {
         let field = self.field(column)?;
-        let text = &self.text[field.clone()];
+        let text = &self.line.block[field.clone()];
         let bad = |what: String| Fault::new("timestamp", what);
-        let short = Short::of(self.text, field).and_then(Short::whole);
+        let short = fields::whole(self.line.block, field);
         let micros =
             short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
-        if self.times.contains(&micros) {
+        if self.layout.times.contains(&micros) {
             return Ok(micros * 1_000);
         }
         Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }
 
+    /// The number that a field spells.
+    #[inline]
+    fn decimal(&self, column: usize) -> Result<Option<f64>, Fault> {
+        let field = self.field(column)?;
+        let text = &self.line.block[field.clone()];
+        // White space around a number is passed over, as it is where a whole block is read.
+        Ok(fields::decimal(self.line.block, field).or_else(|| fast_float2::parse::<f64, _>(text.trim_ascii()).ok()))
+    }
+
     /// A number of at least 0, or above it when `above`.
     #[inline]
     pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
-        let field = self.field(column)?;
-        let text = &self.text[field.clone()];
-        let short = Short::of(self.text, field).and_then(Short::decimal);
-        let value = short.or_else(|| decimal(text));
-        let right = |value: &f64| if above { *value > 0.0 } else { *value >= 0.0 };
-        let wanted = if above { "above 0" } else { "of 0 or more" };
-        match value.filter(right) {
-            Some(value) if value <= LARGEST => Ok(value),
-            Some(_) => Err(Fault::new(name, format!("{} is larger than {LARGEST:e}, which no market is", shown(text)))),
-            None => Err(Fault::new(name, format!("{} is no number {wanted}", shown(text)))),
+        match self.decimal(column)? {
+            Some(value) if (if above { value > 0.0 } else { value >= 0.0 }) && value <= LARGEST => Ok(value),
+            value => Err(self.no_number(column, name, above, value)),
         }
+    }
+
+    #[cold]
+    fn no_number(&self, column: usize, name: &str, above: bool, value: Option<f64>) -> Fault {
+        let text = shown(self.text(column).unwrap_or_default());
+        if value.is_some_and(|value| value > LARGEST) {
+            return Fault::new(name, format!("{text} is larger than {LARGEST:e}, which no market is"));
+        }
+        Fault::new(name, format!("{text} is no number {}", if above { "above 0" } else { "of 0 or more" }))
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
@@ -185,7 +268,7 @@ impl<'a> Row<'a> {
         if text.is_empty() {
             return Ok(f64::NAN);
         }
-        let value = decimal(text).filter(|value| value.abs() <= LARGEST);
+        let value = self.decimal(column)?.filter(|value| value.abs() <= LARGEST);
         let wanted = if signed { "" } else { " of 0 or more" };
         value
             .filter(|value| signed || *value >= 0.0)
@@ -206,11 +289,6 @@ impl<'a> Row<'a> {
 /// A whole number.
 pub(super) fn whole(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// A decimal number.
-fn decimal(text: &[u8]) -> Option<f64> {
-    fast_float2::parse::<f64, _>(text).ok()
 }
 
 /// A field as a message quotes it.

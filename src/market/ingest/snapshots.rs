@@ -35,7 +35,7 @@ pub(super) fn ingest_file(
     let columns = columns(source.levels().unwrap_or(0));
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut changes = Changes::default();
-    if !task.each_row(day, &names, |row| changes.take(read(row, &names)?, row.line).map(|()| true)) {
+    if !task.each_row(day, &names, |row| changes.take(read(row, &names)?, row.number_of_line()).map(|()| true)) {
         return Ok(());
     }
     let events = changes.finish();

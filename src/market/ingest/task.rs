@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::fault::Fault;
-use super::rows::{Broken, Row, Rows, fingerprint};
+use super::rows::{Block, Broken, Row, Rows, fingerprint};
 use super::{IngestReport, MOST_PROBLEMS};
 
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
@@ -24,6 +24,26 @@ pub(super) struct Tally {
     bad: usize,
 }
 
+/// Whoever takes the rows of a file.
+pub(super) trait Taker {
+    /// Takes a row: what is wrong with it, or whether more are wanted.
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault>;
+
+    /// Takes all rows of a block at once, and says whether more are wanted. `None` when it has not: then they come one by one.
+    fn block(&mut self, _: &mut Block<'_>) -> Option<bool> {
+        None
+    }
+}
+
+/// Takes them one by one.
+struct OneByOne<Take>(Take);
+
+impl<Take: FnMut(&Row<'_>) -> Result<bool, Fault>> Taker for OneByOne<Take> {
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+        self.0(row)
+    }
+}
+
 impl Task<'_> {
     /// Hash of the file; `None`, with a problem in the report, where it cannot be read, and where the ingest is to end.
     pub(super) fn fingerprint(&mut self) -> Option<String> {
@@ -39,19 +59,35 @@ impl Task<'_> {
         }
     }
 
-    /// Hands every row of a published dump to `take`, which says what is wrong with a bad one and whether it wants more.
-    /// `true` when the file was read to its end and holds a good row; else it must not be taken, and the report says why,
-    /// unless `take` left it.
+    /// As [`Self::feed`], row by row.
     pub(super) fn each_row(
         &mut self,
         day: i64,
         columns: &[&str],
-        mut take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
+        take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
     ) -> bool {
+        self.feed(day, columns, &mut OneByOne(take))
+    }
+
+    /// Hands every row of a published dump to the taker. `true` when the file was read to its end and holds a good row; else it
+    /// must not be taken, and the report says why, unless the taker left it.
+    pub(super) fn feed(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;
-            while let Some(row) = rows.next()? {
+            loop {
+                if let Some(mut block) = rows.block()? {
+                    let count = block.rows();
+                    if let Some(more) = taker.block(&mut block) {
+                        rows.pass();
+                        left = !more;
+                        if left || !self.count_good(&mut tally, count) {
+                            break;
+                        }
+                        continue;
+                    }
+                }
+                let Some(row) = rows.next()? else { break };
                 if row.is_empty() {
                     self.report.interrupted |= !(self.keep_going)();
                     if self.report.interrupted {
@@ -59,9 +95,9 @@ impl Task<'_> {
                     }
                     continue;
                 }
-                let taken = take(&row);
+                let taken = taker.row(&row);
                 left = matches!(taken, Ok(false));
-                if left || !self.count(&mut tally, row.line, taken.map(drop)) {
+                if left || !self.count(&mut tally, row.number_of_line(), taken.map(drop)) {
                     break;
                 }
             }
@@ -73,15 +109,27 @@ impl Task<'_> {
     /// Counts a row. `false` when the ingest is to end.
     pub(super) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), Fault>) -> bool {
         match outcome {
-            Ok(()) => tally.good += 1,
+            Ok(()) => self.count_good(tally, 1),
             Err(fault) => {
                 tally.bad += 1;
                 if tally.bad <= MOST_PROBLEMS {
                     self.report.fault(self.file, line, fault);
                 }
+                self.goes_on(*tally, 1)
             }
         }
-        if (tally.good + tally.bad).is_multiple_of(PATIENCE) && !(self.keep_going)() {
+    }
+
+    /// Counts good rows.
+    fn count_good(&mut self, tally: &mut Tally, rows: usize) -> bool {
+        tally.good += rows;
+        self.goes_on(*tally, rows)
+    }
+
+    /// Whether the ingest goes on after the last `rows`; asked now and then.
+    fn goes_on(&mut self, tally: Tally, rows: usize) -> bool {
+        let seen = tally.good + tally.bad;
+        if seen / PATIENCE != (seen - rows) / PATIENCE && !(self.keep_going)() {
             self.report.interrupted = true;
         }
         !self.report.interrupted

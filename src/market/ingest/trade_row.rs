@@ -1,7 +1,7 @@
 //! The rows of trades, and of liquidations, which are told alike.
 
 use super::fault::Fault;
-use super::rows::Row;
+use super::rows::{Block, Row};
 use crate::market::source::Trade;
 
 /// What is read of a row.
@@ -15,4 +15,12 @@ pub(super) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
         price: row.number(2, "price", true)?,
         amount: row.number(3, "amount", false)?,
     })
+}
+
+/// The rows of a block, in the order of the file; `None` when they are to be read one by one.
+pub(super) fn trades(block: &mut Block<'_>) -> Option<impl Iterator<Item = Trade>> {
+    let (prices, amounts) = (block.numbers(2, true)?, block.numbers(3, false)?);
+    let (times, buys) = (block.times(0)?, block.either(1, "buy", "sell")?);
+    let rows = times.zip(buys).zip(prices.into_iter().zip(amounts));
+    Some(rows.map(|((time, buy), (price, amount))| Trade { time, price, amount, buy }))
 }

@@ -22,28 +22,35 @@ const COUNTING: [u8; 64] = {
 avx512! {
     /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
     pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-        find::<false, false>(bytes, from, out, &mut []).0
+        find::<false, false, false>(bytes, from, out, &mut []).0
     }
 
     /// See [`super::super::Kernel::index_list`].
     pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-        find::<true, false>(bytes, from, out, &mut []).0
+        find::<true, false, false>(bytes, from, out, &mut []).0
     }
 
     /// See [`super::super::Kernel::index_closers`].
     pub(in super::super) fn index_closers(bytes: &[u8], from: usize, out: &mut [u32], closers: &mut [u32]) -> (usize, usize) {
-        find::<false, true>(bytes, from, out, closers)
+        find::<false, true, false>(bytes, from, out, closers)
     }
 
-    /// The numbers of delimiters and, if `CLOSERS`, of those that close. `LIST`: only up to the first of these.
+    /// See [`super::super::Kernel::index_rows`].
+    pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32], line_ends: &mut [u32]) -> (usize, usize) {
+        find::<false, true, true>(bytes, 0, out, line_ends)
+    }
+
+    /// The numbers of delimiters and, if `CLOSERS`, of those that close. `LIST`: only up to the first of these. `ROWS`: what
+    /// closes is the end of a line.
     #[inline]
-    fn find<const LIST: bool, const CLOSERS: bool>(
+    fn find<const LIST: bool, const CLOSERS: bool, const ROWS: bool>(
         bytes: &[u8], from: usize, out: &mut [u32], closers: &mut [u32],
     ) -> (usize, usize) {
         assert!(!CLOSERS || closers.len() >= bytes.len().saturating_sub(from) + 64);
         assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
         let (comma, bracket, brace) =
             (_mm512_set1_epi8(b',' as i8), _mm512_set1_epi8(b']' as i8), _mm512_set1_epi8(b'}' as i8));
+        let line_end = _mm512_set1_epi8(b'\n' as i8);
         // SAFETY: the table is 64 bytes long.
         let counting = unsafe { _mm512_loadu_si512(COUNTING.as_ptr().cast()) };
         let (mut found, mut closed) = (0, 0);
@@ -57,7 +64,11 @@ avx512! {
                 let block = bytes.as_ptr().add(at);
                 if left >= 64 { _mm512_loadu_si512(block.cast()) } else { _mm512_maskz_loadu_epi8((1 << left) - 1, block.cast()) }
             };
-            let closing = _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace);
+            let closing = if ROWS {
+                _mm512_cmpeq_epi8_mask(block, line_end)
+            } else {
+                _mm512_cmpeq_epi8_mask(block, bracket) | _mm512_cmpeq_epi8_mask(block, brace)
+            };
             let mut mask = closing | _mm512_cmpeq_epi8_mask(block, comma);
             if LIST && closing != 0 {
                 mask &= closing ^ (closing - 1); // up to the first that closes

@@ -23,13 +23,19 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
             #[target_feature(enable = $features)]
             pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<false>(bytes, from, out, |block| super::$mask(block))
+                super::index::<false>(bytes, from, out, |block| super::$mask::<false>(block))
             }
 
             /// See [`super::super::Kernel::index_list`].
             #[target_feature(enable = $features)]
             pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<true>(bytes, from, out, |block| super::$mask(block))
+                super::index::<true>(bytes, from, out, |block| super::$mask::<false>(block))
+            }
+
+            /// See [`super::super::Kernel::index_rows`]; without the line ends.
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
+                super::index::<false>(bytes, 0, out, |block| super::$mask::<true>(block))
             }
 
             /// See [`super::super::Kernel::same`].
@@ -85,19 +91,19 @@ kernel!(
 // The generic functions below are inlined into one `target_feature` function each, and only there do the intrinsics get
 // the instructions that they need: every one of them is called after `supported` said yes.
 
-/// Bits of the bytes of a block that close a list, and of those that separate.
+/// Bits of the bytes of a block that close a list, or with `ROWS` a line, and of those that separate.
 type Masks = (u64, u64);
 
 #[inline(always)]
-fn sse_mask(block: &[u8; 64]) -> Masks {
+fn sse_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
     let (mut closing, mut commas) = (0, 0);
     for part in 0..4 {
         // SAFETY: 16 bytes of the block; SSE2 is part of x86-64.
         unsafe {
             let bytes = _mm_loadu_si128(block.as_ptr().add(part * 16).cast());
             let is = |sign: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(sign as i8));
-            let close = _mm_movemask_epi8(_mm_or_si128(is(b']'), is(b'}')));
-            closing |= (close as u64) << (part * 16);
+            let close = if ROWS { is(b'\n') } else { _mm_or_si128(is(b']'), is(b'}')) };
+            closing |= (_mm_movemask_epi8(close) as u64) << (part * 16);
             commas |= (_mm_movemask_epi8(is(b',')) as u64) << (part * 16);
         }
     }
@@ -105,18 +111,16 @@ fn sse_mask(block: &[u8; 64]) -> Masks {
 }
 
 #[inline(always)]
-fn avx2_mask(block: &[u8; 64]) -> Masks {
+fn avx2_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
     let (mut closing, mut commas) = (0, 0);
     for part in 0..2 {
         // SAFETY: 32 bytes of the block; the processor has AVX2.
         unsafe {
             let bytes = _mm256_loadu_si256(block.as_ptr().add(part * 32).cast());
-            let comma = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b',' as i8));
-            let bracket = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b']' as i8));
-            let brace = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'}' as i8));
-            let close = _mm256_movemask_epi8(_mm256_or_si256(bracket, brace));
-            closing |= u64::from(close as u32) << (part * 32);
-            commas |= u64::from(_mm256_movemask_epi8(comma) as u32) << (part * 32);
+            let is = |sign: u8| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(sign as i8));
+            let close = if ROWS { is(b'\n') } else { _mm256_or_si256(is(b']'), is(b'}')) };
+            closing |= u64::from(_mm256_movemask_epi8(close) as u32) << (part * 32);
+            commas |= u64::from(_mm256_movemask_epi8(is(b',')) as u32) << (part * 32);
         }
     }
     (closing, commas)
