@@ -12,7 +12,7 @@ use crate::decode::Delimited;
 /// Bytes that are handed over at a time: large enough that the hand-over costs nothing, small enough for the caches.
 const BLOCK: usize = 1 << 18;
 /// Blocks that may wait to be read.
-const WAITING: usize = 8;
+const WAITING: usize = 64;
 /// Empty lines that are passed in one go.
 const MANY_EMPTY: usize = 1 << 15;
 /// Longest line. A row of any dump has a few hundred bytes; what is longer is no dump, and must not fill the memory.

@@ -11,8 +11,10 @@ use crate::archive::ArchiveError;
 use crate::market::source::Trade;
 use crate::market::store::{Place, TradeWriter};
 
-/// Trades that are handed over, and written, at a time.
-const BATCH: usize = 1 << 19;
+/// Trades that are handed over at a time: few enough for the caches.
+const BATCH: usize = 1 << 15;
+/// Batches that may wait: the reader goes on while some hundred thousand trades are packed.
+const WAITING: usize = 16;
 
 /// Trades on their way to the writer.
 struct Batches {
@@ -59,7 +61,7 @@ impl Taker for Batches {
 /// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
 /// written, and nothing is in the report.
 pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<bool, ArchiveError> {
-    let (sender, received) = sync_channel::<Vec<Trade>>(1);
+    let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
     let mut own = IngestReport::default();
     std::thread::scope(|scope| {
         let writing = scope.spawn(move || -> Result<TradeWriter<'_>, ArchiveError> {

@@ -44,18 +44,24 @@ impl Place<'_> {
     }
 }
 
+/// Trades that are written at a time.
+const GROUP: usize = 1 << 19;
+
 /// Writes a day's trades and their minute bars.
 pub(in crate::market) struct TradeWriter<'a> {
     place: &'a Place<'a>,
     events: ParquetWriter,
+    /// Trades that make no group yet.
+    waiting: Table,
     bars: Vec<Bar>,
 }
 
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
     pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
-        let events = ParquetWriter::begin(&place.file(place.pair.events), &trade_table(&[]))?;
-        Ok(Self { place, events, bars: Vec::new() })
+        let waiting = no_trades();
+        let events = ParquetWriter::begin(&place.file(place.pair.events), &waiting)?;
+        Ok(Self { place, events, waiting, bars: Vec::new() })
     }
 
     /// The next trades, in time order.
@@ -67,11 +73,24 @@ impl<'a> TradeWriter<'a> {
                 _ => self.bars.push(Bar::of(start, trade)),
             }
         }
-        self.events.push(&trade_table(trades))
+        for trades in trades.chunks(GROUP) {
+            add(&mut self.waiting, trades);
+            if self.waiting[0].1.len() >= GROUP {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ArchiveError> {
+        self.events.push(&self.waiting)?;
+        self.waiting.iter_mut().for_each(|(_, column)| column.clear());
+        Ok(())
     }
 
     /// Puts trades and bars in place. The bars come last: where they are, both are.
-    pub(in crate::market) fn finish(self) -> Result<(), ArchiveError> {
+    pub(in crate::market) fn finish(mut self) -> Result<(), ArchiveError> {
+        self.flush()?;
         let metadata = vec![(FINGERPRINT.to_owned(), self.place.fingerprint.to_owned())];
         self.events.finish(&metadata)?;
         write_parquet(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &metadata)
@@ -106,13 +125,27 @@ pub(super) fn fingerprint(files: [PathBuf; 2]) -> Option<String> {
     first.filter(|hash| second.as_ref() == Some(hash))
 }
 
-fn trade_table(trades: &[Trade]) -> Table {
+/// A table of no trades.
+fn no_trades() -> Table {
     vec![
-        ("time".to_owned(), Column::Time(trades.iter().map(|trade| trade.time).collect())),
-        ("price".to_owned(), Column::Float(trades.iter().map(|trade| trade.price).collect())),
-        ("amount".to_owned(), Column::Float(trades.iter().map(|trade| trade.amount).collect())),
-        ("is_buy".to_owned(), Column::Int(trades.iter().map(|trade| i64::from(trade.buy)).collect())),
+        ("time".to_owned(), Column::Time(Vec::new())),
+        ("price".to_owned(), Column::Float(Vec::new())),
+        ("amount".to_owned(), Column::Float(Vec::new())),
+        ("is_buy".to_owned(), Column::Int(Vec::new())),
     ]
+}
+
+/// Adds trades to a table of such.
+fn add(table: &mut Table, trades: &[Trade]) {
+    let [(_, Column::Time(times)), (_, Column::Float(prices)), (_, Column::Float(amounts)), (_, Column::Int(buys))] =
+        &mut table[..]
+    else {
+        return; // no other table is made here
+    };
+    times.extend(trades.iter().map(|trade| trade.time));
+    prices.extend(trades.iter().map(|trade| trade.price));
+    amounts.extend(trades.iter().map(|trade| trade.amount));
+    buys.extend(trades.iter().map(|trade| i64::from(trade.buy)));
 }
 
 fn bar_table(bars: &[Bar]) -> Table {

@@ -1,5 +1,6 @@
 //! Whole ingests of small dumps.
 
+mod blocks;
 mod books;
 
 use std::cell::Cell;
