@@ -65,8 +65,7 @@ impl Delimited {
     pub fn have_width(&self, from: usize, width: usize) -> bool {
         let first = self.first(from) as u32;
         let expected = (1..).map(|row| first + row * width as u32 - 1);
-        // Without a branch for each: the compiler makes vectors of it.
-        self.ends[from..self.lines].iter().zip(expected).fold(true, |all, (end, expected)| all & (*end == expected))
+        self.ends[from..self.lines].iter().zip(expected).all(|(end, expected)| *end == expected)
     }
 
     /// Where the fields of a column lie, from a line on; every line from there on has `width` fields.

@@ -90,7 +90,7 @@ impl Block<'_> {
         for field in self.column(column) {
             times.push(fields::whole(self.text, field)?);
         }
-        let inside = times.iter().fold(true, |all, time| all & self.layout.times.contains(time));
+        let inside = times.iter().all(|time| self.layout.times.contains(time));
         inside.then(|| times.into_iter().map(|micros| micros * 1_000))
     }
 
@@ -100,8 +100,7 @@ impl Block<'_> {
         let Layout { columns, width, .. } = self.layout;
         let read = self.fields.floats(self.text, self.first, *width, columns[column], &mut values);
         let least = if above { f64::MIN_POSITIVE } else { 0.0 };
-        // Without a branch for each: the compiler makes vectors of it.
-        (read && values.iter().fold(true, |all, value| all & (*value >= least) & (*value <= LARGEST))).then_some(values)
+        (read && values.iter().all(|value| (least..=LARGEST).contains(value))).then_some(values)
     }
 
     /// As [`Row::either`], of all rows; `None` when one is not to be read so.
