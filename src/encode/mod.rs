@@ -3,6 +3,7 @@
 
 mod body;
 mod number;
+mod piece;
 mod points;
 mod record;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The spelling of numbers (supplement 2): the fewest digits that read back as the same double, an exponent from 1e6
 //! upwards and below 1e-4, no point where there is no fraction.
 
+use super::piece::short;
+
 /// Writes a finite double: `100`, `0.5`, `1.9340026e+07`, `-8.81e-06`. Negative zero keeps its sign, `-0`.
 ///
 /// JSON has no word for what is not finite; it is written as `null`.
@@ -15,13 +17,13 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
         if value.is_sign_negative() {
             out.push(b'-');
         }
-        out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+        short(out, itoa::Buffer::new().format(whole).as_bytes());
         return;
     }
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     if (1e-4..1e6).contains(&magnitude) {
-        out.extend_from_slice(text); // in this range the digits come plain, and whole numbers are gone above
+        short(out, text); // in this range the digits come plain, and whole numbers are gone above
     } else {
         with_exponent(out, text);
     }
@@ -29,7 +31,7 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
 
 /// Writes a whole number plainly.
 pub fn integer(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    short(out, itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Respells shortest digits, plain (`12340000.0`, `0.00005`) or with an exponent (`1.5e300`), as `d.ddde±XX`.

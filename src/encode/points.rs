@@ -3,6 +3,7 @@
 
 use super::body::Body;
 use super::number::{double, integer};
+use super::piece::Piece;
 use crate::clock::SECOND;
 use crate::columns::{Column, LEVELS, List, NO_TIME, Rows, SPLIT, Series};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
@@ -81,17 +82,24 @@ struct Object<'a> {
 
 impl<'a> Object<'a> {
     fn open(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'{');
         Self { out, empty: true }
     }
 
-    /// A key as [`key`] makes it.
-    fn key(&mut self, key: &[u8]) {
-        self.out.extend_from_slice(&key[usize::from(self.empty)..]);
-        self.empty = false;
+    /// A key as [`key`] makes it. Where its comma would stand, the first one has the object's brace.
+    #[inline]
+    fn key(&mut self, key: &Piece) {
+        let comma = self.out.len();
+        key.write(self.out);
+        if self.empty {
+            self.out[comma] = b'{';
+            self.empty = false;
+        }
     }
 
     fn close(self) {
+        if self.empty {
+            self.out.push(b'{');
+        }
         self.out.push(b'}');
     }
 }
@@ -107,18 +115,18 @@ fn text(out: &mut Vec<u8>, value: &str) {
     }
 }
 
-/// `,"name":`, ready to copy; the first of an object leaves the comma out.
-fn key(name: &str) -> Vec<u8> {
+/// `,"name":`, ready to copy.
+fn key(name: &str) -> Piece {
     let mut key = Vec::with_capacity(name.len() + 4);
     key.push(b',');
     text(&mut key, name);
     key.push(b':');
-    key
+    Piece::new(&key)
 }
 
 /// One field of the rows to write: its key and where its values stand.
 struct Part<'a> {
-    key: Vec<u8>,
+    key: Piece,
     cells: Cells<'a>,
 }
 
@@ -284,11 +292,12 @@ fn nested(body: &mut Body, series: &Series) {
         Shape::Tpo => (format!("{{\"Point\":{{\"{TPO_WRAPPER}\":"), "}}"),
         _ => ("{\"Point\":".to_owned(), "}"),
     };
+    let (open, close) = (Piece::new(open.as_bytes()), Piece::new(close.as_bytes()));
     body.out.extend_from_slice(b",\"points\":");
     body.array(series.len(), estimate(series), |out, row| {
-        out.extend_from_slice(open.as_bytes());
+        open.write(out);
         one_row(out, &parts, row);
-        out.extend_from_slice(close.as_bytes());
+        close.write(out);
     });
 }
 

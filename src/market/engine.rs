@@ -211,8 +211,9 @@ impl Market {
         }
         let mut series = Vec::new();
         for (markets, bars) in parts {
-            let id = self.id(query, &markets);
-            series.extend(sides.iter().map(|side| candles::series(id.clone(), &bars, *side, query.usd)));
+            for side in sides {
+                series.push(candles::series(self.id(query, &markets), &bars, *side, query.usd));
+            }
         }
         Ok(series)
     }

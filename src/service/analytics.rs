@@ -6,9 +6,8 @@ use axum::Router;
 use axum::extract::{Extension, RawQuery, State};
 use axum::routing::get;
 
-use super::answer::{Answer, compute, known};
+use super::answer::{Answer, Caller, compute, known};
 use super::check::needs_tier;
-use super::front::Caller;
 use super::reply;
 use super::shared::Shared;
 use crate::encode;

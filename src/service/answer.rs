@@ -6,12 +6,19 @@ use axum::body::Body;
 use axum::http::Response;
 
 use super::access::{Access, Charge};
-use super::front::Caller;
 use super::shared::Shared;
 use super::unsent::{Answered, Made};
 use super::{Answers, reply};
-use crate::protocol::ErrorBody;
 use crate::protocol::wire::KEY_HEADER;
+use crate::protocol::{ErrorBody, Usage};
+
+/// The caller, put into a request's extensions when its key is known.
+#[derive(Clone)]
+pub(super) struct Caller(pub(super) Option<Arc<Access>>);
+
+/// The budget that a response's body tells, put into its extensions so that the headers tell the same.
+#[derive(Clone)]
+pub(super) struct Told(pub(super) Usage);
 
 /// What a route gives.
 pub(super) type Answer = Result<Response<Body>, Refused>;

@@ -1,23 +1,23 @@
 //! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::StatusCode;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::explain::Explained;
+use super::front::Front;
 use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
+use super::link::Link;
 use super::places::{Place, Places};
 use super::reply::is_dropped;
 use super::sending::Sending;
@@ -27,42 +27,10 @@ const MAX_HEAD: usize = 64 * 1024;
 /// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's place: an upgraded
-/// connection outlives its request.
-pub(super) struct Link {
-    /// Who is at the other end.
-    pub(super) peer: IpAddr,
-    stop: watch::Receiver<bool>,
-    place: Arc<Place>,
-}
-
-impl Link {
-    /// Waits until the service stops.
-    pub(super) async fn stopped(&self) {
-        // An error means that nobody can stop it any more, which is a stop too.
-        let _ = self.stop.clone().wait_for(|stop| *stop).await;
-    }
-
-    /// The connection waits, for a key or anything else: others may have its place.
-    pub(super) fn waits(&self) {
-        self.place.waits();
-    }
-
-    /// The connection has something to do: its place is its own.
-    pub(super) fn busy(&self) {
-        self.place.busy();
-    }
-
-    /// Ends when the connection has to make room, which it only has to while it waits.
-    pub(super) async fn closing(&self) {
-        self.place.closing().await;
-    }
-}
-
 /// Serves connections until told to stop, then lets requests under way finish within the grace.
 pub(super) async fn serve(
     listener: TcpListener,
-    router: Router,
+    front: Arc<Front>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -85,7 +53,7 @@ pub(super) async fn serve(
         while connections.try_join_next().is_some() {}
         match accepted {
             Some((stream, peer, place)) => {
-                connections.spawn(serve_one(stream, peer, router.clone(), limits, stop.clone(), place));
+                connections.spawn(serve_one(stream, peer, Arc::clone(&front), limits, stop.clone(), place));
             }
             None => {
                 places.close_oldest();
@@ -106,7 +74,7 @@ pub(super) async fn serve(
 async fn serve_one(
     stream: TcpStream,
     peer: SocketAddr,
-    router: Router,
+    front: Arc<Front>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
     place: Place,
@@ -118,15 +86,13 @@ async fn serve_one(
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     // A peer that has said all it will still waits for its answers.
     http.half_close(true);
-    let routes = TowerToHyperService::new(router);
     let asked = Arc::clone(&place);
     let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place) });
-    let service = service_fn(move |mut request: axum::http::Request<_>| {
+    let service = service_fn(move |request| {
         asked.busy();
-        request.extensions_mut().insert(Arc::clone(&link));
-        let (answer, asked) = (routes.call(request), Arc::clone(&asked));
+        let (front, link, asked) = (Arc::clone(&front), Arc::clone(&link), Arc::clone(&asked));
         async move {
-            let response = answer.await.unwrap_or_else(|never| match never {});
+            let response = front.answer(link, request).await;
             if is_dropped(&response) {
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));

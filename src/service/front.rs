@@ -5,115 +5,149 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use axum::Router;
 use axum::body::{Body, HttpBody, to_bytes};
-use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, DATE, HOST, ORIGIN, TRANSFER_ENCODING, UPGRADE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderValue, Response, Version};
-use axum::middleware::Next;
+use axum::http::{HeaderValue, Method, Request, Response, Version};
+use axum::response::IntoResponse;
 use futures::FutureExt;
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 
 use super::access::Access;
-use super::connections::Link;
+use super::answer::{Caller, Told};
 use super::faults::{Fault, Injected, header};
+use super::link::Link;
 use super::log::{self, AccessRecord};
 use super::redact::{hidden, redact};
 use super::reply::{self, Paid, is_dropped, refusal, tell};
+use super::routes;
 use super::shared::Shared;
-use crate::protocol::wire::KEY_HEADER;
-use crate::protocol::{ErrorBody, Usage};
+use crate::protocol::ErrorBody;
+use crate::protocol::wire::{KEY_HEADER, POINTS_PATH};
 
 /// Longest path and query that is read.
 const MAX_TARGET: usize = 16 * 1024;
 /// Longest body that is read, and thrown away, to reach the next request of the connection.
 const MAX_BODY: usize = 64 * 1024;
 
-/// The caller, put into a request's extensions when its key is known.
-#[derive(Clone)]
-pub(super) struct Caller(pub(super) Option<Arc<Access>>);
-
-/// The budget that a response's body tells, put into its extensions so that the headers tell the same.
-#[derive(Clone)]
-pub(super) struct Told(pub(super) Usage);
-
-/// Wraps every route. A request that breaks the rules of the transport is refused before its key is looked at.
-pub(super) async fn front(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response<Body> {
-    let Some(log) = &shared.access_log else { return serve(&shared, request, next).await.0 };
-    let (time, begun) = (shared.clock.now(), Instant::now());
-    let method = hidden(request.method().as_str(), &shared.keys).to_owned();
-    let peer = request.extensions().get::<Arc<Link>>().map(|link| link.peer);
-    let target = redact(&request.uri().to_string(), &shared.keys);
-    let (response, access) = serve(&shared, request, next).await;
-    let record = AccessRecord {
-        time,
-        peer,
-        method,
-        target,
-        holder: access.map(|access| access.name.clone()),
-        status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
-        weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
-        bytes: response.body().size_hint().lower(),
-        microseconds: log::microseconds(begun.elapsed()),
-    };
-    log::tell(log, &record);
-    response
+/// What every request passes on its way to its route and back.
+pub(super) struct Front {
+    shared: Arc<Shared>,
+    routes: TowerToHyperService<Router>,
 }
 
-/// The response, and who asked.
-async fn serve(shared: &Shared, request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
-    if let Some(error) = transport_fault(&request, shared.bound_to) {
-        return (refusal(&error), None);
+impl Front {
+    pub(super) fn new(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&shared))), shared }
     }
-    let request = match without_body(request, shared.limits.body_within).await {
-        Ok(request) => request,
-        Err(error) => return (closing(refusal(&error)), None),
-    };
-    serve_bare(shared, request, next).await
+
+    pub(super) async fn answer(&self, link: Arc<Link>, request: Request<Incoming>) -> Response<Body> {
+        let shared = &*self.shared;
+        let Some(log) = &shared.access_log else { return self.serve(link, request).await.0 };
+        let (time, begun) = (shared.clock.now(), Instant::now());
+        let method = hidden(request.method().as_str(), &shared.keys).to_owned();
+        let peer = Some(link.peer);
+        let target = redact(&request.uri().to_string(), &shared.keys);
+        let (response, access) = self.serve(link, request).await;
+        let record = AccessRecord {
+            time,
+            peer,
+            method,
+            target,
+            holder: access.map(|access| access.name.clone()),
+            status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
+            weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
+            bytes: response.body().size_hint().lower(),
+            microseconds: log::microseconds(begun.elapsed()),
+        };
+        log::tell(log, &record);
+        response
+    }
+
+    /// The response, and who asked. A request that breaks the rules of the transport is refused before its key is looked at.
+    async fn serve(&self, link: Arc<Link>, request: Request<Incoming>) -> (Response<Body>, Option<Arc<Access>>) {
+        let shared = &*self.shared;
+        if let Some(error) = transport_fault(&request, shared.bound_to) {
+            return (refusal(&error), None);
+        }
+        match without_body(request, shared.limits.body_within).await {
+            Ok(request) => self.serve_bare(link, request).await,
+            Err(error) => (closing(refusal(&error)), None),
+        }
+    }
+
+    async fn serve_bare(&self, link: Arc<Link>, request: Request<Body>) -> (Response<Body>, Option<Arc<Access>>) {
+        let shared = &*self.shared;
+        let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
+        let asked = Asked { front: self, access: access.clone(), link, request };
+        let mut response = match shared.faults.pick(asked.request.uri().path()) {
+            None => asked.answer().await,
+            Some(injected) => inject(injected, asked).await,
+        };
+        // The date is the service's own time: a client that goes by it knows which buckets are closed here.
+        let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+        if let Ok(date) = HeaderValue::try_from(date) {
+            response.headers_mut().entry(DATE).or_insert(date);
+        }
+        (response, access)
+    }
 }
 
-async fn serve_bare(shared: &Shared, mut request: Request, next: Next) -> (Response<Body>, Option<Arc<Access>>) {
-    let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
-    request.extensions_mut().insert(Caller(access.clone()));
-    let injected = shared.faults.pick(request.uri().path());
-    let mut response = match injected {
-        None => answer(access.as_deref(), request, next).await,
-        Some(injected) => inject(injected, access.as_deref(), request, next).await,
-    };
-    // The date is the service's own time: a client that goes by it knows which buckets are closed here.
-    let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
-    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
-    if let Ok(date) = HeaderValue::try_from(date) {
-        response.headers_mut().entry(DATE).or_insert(date);
-    }
-    (response, access)
+/// A request that is sound, and what is known of it.
+struct Asked<'a> {
+    front: &'a Front,
+    access: Option<Arc<Access>>,
+    link: Arc<Link>,
+    request: Request<Body>,
 }
 
-async fn answer(access: Option<&Access>, request: Request, next: Next) -> Response<Body> {
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| {
-        refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
-    });
-    if let Some(access) = access {
-        let told = response.extensions_mut().remove::<Told>().map(|Told(usage)| usage);
-        tell(&mut response, &told.unwrap_or_else(|| access.usage()));
+impl Asked<'_> {
+    async fn answer(self) -> Response<Body> {
+        let access = self.access.clone();
+        let answered = AssertUnwindSafe(self.route()).catch_unwind().await;
+        let mut response = answered.unwrap_or_else(|_| {
+            refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
+        });
+        if let Some(access) = access {
+            let told = response.extensions_mut().remove::<Told>().map(|Told(usage)| usage);
+            tell(&mut response, &told.unwrap_or_else(|| access.usage()));
+        }
+        response
     }
-    response
+
+    async fn route(mut self) -> Response<Body> {
+        if self.request.uri().path() == POINTS_PATH && self.request.method() == Method::GET {
+            // Nearly every request goes there: the router would take longer than a short answer.
+            let query = self.request.uri().query().unwrap_or_default();
+            return routes::points(&self.front.shared, Caller(self.access), query).await.into_response();
+        }
+        let extensions = self.request.extensions_mut();
+        extensions.insert(Caller(self.access));
+        extensions.insert(self.link);
+        self.front.routes.call(self.request).await.unwrap_or_else(|never| match never {})
+    }
 }
 
 /// Answers with a fault.
-async fn inject(injected: Injected, access: Option<&Access>, request: Request, next: Next) -> Response<Body> {
+async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
     if !injected.latency.is_zero() {
         tokio::time::sleep(injected.latency).await;
     }
+    let access = asked.access.clone();
     let refuse = |error: &ErrorBody| {
         let mut response = refusal(error);
-        if let Some(access) = access {
+        if let Some(access) = &access {
             tell(&mut response, &access.usage());
         }
         response
     };
     match injected.fault {
-        None | Some(Fault::Latency(_) | Fault::LateWith(..)) => answer(access, request, next).await,
+        None | Some(Fault::Latency(_) | Fault::LateWith(..)) => asked.answer().await,
         Some(Fault::RateLimited { retry_after }) => {
             let message = format!("a fault that the service's owner switched on: try again in {retry_after} s");
             refuse(&ErrorBody::rate_limited(message, retry_after))
@@ -126,10 +160,10 @@ async fn inject(injected: Injected, access: Option<&Access>, request: Request, n
             };
             refuse(&ErrorBody::new(status, code, "a fault that the service's owner switched on"))
         }
-        Some(Fault::CutBody { after }) => reply::cut(answer(access, request, next).await, after).await,
+        Some(Fault::CutBody { after }) => reply::cut(asked.answer().await, after).await,
         Some(Fault::Drop) => reply::dropped(),
         Some(Fault::Headers(headers)) => {
-            let mut response = answer(access, request, next).await;
+            let mut response = asked.answer().await;
             // Checked when the rule was added, so none is left out here.
             for (name, value) in headers.iter().flat_map(|(name, value)| header(name, value.as_deref())) {
                 match value {
@@ -142,7 +176,7 @@ async fn inject(injected: Injected, access: Option<&Access>, request: Request, n
     }
 }
 
-fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
+fn transport_fault(request: &Request<Incoming>, bound_to: IpAddr) -> Option<ErrorBody> {
     let length = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if length > MAX_TARGET {
         let message = format!("a URL of {length} bytes is too long; send at most {MAX_TARGET}");
@@ -178,15 +212,15 @@ fn transport_fault(request: &Request, bound_to: IpAddr) -> Option<ErrorBody> {
 
 /// A request without its body: nothing here reads one. A short one is thrown away; the rest is refused, as is a body of
 /// unknown length, which is what smuggled requests hide in.
-async fn without_body(request: Request, within: Duration) -> Result<Request, ErrorBody> {
+async fn without_body(request: Request<Incoming>, within: Duration) -> Result<Request<Body>, ErrorBody> {
     if request.headers().contains_key(TRANSFER_ENCODING) {
         let message = "this service reads no bodies; send the request without Transfer-Encoding";
         return Err(ErrorBody::new(400, "INVALID_REQUEST", message));
     }
-    if request.body().is_end_stream() {
-        return Ok(request);
-    }
     let (parts, body) = request.into_parts();
+    if body.is_end_stream() {
+        return Ok(Request::from_parts(parts, Body::empty()));
+    }
     let too_long = || {
         let message = format!("this service reads no bodies and throws away at most {MAX_BODY} bytes; send none");
         ErrorBody::new(413, "BODY_TOO_LARGE", message)
@@ -194,7 +228,7 @@ async fn without_body(request: Request, within: Duration) -> Result<Request, Err
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_long());
     }
-    match tokio::time::timeout(within, to_bytes(body, MAX_BODY)).await {
+    match tokio::time::timeout(within, to_bytes(Body::new(body), MAX_BODY)).await {
         Ok(Ok(_)) => Ok(Request::from_parts(parts, Body::empty())),
         Ok(Err(_)) => Err(too_long()),
         Err(_) => {

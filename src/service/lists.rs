@@ -8,8 +8,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, compute, known};
-use super::front::Caller;
+use super::answer::{Answer, Caller, compute, known};
 use super::reply;
 use super::shared::Shared;
 use crate::encode;

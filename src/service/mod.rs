@@ -17,6 +17,7 @@ mod front;
 mod guarded;
 mod keys_file;
 mod limits;
+mod link;
 mod lists;
 mod log;
 mod log_file;

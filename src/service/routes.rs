@@ -8,13 +8,12 @@ use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Router, middleware};
 
 use super::Answers;
-use super::answer::{Answer, compute, compute_here, known};
+use super::answer::{Answer, Caller, Told, compute, compute_here, known};
 use super::check::check;
-use super::front::{Caller, Told, front};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
@@ -28,7 +27,7 @@ use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 /// The whole service as a router.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route(POINTS_PATH, get(points))
+        .route(POINTS_PATH, any(not_allowed)) // GET is answered before it comes here
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
         .merge(lists::routes())
@@ -38,18 +37,14 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .method_not_allowed_fallback(not_allowed)
         .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), front))
         .with_state(shared)
 }
 
-async fn points(
-    State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
-    RawQuery(query): RawQuery,
-) -> Answer {
+/// `GET /v1/points`.
+pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
     let access = known(caller)?;
     let now = shared.clock.now();
-    let checked = check(&query.unwrap_or_default(), access.allowance, now.div_euclid(SECOND))?;
+    let checked = check(query, access.allowance, now.div_euclid(SECOND))?;
     let charge = access.charge(checked.weight)?;
     if checked.empty {
         charge.keep();
@@ -62,7 +57,7 @@ async fn points(
         Ok(encode::points_in_parts(&series, query.flatten))
     };
     let body =
-        if short { compute_here(&shared, charge, work).await? } else { compute(&shared, Some(charge), work).await? };
+        if short { compute_here(shared, charge, work).await? } else { compute(shared, Some(charge), work).await? };
     Ok(reply::paid(body, checked.weight))
 }
 

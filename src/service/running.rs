@@ -15,7 +15,7 @@ use super::config::{Allowance, ServiceConfig};
 use super::connections::serve;
 use super::error::ServiceError;
 use super::faults::FaultSwitch;
-use super::routes::router;
+use super::front::Front;
 use super::shared::Shared;
 use super::unsent::Unsent;
 
@@ -87,7 +87,7 @@ fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, re
             // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
             drop(ready.send(Ok(())));
             let limits = shared.limits;
-            runtime.block_on(serve(listener, router(Arc::new(shared)), limits, stopped));
+            runtime.block_on(serve(listener, Arc::new(Front::new(shared)), limits, stopped));
             runtime.shutdown_timeout(LEFT_BEHIND_AFTER);
         }
     }

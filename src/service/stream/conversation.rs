@@ -11,7 +11,7 @@ use super::production::{Active, Produced, produce};
 use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
-use crate::service::connections::Link;
+use crate::service::link::Link;
 use crate::service::shared::Shared;
 
 /// Market time that is told at a time. Books are large.

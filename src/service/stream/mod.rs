@@ -20,7 +20,7 @@ use axum::http::{Response, StatusCode};
 use axum::routing::get;
 
 use self::conversation::Conversation;
-use super::connections::Link;
+use super::link::Link;
 use super::reply;
 use super::shared::Shared;
 use crate::protocol::stream::Family;
