@@ -1,4 +1,4 @@
-//! 128-bit kernels for every x86-64 processor since 2008, and the same compiled for AVX2.
+//! 128-bit kernels for every x86-64 processor since 2008, and 256-bit ones where there is AVX2.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -6,11 +6,12 @@ use std::mem::MaybeUninit;
 use super::literal::{Literal, PIECE};
 use super::slow;
 
+mod four;
 mod number;
 
 /// Compiles one kernel from the generic functions, for the given instructions.
 macro_rules! kernel {
-    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident) => {
+    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident, $floats:path, $times:path) => {
         $(#[$about])*
         pub(super) mod $name {
             use super::*;
@@ -53,7 +54,7 @@ macro_rules! kernel {
                 bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>],
             ) -> bool {
                 // SAFETY: the caller's.
-                unsafe { super::floats(bytes, befores, skip, ends, out) }
+                unsafe { $floats(bytes, befores, skip, ends, out) }
             }
 
             /// See [`super::super::Kernel::times`].
@@ -65,7 +66,7 @@ macro_rules! kernel {
                 bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [MaybeUninit<i64>],
             ) -> bool {
                 // SAFETY: the caller's.
-                unsafe { super::times(bytes, befores, skip, ends, fraction, out) }
+                unsafe { $times(bytes, befores, skip, ends, fraction, out) }
             }
         }
     };
@@ -75,7 +76,7 @@ kernel!(
     /// x86-64-v2.
     sse4, "sse4.2,ssse3,popcnt",
     is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt"),
-    sse_mask
+    sse_mask, super::floats::<false>, super::times
 );
 kernel!(
     /// x86-64-v3.
@@ -85,7 +86,7 @@ kernel!(
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt"),
-    avx2_mask
+    avx2_mask, super::four::floats, super::four::times
 );
 
 // The generic functions below are inlined into one `target_feature` function each, and only there do the intrinsics get
@@ -194,15 +195,30 @@ fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
 }
 
 #[inline(always)]
-unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
+unsafe fn floats<const WIDE: bool>(
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    out: &mut [MaybeUninit<f64>],
+) -> bool {
     for ((before, end), out) in befores.iter().zip(ends).zip(out) {
-        let start = before.wrapping_add(skip);
-        // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
-        let value = unsafe { number::float(bytes.as_ptr().add(*end as usize), end.wrapping_sub(start)) };
-        let Some(value) = value.or_else(|| slow::float(bytes, start as usize..*end as usize)) else { return false };
+        // SAFETY: the caller's.
+        let Some(value) = (unsafe { float::<WIDE>(bytes, before.wrapping_add(skip), *end) }) else { return false };
         out.write(value);
     }
     true
+}
+
+/// One number.
+///
+/// # Safety
+/// The end is at least 36 and at most `bytes.len()`; the processor has the instructions.
+#[inline(always)]
+unsafe fn float<const WIDE: bool>(bytes: &[u8], start: u32, end: u32) -> Option<f64> {
+    // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
+    let value = unsafe { number::float::<WIDE>(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
+    value.or_else(|| slow::float(bytes, start as usize..end as usize))
 }
 
 #[inline(always)]

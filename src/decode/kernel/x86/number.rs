@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::number::round;
+use super::super::eisel_lemire::eisel_lemire;
 use super::super::powers::EXACT;
 
 /// All bits in the first 32 bytes, none in the last 32.
@@ -113,24 +113,86 @@ pub(super) unsafe fn integer(end: *const u8, length: u32) -> Option<u64> {
     unsafe { short(end, length) }.filter(|(_, dot)| *dot == 16).map(|(mantissa, _)| mantissa)
 }
 
-/// A number of `length` bytes that ends at the pointer; `None` for what only the slow path can read.
+/// A number of `length` bytes that ends at the pointer; `None` for what only the slow path can read. `WIDE`: in 256 bits.
 ///
 /// # Safety
-/// At least 36 readable bytes stand before the end, and the processor has SSE4.1.
+/// At least 36 readable bytes stand before the end, and the processor has SSE4.1, or AVX2 if `WIDE`.
 #[inline(always)]
-pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
+pub(super) unsafe fn float<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
     // SAFETY: the caller's.
     unsafe {
         match short(end, length) {
             Some((mantissa, dot)) => Some(mantissa as i64 as f64 / POWERS[dot]),
-            None => long(end, length),
+            None => long::<WIDE>(end, length),
         }
     }
 }
 
+/// What the last 32 bytes before an end hold, of which `length` belong to the number: the values of its digits beyond the
+/// last sixteen and of those, and where it has dots. `None` for anything else than digits and one dot.
+#[inline(always)]
+unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
+    // SAFETY: the caller has 32 bytes before the end; the tables slide by at most 32.
+    unsafe {
+        // Both halves: what stands outside is 0, and what stands left of the dot moves right by one.
+        let outside = SLIDE.as_ptr().add(length as usize);
+        let zero = _mm_set1_epi8(b'0' as i8);
+        let half = |place: usize| {
+            let raw = _mm_sub_epi8(_mm_loadu_si128(end.sub(32 - place).cast()), zero);
+            _mm_andnot_si128(_mm_loadu_si128(outside.add(place).cast()), raw)
+        };
+        let (upper, lower) = (half(0), half(16));
+        let point = _mm_set1_epi8(POINT);
+        let dots = _mm_movemask_epi8(_mm_cmpeq_epi8(upper, point)) as u32
+            | (_mm_movemask_epi8(_mm_cmpeq_epi8(lower, point)) as u32) << 16;
+        let left = left_of(dots);
+        let moved_upper = _mm_slli_si128::<1>(upper);
+        let moved_lower = _mm_alignr_epi8::<15>(lower, upper);
+        let upper = _mm_blendv_epi8(upper, moved_upper, _mm_loadu_si128(left.cast()));
+        let lower = _mm_blendv_epi8(lower, moved_lower, _mm_loadu_si128(left.add(16).cast()));
+        (are_digits(upper) && are_digits(lower)).then(|| (sixteen(upper), sixteen(lower), dots))
+    }
+}
+
+/// The same in one register, with AVX2.
+#[inline(always)]
+unsafe fn thirty_two(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
+    // SAFETY: as above, and the caller answers for AVX2.
+    unsafe {
+        let outside = _mm256_loadu_si256(SLIDE.as_ptr().add(length as usize).cast());
+        let raw = _mm256_sub_epi8(_mm256_loadu_si256(end.sub(32).cast()), _mm256_set1_epi8(b'0' as i8));
+        let digits = _mm256_andnot_si256(outside, raw);
+        let dots = _mm256_movemask_epi8(_mm256_cmpeq_epi8(digits, _mm256_set1_epi8(POINT))) as u32;
+        let crossing = _mm256_permute2x128_si256::<0x08>(digits, digits);
+        let moved = _mm256_alignr_epi8::<15>(digits, crossing);
+        let digits = _mm256_blendv_epi8(digits, moved, _mm256_loadu_si256(left_of(dots).cast()));
+        let nine = _mm256_set1_epi8(9);
+        if _mm256_testz_si256(_mm256_subs_epu8(digits, nine), _mm256_set1_epi8(-1)) == 0 {
+            return None;
+        }
+        let fours =
+            _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x0001_0064));
+        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours, fours), _mm256_set1_epi32(0x0001_2710));
+        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
+        let values = _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves));
+        let (upper, lower) = (_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
+        Some((_mm_cvtsi128_si64(upper) as u64, _mm_cvtsi128_si64(lower) as u64, dots))
+    }
+}
+
+/// A dot where digits are 0 to 9.
+const POINT: i8 = b'.'.wrapping_sub(b'0') as i8;
+
+/// All bits in each of 32 bytes up to the first dot, none in the others.
+#[inline(always)]
+unsafe fn left_of(dots: u32) -> *const u8 {
+    // SAFETY: within the table.
+    unsafe { SLIDE.as_ptr().add(if dots == 0 { 32 } else { 31 - dots.trailing_zeros() as usize }) }
+}
+
 /// Up to 31 bytes of sign, digits and dot, and an exponent of two figures.
 #[inline(always)]
-unsafe fn long(end: *const u8, length: u32) -> Option<f64> {
+unsafe fn long<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
     // SAFETY: the caller has 36 bytes before the end, and no more than 31 and the exponent's four are looked at.
     unsafe {
         let tail = u32::from_le_bytes(end.sub(4).cast::<[u8; 4]>().read());
@@ -155,29 +217,9 @@ unsafe fn long(end: *const u8, length: u32) -> Option<f64> {
         let negative = *end.sub(length as usize) == b'-';
         length -= u32::from(negative);
 
-        // Both halves: what stands outside is 0, and what stands left of the dot moves right by one.
-        let outside = SLIDE.as_ptr().add(length as usize);
-        let zero = _mm_set1_epi8(b'0' as i8);
-        let half = |place: usize| {
-            let raw = _mm_sub_epi8(_mm_loadu_si128(end.sub(32 - place).cast()), zero);
-            _mm_andnot_si128(_mm_loadu_si128(outside.add(place).cast()), raw)
-        };
-        let (upper, lower) = (half(0), half(16));
-        let point = _mm_set1_epi8(b'.'.wrapping_sub(b'0') as i8);
-        let dots = _mm_movemask_epi8(_mm_cmpeq_epi8(upper, point)) as u32
-            | (_mm_movemask_epi8(_mm_cmpeq_epi8(lower, point)) as u32) << 16;
+        let (upper, lower, dots) = if WIDE { thirty_two(end, length)? } else { twice_sixteen(end, length)? };
         let dotted = u32::from(dots != 0);
-        let dot = dots.trailing_zeros(); // 32 for none
-        let places = dotted * 31u32.wrapping_sub(dot);
-        let left = SLIDE.as_ptr().add(if dots == 0 { 32 } else { 31 - dot as usize });
-        let moved_upper = _mm_slli_si128::<1>(upper);
-        let moved_lower = _mm_alignr_epi8::<15>(lower, upper);
-        let upper = _mm_blendv_epi8(upper, moved_upper, _mm_loadu_si128(left.cast()));
-        let lower = _mm_blendv_epi8(lower, moved_lower, _mm_loadu_si128(left.add(16).cast()));
-        if !are_digits(upper) || !are_digits(lower) {
-            return None;
-        }
-        let (upper, lower) = (sixteen(upper), sixteen(lower));
+        let places = dotted * 31u32.wrapping_sub(dots.trailing_zeros());
         let figures = length - dotted;
         let whole = figures.wrapping_sub(places);
         if upper > 1_843 || whole.wrapping_sub(1) > 31 || (dots != 0 && places == 0) {
@@ -187,7 +229,8 @@ unsafe fn long(end: *const u8, length: u32) -> Option<f64> {
         if whole > 1 && (figures > 19 || mantissa < LEAST[figures as usize]) {
             return None;
         }
-        let magnitude = round(mantissa, power - i64::from(places))?;
+        // Not the division where it would do: which of the two is one that the processor cannot foresee.
+        let magnitude = eisel_lemire(mantissa, power - i64::from(places))?;
         Some(if negative { -magnitude } else { magnitude })
     }
 }

@@ -1,0 +1,289 @@
+//! Four numbers of at most 16 bytes, without sign or exponent, in 256-bit registers: two in each.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use super::super::slow;
+
+/// Most bytes.
+const LONGEST: i32 = 16;
+/// Long numbers among four from which on each is read by itself.
+const MANY: u32 = 3;
+
+/// Byte of the length that every byte of a lane needs: numbers 0 and 2, and 1 and 3.
+const EVEN: [u8; 32] = lanes(0);
+const ODD: [u8; 32] = lanes(4);
+
+const fn lanes(first: u8) -> [u8; 32] {
+    let mut table = [first; 32];
+    let mut index = 16;
+    while index < 32 {
+        table[index] = first + 8;
+        index += 1;
+    }
+    table
+}
+
+/// In each lane 0, 1, 2 … 15.
+const INDEX: [u8; 32] = {
+    let mut table = [0; 32];
+    let mut index = 0;
+    while index < 32 {
+        table[index] = index as u8 % 16;
+        index += 1;
+    }
+    table
+};
+
+/// Two numbers in the lanes of a register.
+struct Two {
+    /// Their digits, right-aligned and without a dot; zeros before them.
+    digits: __m256i,
+    /// In both halves of a lane: bytes up to the dot; 0 without one.
+    up_to_dot: __m256i,
+    /// Not 0 in a lane whose number is something else.
+    wrong: __m256i,
+}
+
+#[inline(always)]
+unsafe fn load(table: &[u8; 32]) -> __m256i {
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_loadu_si256(table.as_ptr().cast()) }
+}
+
+/// The digits of the numbers that end before two ends, each by itself.
+///
+/// # Safety
+/// 16 bytes are readable before both ends; the processor has AVX2.
+#[inline(always)]
+unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m256i, lanes: &[u8; 32]) -> Two {
+    // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the lengths
+    // come from, which is slower.
+    unsafe {
+        let before = |number: usize| {
+            let end = ends.add(number).read_volatile() as usize;
+            _mm_loadu_si128(base.add(end - 16).cast())
+        };
+        let raw = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(0)), before(2));
+        let zero = _mm256_setzero_si256();
+        let index = load(&INDEX);
+        let length = _mm256_shuffle_epi8(lengths, load(lanes));
+        // Of what is 16 bytes long the first one has the index 0.
+        let first = _mm256_sub_epi8(_mm256_set1_epi8(LONGEST as i8), length);
+        let outside = _mm256_cmpgt_epi8(first, index);
+        let digits = _mm256_andnot_si256(outside, _mm256_sub_epi8(raw, _mm256_set1_epi8(b'0' as i8)));
+        // A zero that comes first comes alone, or before a dot.
+        let leading = _mm256_and_si256(_mm256_cmpeq_epi8(first, index), _mm256_cmpeq_epi8(digits, zero));
+        let behind = _mm256_slli_si256::<1>(leading);
+        if !DOTS {
+            let wrong = _mm256_or_si256(behind, _mm256_subs_epu8(digits, _mm256_set1_epi8(9)));
+            return Two { digits, up_to_dot: zero, wrong };
+        }
+        let dots = _mm256_cmpeq_epi8(digits, _mm256_set1_epi8(b'.'.wrapping_sub(b'0') as i8));
+        // The sum of the places of the dots, of which there is at most one: a second one stays and is no digit.
+        let count = _mm256_sub_epi8(index, _mm256_set1_epi8(-1));
+        let halves = _mm256_sad_epu8(_mm256_and_si256(dots, count), zero);
+        let up_to_dot = _mm256_add_epi64(halves, _mm256_shuffle_epi32::<0x4E>(halves));
+        let left = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(up_to_dot, zero), index);
+        let closed_up = _mm256_blendv_epi8(digits, _mm256_slli_si256::<1>(digits), left);
+        let wrong = _mm256_subs_epu8(closed_up, _mm256_set1_epi8(9));
+        Two { digits: closed_up, up_to_dot, wrong: _mm256_or_si256(wrong, _mm256_andnot_si256(dots, behind)) }
+    }
+}
+
+/// The values of four mantissas of 16 digits, in order.
+#[inline(always)]
+unsafe fn wholes(even: __m256i, odd: __m256i) -> __m256i {
+    // SAFETY: AVX2, for which the caller answers.
+    unsafe {
+        let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
+        let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
+        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
+        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
+        _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
+    }
+}
+
+/// Numbers of which some byte of a lane is set.
+#[inline(always)]
+unsafe fn numbers_of(even: __m256i, odd: __m256i) -> u32 {
+    // SAFETY: AVX2, for which the caller answers.
+    unsafe {
+        if _mm256_testz_si256(_mm256_or_si256(even, odd), _mm256_set1_epi8(-1)) == 1 {
+            return 0;
+        }
+        let zero = _mm256_setzero_si256();
+        let some = |lanes| !_mm256_movemask_epi8(_mm256_cmpeq_epi8(lanes, zero)) as u32;
+        let (even, odd) = (some(even), some(odd));
+        let bit = |mask: u32, number: u32| u32::from(mask != 0) << number;
+        bit(even & 0xFFFF, 0) | bit(odd & 0xFFFF, 1) | bit(even >> 16, 2) | bit(odd >> 16, 3)
+    }
+}
+
+/// Numbers whose lengths are not within 1 and 16.
+#[inline(always)]
+unsafe fn misfits(lengths: __m128i) -> u32 {
+    // SAFETY: SSE4.1, for which the caller answers.
+    unsafe {
+        let least = _mm_sub_epi32(lengths, _mm_set1_epi32(1));
+        let fits = _mm_cmpeq_epi32(_mm_min_epu32(least, _mm_set1_epi32(LONGEST - 1)), least);
+        !_mm_movemask_ps(_mm_castsi128_ps(fits)) as u32 & 0xF
+    }
+}
+
+/// Four numbers, and which of them are spelled otherwise.
+///
+/// # Safety
+/// Four ends, 16 bytes before each are readable; the processor has AVX2.
+#[inline(always)]
+unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
+    // 10^0 … 10^7: doubles are read from it, and all of these are exact.
+    const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+    // SAFETY: the caller's.
+    unsafe {
+        let wide = _mm256_broadcastsi128_si256(lengths);
+        let (even, odd) = (two::<true>(base, ends, wide, &EVEN), two::<true>(base, ends.add(1), wide, &ODD));
+        let wrong = numbers_of(even.wrong, odd.wrong);
+        let mantissa = wholes(even.digits, odd.digits);
+        let up_to_dot = _mm256_blend_epi32::<0b1100_1100>(even.up_to_dot, odd.up_to_dot);
+        let narrow = _mm256_permutevar8x32_epi32(up_to_dot, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+        let up_to_dot = _mm256_castsi256_si128(narrow);
+        let undotted = _mm_cmpeq_epi32(up_to_dot, _mm_setzero_si128());
+        let places = _mm_andnot_si128(undotted, _mm_sub_epi32(_mm_set1_epi32(LONGEST), up_to_dot));
+        // A digit before the dot, and one after it.
+        let whole = _mm_sub_epi32(_mm_add_epi32(lengths, _mm_cmpgt_epi32(up_to_dot, _mm_setzero_si128())), places);
+        let bare = _mm_cmpgt_epi32(_mm_set1_epi32(1), whole);
+        let ended = _mm_cmpeq_epi32(up_to_dot, _mm_set1_epi32(LONGEST));
+        let wrong = wrong | _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(bare, ended))) as u32 | misfits(lengths);
+
+        // Both parts are exact, and so one addition rounds.
+        let upper = _mm256_or_si256(_mm256_srli_epi64::<32>(mantissa), _mm256_castpd_si256(_mm256_set1_pd(TWO_84)));
+        let lower = _mm256_blend_epi32::<0b1010_1010>(mantissa, _mm256_castpd_si256(_mm256_set1_pd(TWO_52)));
+        let upper = _mm256_sub_pd(_mm256_castsi256_pd(upper), _mm256_set1_pd(TWO_84 + TWO_52));
+        let value = _mm256_add_pd(upper, _mm256_castsi256_pd(lower));
+        // 10^places = 10^(places mod 8), which the permutation takes, and 10^8 from eight on.
+        let small = _mm256_permutevar8x32_ps(_mm256_loadu_ps(POWERS.as_ptr()), _mm256_castsi128_si256(places));
+        let many = _mm256_cvtepi32_epi64(_mm_cmpgt_epi32(places, _mm_set1_epi32(7)));
+        let large = _mm256_blendv_pd(_mm256_set1_pd(1.0), _mm256_set1_pd(1e8), _mm256_castsi256_pd(many));
+        let power = _mm256_mul_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(small)), large);
+        (_mm256_div_pd(value, power), wrong)
+    }
+}
+
+const TWO_52: f64 = 4_503_599_627_370_496.0;
+const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
+
+/// See [`super::super::Kernel::floats`].
+///
+/// # Safety
+/// Every end is at least 36 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
+#[inline(always)]
+pub(super) unsafe fn floats(
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    out: &mut [MaybeUninit<f64>],
+) -> bool {
+    let whole = ends.len() / 4 * 4;
+    for first in (0..whole).step_by(4) {
+        // SAFETY: four of each, and the caller answers for the ends.
+        let mut wrong = unsafe {
+            let lengths = lengths(befores.as_ptr().add(first), skip, ends.as_ptr().add(first));
+            let misfits = misfits(lengths);
+            if misfits.count_ones() >= MANY {
+                0xF
+            } else {
+                let (values, wrong) = doubles(bytes.as_ptr(), ends.as_ptr().add(first), lengths);
+                _mm256_storeu_pd(out.as_mut_ptr().add(first).cast(), values);
+                wrong
+            }
+        };
+        while wrong != 0 {
+            let at = first + wrong.trailing_zeros() as usize;
+            // SAFETY: the caller's.
+            let value = unsafe { super::float::<true>(bytes, befores[at].wrapping_add(skip), ends[at]) };
+            let Some(value) = value else { return false };
+            out[at].write(value);
+            wrong &= wrong - 1;
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe { super::floats::<true>(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..]) }
+}
+
+#[inline(always)]
+unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
+    // SAFETY: the caller has four of each.
+    unsafe {
+        let start = _mm_add_epi32(_mm_loadu_si128(befores.cast()), _mm_set1_epi32(skip as i32));
+        _mm_sub_epi32(_mm_loadu_si128(ends.cast()), start)
+    }
+}
+
+/// Four whole numbers, and which of them are something else.
+///
+/// # Safety
+/// As for [`doubles`]; four of each.
+#[inline(always)]
+unsafe fn integers(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> (__m256i, u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        let lengths = lengths(befores, skip, ends);
+        let wide = _mm256_broadcastsi128_si256(lengths);
+        let (even, odd) = (two::<false>(base, ends, wide, &EVEN), two::<false>(base, ends.add(1), wide, &ODD));
+        (wholes(even.digits, odd.digits), numbers_of(even.wrong, odd.wrong) | misfits(lengths))
+    }
+}
+
+/// Numbers above a limit.
+#[inline(always)]
+unsafe fn above(values: __m256i, limit: i64) -> u32 {
+    // SAFETY: AVX2, for which the caller answers.
+    unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(values, _mm256_set1_epi64x(limit)))) as u32 }
+}
+
+/// See [`super::super::Kernel::times`].
+///
+/// # Safety
+/// As for [`floats`].
+#[inline(always)]
+pub(super) unsafe fn times(
+    bytes: &[u8],
+    befores: &[u32],
+    skip: u32,
+    ends: &[u32],
+    fraction: Option<(u32, &[u32])>,
+    out: &mut [MaybeUninit<i64>],
+) -> bool {
+    let one_by_one = |span: Range<usize>, out: &mut [MaybeUninit<i64>]| {
+        let part = fraction.map(|(skip, ends)| (skip, &ends[span.clone()]));
+        // SAFETY: the caller's.
+        unsafe { super::times(bytes, &befores[span.clone()], skip, &ends[span.clone()], part, &mut out[span]) }
+    };
+    let whole = ends.len() / 4 * 4;
+    for first in (0..whole).step_by(4) {
+        // SAFETY: four of each, and the caller answers for the ends.
+        let wrong = unsafe {
+            let own_ends = ends.as_ptr().add(first);
+            let (seconds, mut wrong) = integers(bytes.as_ptr(), befores.as_ptr().add(first), skip, own_ends);
+            wrong |= above(seconds, slow::MOST_SECONDS);
+            // Seconds have a few bits above 32.
+            let second = _mm256_set1_epi64x(slow::NANOSECONDS);
+            let upper = _mm256_slli_epi64::<32>(_mm256_mul_epu32(_mm256_srli_epi64::<32>(seconds), second));
+            let mut time = _mm256_add_epi64(_mm256_mul_epu32(seconds, second), upper);
+            if let Some((skip, parts)) = fraction {
+                let (part, malformed) = integers(bytes.as_ptr(), own_ends, skip, parts.as_ptr().add(first));
+                wrong |= malformed | above(part, slow::NANOSECONDS - 1);
+                time = _mm256_add_epi64(time, part);
+            }
+            _mm256_storeu_si256(out.as_mut_ptr().add(first).cast(), time);
+            wrong
+        };
+        if wrong != 0 && !one_by_one(first..first + 4, out) {
+            return false;
+        }
+    }
+    one_by_one(whole..ends.len(), out)
+}
