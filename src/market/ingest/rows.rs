@@ -285,9 +285,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A whole number.
+/// A whole number; white space around it is passed over.
 pub(super) fn whole(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
 /// A field as a message quotes it.

@@ -51,7 +51,7 @@ fn expected(row: &str) -> Option<Trade> {
     let row = row.strip_suffix('\r').unwrap_or(row);
     let fields: Vec<&str> = row.split(',').collect();
     let [_, _, time, _, _, side, price, amount] = fields[..] else { return None };
-    let micros: i64 = time.parse().ok()?;
+    let micros: i64 = time.trim_ascii().parse().ok()?;
     let day = 86_400_000_000;
     let number = |text: &str| text.trim_ascii().parse::<f64>().ok().filter(|value| *value <= 1e18);
     let (price, amount) = (number(price)?, number(amount)?);
