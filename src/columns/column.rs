@@ -118,16 +118,6 @@ impl Column {
         }
     }
 
-    /// Removes every row and keeps the memory.
-    pub fn clear(&mut self) {
-        match self {
-            Self::Float(values) => values.clear(),
-            Self::Int(values) | Self::Time(values) => values.clear(),
-            Self::Text(values) => values.clear(),
-            Self::List(_) | Self::Rows(_) => *self = self.take(&[]),
-        }
-    }
-
     /// Appends the rows of a column of the same kind; `false` when the kinds differ.
     pub fn append(&mut self, other: Self) -> bool {
         match (self, other) {

@@ -50,6 +50,7 @@ impl Front {
         let Some(log) = &shared.access_log else { return self.serve(link, request).await.0 };
         let (time, begun) = (shared.clock.now(), Instant::now());
         let method = hidden(request.method().as_str(), &shared.keys).to_owned();
+        let bodiless = request.method() == Method::HEAD;
         let peer = Some(link.peer);
         let target = redact(&request.uri().to_string(), &shared.keys);
         let (response, access) = self.serve(link, request).await;
@@ -61,7 +62,7 @@ impl Front {
             holder: access.map(|access| access.name.clone()),
             status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
             weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
-            bytes: response.body().size_hint().lower(),
+            bytes: if bodiless { 0 } else { response.body().size_hint().lower() },
             microseconds: log::microseconds(begun.elapsed()),
         };
         log::tell(log, &record);

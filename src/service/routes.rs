@@ -24,10 +24,10 @@ use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
-/// The whole service as a router.
+/// Every route, except that GET of the points is answered before a request comes here: see [`super::front::Front`].
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route(POINTS_PATH, any(not_allowed)) // GET is answered before it comes here
+        .route(POINTS_PATH, any(not_allowed))
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
         .merge(lists::routes())

@@ -42,7 +42,7 @@ pub enum Kernel {
     Scalar,
     /// 128-bit vectors with SSE4.2 (x86-64-v2).
     Sse4,
-    /// The same with AVX2 and BMI2 (x86-64-v3).
+    /// 256-bit vectors with AVX2 and BMI2 (x86-64-v3).
     Avx2,
     /// 512-bit vectors with VBMI2 and BITALG (Ice Lake, Zen 4 and later).
     Avx512,

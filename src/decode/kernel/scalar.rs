@@ -16,7 +16,7 @@ pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
     find::<true, false>(bytes, from, out)
 }
 
-/// See [`super::Kernel::index_rows`]; without the line ends.
+/// See [`super::Kernel::index_rows`]; without telling which are line ends.
 pub(super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
     find::<false, true>(bytes, 0, out)
 }

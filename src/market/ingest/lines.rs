@@ -45,10 +45,6 @@ impl Blocks {
         self.rest.clear();
         loop {
             if length == block.len() {
-                if length > LONGEST_LINE {
-                    let problem = format!("a line of more than {LONGEST_LINE} bytes");
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-                }
                 block.resize(length + BLOCK, 0);
             }
             let read = fill(&mut *self.source, &mut block[length..])?;
@@ -58,6 +54,14 @@ impl Blocks {
                 if block.last().is_some_and(|byte| *byte != b'\n') {
                     block.push(b'\n');
                 }
+            }
+            // Only the first line may have begun before.
+            let first = memchr::memchr(b'\n', &block[length..]).map_or(block.len(), |end| length + end);
+            if first > LONGEST_LINE {
+                let problem = format!("a line of more than {LONGEST_LINE} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+            }
+            if ended {
                 return Ok(false);
             }
             if let Some(end) = memchr::memrchr(b'\n', &block[length..]) {
@@ -112,7 +116,11 @@ impl Ahead {
     /// Puts the next block in the place of one that is read; `false` at the end.
     fn replace(&self, block: &mut Vec<u8>) -> io::Result<bool> {
         let Ok(next) = self.blocks.recv() else { return Ok(false) };
-        let _ = self.used.try_send(std::mem::replace(block, next?));
+        let read = std::mem::replace(block, next?);
+        // One that grew for a long line would keep its room.
+        if read.capacity() <= 2 * BLOCK {
+            let _ = self.used.try_send(read);
+        }
         Ok(true)
     }
 }
@@ -142,6 +150,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        // Whether there is such a kernel was asked before the first file.
         let fields = Delimited::new().map_err(io::Error::other)?;
         Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
@@ -257,5 +266,21 @@ mod tests {
         encoder.write_all(&vec![b'7'; 1 << 23]).unwrap();
         let error = lines("a.csv.gz", &encoder.finish().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), "a line of more than 1048576 bytes");
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_wherever_it_stands() {
+        for before in [0, 1, 100_000, BLOCK - 1, BLOCK, BLOCK + 1] {
+            for (length, ends) in
+                [(LONGEST_LINE, true), (LONGEST_LINE, false), (LONGEST_LINE + 1, true), (LONGEST_LINE + 1, false)]
+            {
+                let long = [vec![b'7'; length], if ends { b"\nb".to_vec() } else { Vec::new() }].concat();
+                let short = if before == 0 { Vec::new() } else { [vec![b'a'; before - 1], b"\n".to_vec()].concat() };
+                let read = lines("a.csv", &[short, long].concat());
+                assert_eq!(read.is_ok(), length == LONGEST_LINE, "{length} bytes behind {before}, {ends}");
+                let known = usize::from(before > 1) + 1 + usize::from(ends);
+                assert!(read.is_err() || read.unwrap().len() == known);
+            }
+        }
     }
 }

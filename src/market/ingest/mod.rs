@@ -31,6 +31,7 @@ use self::fault::Fault;
 use self::task::Task;
 use super::MarketError;
 use super::store::{BookSource, parse_date, sweep, unfit};
+use crate::decode::Delimited;
 
 /// Most bad rows that are listed for one file; the rest is counted.
 const MOST_PROBLEMS: usize = 1_000;
@@ -117,13 +118,15 @@ impl IngestReport {
 /// unfinished an hour ago or more are removed.
 ///
 /// # Errors
-/// [`MarketError::Internal`] when `dumps` is no folder or the store cannot be written. Bad data is no error: it is in
+/// [`MarketError::Internal`] when `dumps` is no folder, the store cannot be written, or the environment names a kernel that is
+/// not there. Bad data is no error: it is in
 /// the report.
 pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
     if !dumps.is_dir() {
         let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
         return Err(MarketError::Internal(message));
     }
+    Delimited::new().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
     sweep(store, SystemTime::now());
     let mut report = IngestReport::default();
     let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));

@@ -13,7 +13,7 @@ use crate::market::store::{Place, TradeWriter};
 
 /// Trades that are handed over at a time: few enough for the caches.
 const BATCH: usize = 1 << 15;
-/// Batches that may wait: the reader goes on while some hundred thousand trades are packed.
+/// Batches that may wait: the reader goes on while half a million trades are packed.
 const WAITING: usize = 16;
 
 /// Trades on their way to the writer.

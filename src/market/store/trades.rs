@@ -44,7 +44,7 @@ impl Place<'_> {
     }
 }
 
-/// Trades that are written at a time.
+/// Trades of a group of rows, which are written together.
 const GROUP: usize = 1 << 19;
 
 /// Writes a day's trades and their minute bars.
@@ -52,15 +52,15 @@ pub(in crate::market) struct TradeWriter<'a> {
     place: &'a Place<'a>,
     events: ParquetWriter,
     /// Trades that make no group yet.
-    waiting: Table,
+    waiting: TradeColumns,
     bars: Vec<Bar>,
 }
 
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
     pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
-        let waiting = no_trades();
-        let events = ParquetWriter::begin(&place.file(place.pair.events), &waiting)?;
+        let waiting = TradeColumns::default();
+        let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
         Ok(Self { place, events, waiting, bars: Vec::new() })
     }
 
@@ -73,19 +73,21 @@ impl<'a> TradeWriter<'a> {
                 _ => self.bars.push(Bar::of(start, trade)),
             }
         }
-        for trades in trades.chunks(GROUP) {
-            add(&mut self.waiting, trades);
-            if self.waiting[0].1.len() >= GROUP {
+        let mut rest = trades;
+        while !rest.is_empty() {
+            let (fitting, others) = rest.split_at(rest.len().min(GROUP - self.waiting.times.len()));
+            self.waiting.extend(fitting);
+            if self.waiting.times.len() == GROUP {
                 self.flush()?;
             }
+            rest = others;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), ArchiveError> {
-        self.events.push(&self.waiting)?;
-        self.waiting.iter_mut().for_each(|(_, column)| column.clear());
-        Ok(())
+        let table = std::mem::take(&mut self.waiting).into_table();
+        self.events.push(&table)
     }
 
     /// Puts trades and bars in place. The bars come last: where they are, both are.
@@ -125,27 +127,31 @@ pub(super) fn fingerprint(files: [PathBuf; 2]) -> Option<String> {
     first.filter(|hash| second.as_ref() == Some(hash))
 }
 
-/// A table of no trades.
-fn no_trades() -> Table {
-    vec![
-        ("time".to_owned(), Column::Time(Vec::new())),
-        ("price".to_owned(), Column::Float(Vec::new())),
-        ("amount".to_owned(), Column::Float(Vec::new())),
-        ("is_buy".to_owned(), Column::Int(Vec::new())),
-    ]
+/// Trades, column by column.
+#[derive(Default)]
+struct TradeColumns {
+    times: Vec<i64>,
+    prices: Vec<f64>,
+    amounts: Vec<f64>,
+    buys: Vec<i64>,
 }
 
-/// Adds trades to a table of such.
-fn add(table: &mut Table, trades: &[Trade]) {
-    let [(_, Column::Time(times)), (_, Column::Float(prices)), (_, Column::Float(amounts)), (_, Column::Int(buys))] =
-        &mut table[..]
-    else {
-        return; // no other table is made here
-    };
-    times.extend(trades.iter().map(|trade| trade.time));
-    prices.extend(trades.iter().map(|trade| trade.price));
-    amounts.extend(trades.iter().map(|trade| trade.amount));
-    buys.extend(trades.iter().map(|trade| i64::from(trade.buy)));
+impl TradeColumns {
+    fn extend(&mut self, trades: &[Trade]) {
+        self.times.extend(trades.iter().map(|trade| trade.time));
+        self.prices.extend(trades.iter().map(|trade| trade.price));
+        self.amounts.extend(trades.iter().map(|trade| trade.amount));
+        self.buys.extend(trades.iter().map(|trade| i64::from(trade.buy)));
+    }
+
+    fn into_table(self) -> Table {
+        vec![
+            ("time".to_owned(), Column::Time(self.times)),
+            ("price".to_owned(), Column::Float(self.prices)),
+            ("amount".to_owned(), Column::Float(self.amounts)),
+            ("is_buy".to_owned(), Column::Int(self.buys)),
+        ]
+    }
 }
 
 fn bar_table(bars: &[Bar]) -> Table {

@@ -39,6 +39,16 @@ fn each_request_is_told_once_with_what_it_cost() {
     bench.raw("GET /v1/usage HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     let record = records.recv().unwrap();
     assert_eq!((record.status, record.holder), (403, None));
+    for (host, path, status) in [
+        ("localhost", "/v1/points", 405),
+        ("localhost", "/v1/usage", 405),
+        ("localhost", "/nowhere", 404),
+        ("evil.example", "/v1/usage", 403),
+    ] {
+        bench.raw(&format!("HEAD {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        let record = records.recv().unwrap();
+        assert_eq!((record.status, record.bytes), (status, 0), "HEAD {path}: no body is sent");
+    }
     assert!(records.try_recv().is_err());
 }
 

@@ -138,7 +138,7 @@ unsafe fn misfits(lengths: __m128i) -> u32 {
 /// Four ends, 16 bytes before each are readable; the processor has AVX2.
 #[inline(always)]
 unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
-    // 10^0 … 10^7: doubles are read from it, and all of these are exact.
+    // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
     const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
     // SAFETY: the caller's.
     unsafe {

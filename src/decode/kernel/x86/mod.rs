@@ -33,7 +33,7 @@ macro_rules! kernel {
                 super::index::<true>(bytes, from, out, |block| super::$mask::<false>(block))
             }
 
-            /// See [`super::super::Kernel::index_rows`]; without the line ends.
+            /// See [`super::super::Kernel::index_rows`]; without telling which are line ends.
             #[target_feature(enable = $features)]
             pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
                 super::index::<false>(bytes, 0, out, |block| super::$mask::<true>(block))
@@ -89,7 +89,7 @@ kernel!(
     avx2_mask, super::four::floats, super::four::times
 );
 
-// The generic functions below are inlined into one `target_feature` function each, and only there do the intrinsics get
+// The generic functions below are inlined into `target_feature` functions, and only there do the intrinsics get
 // the instructions that they need: every one of them is called after `supported` said yes.
 
 /// Bits of the bytes of a block that close a list, or with `ROWS` a line, and of those that separate.

@@ -1,4 +1,4 @@
-//! One number in 128-bit registers, from the bytes that end at its delimiter.
+//! One number in 128-bit registers, or a long one in a 256-bit register, from the bytes that end at its delimiter.
 
 use std::arch::x86_64::*;
 
@@ -229,7 +229,7 @@ unsafe fn long<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
         if whole > 1 && (figures > 19 || mantissa < LEAST[figures as usize]) {
             return None;
         }
-        // Not the division where it would do: which of the two is one that the processor cannot foresee.
+        // Not the division where that would do: a branch between the two would be mispredicted.
         let magnitude = eisel_lemire(mantissa, power - i64::from(places))?;
         Some(if negative { -magnitude } else { magnitude })
     }
