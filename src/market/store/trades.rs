@@ -87,7 +87,9 @@ impl<'a> TradeWriter<'a> {
 
     fn flush(&mut self) -> Result<(), ArchiveError> {
         let table = std::mem::take(&mut self.waiting).into_table();
-        self.events.push(&table)
+        let pushed = self.events.push(&table);
+        self.waiting = TradeColumns::emptied(table);
+        pushed
     }
 
     /// Puts trades and bars in place. The bars come last: where they are, both are.
@@ -151,6 +153,25 @@ impl TradeColumns {
             ("amount".to_owned(), Column::Float(self.amounts)),
             ("is_buy".to_owned(), Column::Int(self.buys)),
         ]
+    }
+
+    /// No trades, in the memory of a table that is written: fresh pages for each group would cost as much as packing it.
+    fn emptied(table: Table) -> Self {
+        let mut emptied = Self::default();
+        for (name, column) in table {
+            match (name.as_str(), column) {
+                ("time", Column::Time(values)) => emptied.times = values,
+                ("price", Column::Float(values)) => emptied.prices = values,
+                ("amount", Column::Float(values)) => emptied.amounts = values,
+                ("is_buy", Column::Int(values)) => emptied.buys = values,
+                _ => {} // then that column gets new memory
+            }
+        }
+        emptied.times.clear();
+        emptied.prices.clear();
+        emptied.amounts.clear();
+        emptied.buys.clear();
+        emptied
     }
 }
 
