@@ -1,11 +1,10 @@
 //! Points of a heatmap type, read straight into its levels (service.md 2.3): nested ones and the flat array.
 
 use super::DecodeError;
-use super::json::{Reader, Result};
+use super::json::{Next, Reader, Result};
 use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;
 use super::names::Names;
-use super::series::Next;
 use super::table::{Mark, Table, point};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
 use crate::protocol::{Field, FieldKind, SeriesId};

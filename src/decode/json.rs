@@ -10,6 +10,17 @@ use super::number::{self, Flaw};
 const MAX_DEPTH: usize = 64;
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
+/// What comes after some elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A comma or the end.
+    Separator,
+    /// Another element.
+    Element,
+    /// What follows the array, which is left.
+    Left,
+}
+
 /// A position in a body.
 #[derive(Clone)]
 pub(super) struct Reader<'a> {

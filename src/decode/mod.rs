@@ -3,6 +3,7 @@
 
 mod batch;
 mod delimited;
+mod eisel_lemire;
 mod error;
 mod heatmap;
 mod json;
@@ -11,6 +12,7 @@ mod learner;
 mod list;
 mod names;
 mod number;
+mod powers;
 mod series;
 mod shape;
 mod stream;

@@ -1,6 +1,7 @@
 //! One number in the JSON grammar, correctly rounded: the strict path that every kernel falls back on.
 
-use super::kernel::{EXACT_POWERS, eisel_lemire};
+use super::eisel_lemire::eisel_lemire;
+use super::powers::EXACT;
 use crate::clock::SECOND;
 
 /// Up to here a product or quotient with an exact power of ten is one rounding (Clinger's fast path).
@@ -119,7 +120,7 @@ fn significant(bytes: &[u8]) -> usize {
 #[inline]
 pub(super) fn round(mantissa: u64, exponent: i64) -> Option<f64> {
     if mantissa <= EXACT_MANTISSA
-        && let Some(power) = EXACT_POWERS.get(exponent.unsigned_abs() as usize)
+        && let Some(power) = EXACT.get(exponent.unsigned_abs() as usize)
     {
         return Some(if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power });
     }

@@ -2,7 +2,7 @@
 
 use super::DecodeError;
 use super::heatmap::{Flat, Heatmap};
-use super::json::{Reader, Result};
+use super::json::{Next, Reader, Result};
 use super::names::Names;
 use super::table::{Mark, Table};
 use crate::columns::{Column, Series, arrange, join};
@@ -16,17 +16,6 @@ pub(super) enum Points {
     Heatmap(Box<Heatmap>),
     /// Levels of a flat array.
     Flat(Box<Flat>),
-}
-
-/// What comes after some elements of an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// A comma or the end.
-    Separator,
-    /// Another element.
-    Element,
-    /// What follows the array, which is left.
-    Left,
 }
 
 impl Points {

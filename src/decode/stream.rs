@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use super::error::DecodeError;
-use super::json::{Reader, Result};
+use super::json::{Next, Reader, Result};
 use super::kernel::Kernel;
 use super::names::Names;
-use super::series::{self, Next, Points};
+use super::series::{self, Points};
 use crate::columns::Series;
 use crate::protocol::{Dialect, SeriesId};
 

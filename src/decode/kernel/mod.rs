@@ -13,10 +13,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod eisel_lemire;
 mod literal;
 mod pages;
-mod powers;
 mod scalar;
 mod slow;
 #[cfg(test)]
@@ -27,10 +25,8 @@ mod x86;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-pub(super) use eisel_lemire::eisel_lemire;
 pub(super) use literal::Literal;
 pub(super) use pages::{expect, fit, reserve};
-pub(super) use powers::EXACT as EXACT_POWERS;
 
 /// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`).
 pub const KERNEL_VARIABLE: &str = "MARKETPOINTS_KERNEL";

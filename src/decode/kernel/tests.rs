@@ -412,7 +412,7 @@ fn the_variable_names_a_kernel() {
 
 #[test]
 fn powers_of_five_are_those_of_an_independent_division() {
-    use super::powers::{LARGEST, LOWER, SMALLEST, UPPER};
+    use super::super::powers::{LARGEST, LOWER, SMALLEST, UPPER};
     // The published table of Lemire's paper, at its corners.
     let word = |power: i64| ((power - SMALLEST) as usize, power);
     for ((index, power), upper, lower) in [

@@ -6,6 +6,7 @@
 
 mod batches;
 mod books;
+mod channels;
 mod singles;
 mod subscription;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::eisel_lemire::eisel_lemire;
-use super::super::powers::{LARGEST, SMALLEST, UPPER};
+use super::super::super::eisel_lemire::eisel_lemire;
+use super::super::super::powers::{LARGEST, SMALLEST, UPPER};
 
 /// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
 #[derive(Clone, Copy)]

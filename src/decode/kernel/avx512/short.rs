@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::powers::EXACT;
+use super::super::super::powers::EXACT;
 
 /// Eight numbers and which of them (by bit) are something else, so that another path must read them.
 pub(super) struct Short {

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::eisel_lemire::eisel_lemire;
-use super::super::powers::EXACT;
+use super::super::super::eisel_lemire::eisel_lemire;
+use super::super::super::powers::EXACT;
 
 /// All bits in the first 32 bytes, none in the last 32.
 const SLIDE: [u8; 64] = {

@@ -6,7 +6,7 @@ use super::powers::{LARGEST, LOWER, SMALLEST, UPPER};
 ///
 /// All results are normal, because the table ends long before subnormal and infinite ones begin.
 #[inline]
-pub(in super::super) fn eisel_lemire(mantissa: u64, exponent: i64) -> Option<f64> {
+pub(super) fn eisel_lemire(mantissa: u64, exponent: i64) -> Option<f64> {
     if mantissa == 0 {
         return Some(0.0);
     }

@@ -1,7 +1,7 @@
 //! Powers of ten, as doubles and as 128-bit mantissas. All of it is worked out by the compiler.
 
 /// Powers of ten that are doubles.
-pub(in super::super) const EXACT: [f64; 23] = [
+pub(super) const EXACT: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];

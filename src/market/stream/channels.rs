@@ -1,0 +1,99 @@
+//! The channels of a market: to begin one, and what is told on each kind.
+
+use super::batches::{trade_batches, volume_profiles};
+use super::books::snapshots;
+use super::singles::{funding_rates, liquidations, open_interest, trades};
+use super::subscription::{StreamEvent, Subscription};
+use crate::clock::SECOND;
+use crate::market::source::Listing;
+use crate::market::{Market, MarketError};
+use crate::protocol::ParamError;
+use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
+
+/// Frequency of a channel that names none.
+const USUAL_FREQUENCY: i64 = SECOND;
+
+impl Market {
+    /// Begins a channel: told will be what happens after `now` (Unix nanoseconds).
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses.
+    pub fn subscribe(&self, channel: &Channel, now: i64) -> Result<Subscription, MarketError> {
+        let Some(kind) = ChannelKind::find(&channel.kind) else {
+            return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)).into());
+        };
+        channel.check()?;
+        let listings = self.source().listings();
+        let meant = |row: &Listing| {
+            row.exchange == channel.exchange && row.raw_symbol == channel.symbol && channel.takes(&row.category)
+        };
+        let market = listings.iter().position(meant);
+        if let Some(quote) = channel.parameter("quote") {
+            check_quote(quote, market.map(|market| &listings[market]))?;
+        }
+        let frequency = ["updateFrequency", "batchInterval"].into_iter().find_map(|name| channel.parameter(name));
+        Ok(Subscription {
+            channel: channel.clone(),
+            kind,
+            market,
+            series: series(kind, channel, market.map(|market| &listings[market])),
+            from: now.saturating_add(1),
+            frequency: frequency.and_then(duration).unwrap_or(USUAL_FREQUENCY),
+            last_book: None,
+        })
+    }
+
+    /// The events of a subscription from where it stands up to `until` (Unix nanoseconds, exclusive), in time order. The
+    /// subscription then stands there.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when the data cannot be read.
+    pub fn events(&self, subscription: &mut Subscription, until: i64) -> Result<Vec<StreamEvent>, MarketError> {
+        let mut events = Vec::new();
+        if until <= subscription.from {
+            return Ok(events);
+        }
+        if let Some(market) = subscription.market {
+            let source = self.source();
+            match subscription.kind {
+                ChannelKind::Trade => trades(source, market, subscription, until, &mut events)?,
+                ChannelKind::Liquidation => liquidations(source, market, subscription, until, &mut events)?,
+                ChannelKind::FundingRate => funding_rates(source, market, subscription, until, &mut events)?,
+                ChannelKind::OpenInterest => open_interest(source, market, subscription, until, &mut events)?,
+                ChannelKind::TradeAgg => trade_batches(source, market, subscription, until, &mut events)?,
+                ChannelKind::VolumeProfileAgg => volume_profiles(source, market, subscription, until, &mut events)?,
+                ChannelKind::BlockBookSnapshot => snapshots(source, market, subscription, until, &mut events)?,
+            }
+        }
+        subscription.from = until;
+        Ok(events)
+    }
+}
+
+fn check_quote(quote: &str, listing: Option<&Listing>) -> Result<(), ParamError> {
+    if quote != "USD" {
+        return Err(ParamError::new("quote", format!("{quote:?} is not served; give USD, or leave it out for coin")));
+    }
+    match listing.filter(|listing| !listing.is_usd_like()) {
+        Some(foreign) => {
+            let problem = format!("the market is quoted in {}, which the stream does not convert", foreign.quote);
+            Err(ParamError::new("quote", problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn series(kind: ChannelKind, channel: &Channel, listing: Option<&Listing>) -> StreamSeries {
+    let text = |of: fn(&Listing) -> String| listing.map(of).unwrap_or_default();
+    StreamSeries {
+        kind: kind.spec().name,
+        symbol: channel.symbol.clone(),
+        exchange: channel.exchange.clone(),
+        normalized_symbol: text(Listing::normalized_symbol),
+        category: text(|listing| listing.category.clone()),
+        side: None,
+        coin: text(|listing| listing.coin.clone()),
+        inverse: listing.is_some_and(|listing| listing.contract_usd().is_some()),
+        block_size: channel.parameter("blockSize").and_then(|size| size.parse().ok()),
+    }
+}
