@@ -15,10 +15,19 @@ pub(super) struct Piece {
 
 impl Piece {
     pub(super) fn new(text: &[u8]) -> Self {
-        let (first, rest) = text.split_at(text.len().min(LENGTH));
-        let mut padded = [0; LENGTH];
-        padded[..first.len()].copy_from_slice(first);
-        Self { first: padded, length: first.len(), rest: rest.to_vec() }
+        Self::of([text])
+    }
+
+    /// Of parts, one after the other.
+    pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut piece = Self { first: [0; LENGTH], length: 0, rest: Vec::new() };
+        for part in parts {
+            let (fitting, others) = part.split_at(part.len().min(LENGTH - piece.length));
+            piece.first[piece.length..piece.length + fitting.len()].copy_from_slice(fitting);
+            piece.length += fitting.len();
+            piece.rest.extend_from_slice(others);
+        }
+        piece
     }
 
     #[inline]
@@ -67,6 +76,10 @@ mod tests {
                 assert_eq!(out, expected);
                 out.truncate(before);
                 Piece::new(&text[..length]).write(&mut out);
+                assert_eq!(out, expected);
+                out.truncate(before);
+                let (start, end) = text[..length].split_at(length / 3);
+                Piece::of([start, end]).write(&mut out);
                 assert_eq!(out, expected);
             }
         }

@@ -105,23 +105,31 @@ impl<'a> Object<'a> {
 }
 
 fn text(out: &mut Vec<u8>, value: &str) {
-    let plain = value.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
-    if plain {
+    if is_plain(value) {
         out.push(b'"');
         out.extend_from_slice(value.as_bytes());
         out.push(b'"');
     } else {
-        out.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
+        out.extend_from_slice(escaped(value).as_bytes());
     }
+}
+
+/// Whether a text is spelled as it is.
+fn is_plain(value: &str) -> bool {
+    value.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+}
+
+fn escaped(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
 }
 
 /// `,"name":`, ready to copy.
 fn key(name: &str) -> Piece {
-    let mut key = Vec::with_capacity(name.len() + 4);
-    key.push(b',');
-    text(&mut key, name);
-    key.push(b':');
-    Piece::new(&key)
+    if is_plain(name) {
+        Piece::of([b",\"", name.as_bytes(), b"\":"])
+    } else {
+        Piece::of([b",", escaped(name).as_bytes(), b":"])
+    }
 }
 
 /// One field of the rows to write: its key and where its values stand.

@@ -36,7 +36,9 @@ pub(super) fn roll_up_from(
     buckets: &Buckets,
     rates: Option<&mut Rates<'_>>,
 ) -> Result<Bars, MarketError> {
-    let mut bars: Bars = Vec::new();
+    /// Bars for which room is made at once; of more buckets most may be empty.
+    const USUAL: usize = 1_024;
+    let mut bars: Bars = Vec::with_capacity(buckets.starts().size_hint().0.min(USUAL));
     let mut missing_rate = None;
     let mut rates = rates;
     visit(&mut |minute| {

@@ -1,5 +1,6 @@
 //! What happens to every request before and after its route: length, `Host`, key, budget headers, panics.
 
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -90,13 +91,28 @@ impl Front {
             Some(injected) => inject(injected, asked).await,
         };
         // The date is the service's own time: a client that goes by it knows which buckets are closed here.
-        let seconds = u64::try_from(shared.clock.seconds()).unwrap_or(0);
-        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
-        if let Ok(date) = HeaderValue::try_from(date) {
+        if let Some(date) = date(shared.clock.seconds()) {
             response.headers_mut().entry(DATE).or_insert(date);
         }
         (response, access)
     }
+}
+
+/// A Unix second as the header `Date` spells it; before 1970 that is its first.
+fn date(second: i64) -> Option<HeaderValue> {
+    thread_local! {
+        /// The last one of this thread: of the answers to small requests, thousands have the same.
+        static LAST: RefCell<Option<(i64, HeaderValue)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| {
+        if let Some((_, date)) = last.as_ref().filter(|(known, _)| *known == second) {
+            return Some(date.clone());
+        }
+        let since_1970 = Duration::from_secs(u64::try_from(second).unwrap_or(0));
+        let date = HeaderValue::try_from(httpdate::fmt_http_date(UNIX_EPOCH + since_1970)).ok()?;
+        *last = Some((second, date.clone()));
+        Some(date)
+    })
 }
 
 /// A request that is sound, and what is known of it.

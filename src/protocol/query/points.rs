@@ -111,10 +111,9 @@ impl PointsQuery {
     /// Reads a query string. Unknown parameters are kept in `extra`; the caller decides what they mean.
     pub fn parse(query: &str) -> Result<Self, ParamError> {
         let mut parsed = Self::default();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: Vec<Cow<'_, str>> = Vec::with_capacity(8);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let name = name.into_owned();
-            let repeatable = name == "exchange" || !POINTS_PARAMETERS.contains(&name.as_str());
+            let repeatable = name == "exchange" || !POINTS_PARAMETERS.contains(&name.as_ref());
             if !repeatable && seen.contains(&name) {
                 return Err(ParamError::new(name, "given twice; give it once"));
             }
