@@ -12,13 +12,15 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
         return;
     }
     let magnitude = value.abs();
-    let whole = magnitude as u64;
-    if magnitude < 1e6 && whole as f64 == magnitude {
-        if value.is_sign_negative() {
-            out.push(b'-');
+    if magnitude < 1e6 {
+        let thousandths = (magnitude * 1e3 + 0.5) as u32;
+        if f64::from(thousandths) / 1e3 == magnitude {
+            if value.is_sign_negative() {
+                out.push(b'-');
+            }
+            few_decimals(out, thousandths);
+            return;
         }
-        short(out, itoa::Buffer::new().format(whole).as_bytes());
-        return;
     }
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
@@ -27,6 +29,42 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
     } else {
         with_exponent(out, text);
     }
+}
+
+/// Three digits, and how many of them are left when zeros at the end go.
+const DIGITS: [[u8; 4]; 1_000] = {
+    let mut table = [[0; 4]; 1_000];
+    let mut number = 0;
+    while number < 1_000 {
+        let kept = if number % 10 != 0 {
+            3
+        } else if number % 100 != 0 {
+            2
+        } else {
+            (number != 0) as u8
+        };
+        let [hundreds, tens, ones] = [number / 100, number / 10 % 10, number % 10];
+        table[number] = [b'0' + hundreds as u8, b'0' + tens as u8, b'0' + ones as u8, kept];
+        number += 1;
+    }
+    table
+};
+
+/// Writes so many thousandths, fewer than 10^9, as most prices and amounts are. Of at most 15 digits no other spelling reads
+/// back as the same double, so this is the shortest once its zeros are gone. Without a branch: lengths differ at random.
+#[inline]
+fn few_decimals(out: &mut Vec<u8>, thousandths: u32) {
+    let (whole, decimals) = (thousandths / 1_000, (thousandths % 1_000) as usize);
+    let [upper, lower] = [DIGITS[whole as usize / 1_000 % 1_000], DIGITS[whole as usize % 1_000]];
+    let [tenth, hundredth, thousandth, kept] = DIGITS[decimals];
+    let [a, b, c, _] = upper;
+    let [d, e, f, _] = lower;
+    let padded = [a, b, c, d, e, f, b'.', tenth, hundredth, thousandth, 0, 0, 0, 0, 0, 0];
+    let zeros = [10, 100, 1_000, 10_000, 100_000].iter().map(|power| usize::from(whole < *power)).sum::<usize>();
+    let length = 6 - zeros + usize::from(kept) + usize::from(kept > 0);
+    let digits = u128::from_le_bytes(padded) >> (8 * zeros);
+    out.extend_from_slice(&digits.to_le_bytes());
+    out.truncate(out.len() - 16 + length);
 }
 
 /// Writes a whole number plainly.
@@ -141,6 +179,17 @@ mod tests {
             (f64::NEG_INFINITY, "null"),
         ] {
             assert_eq!(spelt(value), text);
+        }
+    }
+
+    #[test]
+    fn numbers_of_few_decimals_are_spelt_as_the_rule_says() {
+        for thousandths in
+            (0..20_000).chain((0..1_000_000_000).step_by(7_919)).chain([999_999_999, 999_999_990, 100_000])
+        {
+            let value = f64::from(thousandths) / 1e3;
+            assert_eq!(spelt(value), model(value));
+            assert_eq!(spelt(-value), model(-value));
         }
     }
 
