@@ -211,9 +211,8 @@ impl Market {
         }
         let mut series = Vec::new();
         for (markets, bars) in parts {
-            for side in sides {
-                series.push(candles::series(self.id(query, &markets), &bars, *side, query.usd));
-            }
+            let ids = std::iter::repeat_n(self.id(query, &markets), sides.len());
+            series.extend(sides.iter().zip(ids).map(|(side, id)| candles::series(id, &bars, *side, query.usd)));
         }
         Ok(series)
     }

@@ -31,7 +31,7 @@ use self::fault::Fault;
 use self::task::Task;
 use super::MarketError;
 use super::store::{BookSource, parse_date, sweep, unfit};
-use crate::decode::Delimited;
+use crate::decode::Kernel;
 
 /// Most bad rows that are listed for one file; the rest is counted.
 const MOST_PROBLEMS: usize = 1_000;
@@ -126,7 +126,7 @@ pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Resu
         let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
         return Err(MarketError::Internal(message));
     }
-    Delimited::new().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
+    Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
     sweep(store, SystemTime::now());
     let mut report = IngestReport::default();
     let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));

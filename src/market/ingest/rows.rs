@@ -99,8 +99,7 @@ impl Block<'_> {
         let mut values = Vec::with_capacity(self.rows());
         let Layout { columns, width, .. } = self.layout;
         let read = self.fields.floats(self.text, self.first, *width, columns[column], &mut values);
-        let least = if above { f64::MIN_POSITIVE } else { 0.0 };
-        (read && values.iter().all(|value| (least..=LARGEST).contains(value))).then_some(values)
+        (read && values.iter().all(|value| fits(*value, above))).then_some(values)
     }
 
     /// As [`Row::either`], of all rows; `None` when one is not to be read so.
@@ -247,7 +246,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
         match self.decimal(column)? {
-            Some(value) if (if above { value > 0.0 } else { value >= 0.0 }) && value <= LARGEST => Ok(value),
+            Some(value) if fits(value, above) => Ok(value),
             value => Err(self.no_number(column, name, above, value)),
         }
     }
@@ -283,6 +282,12 @@ impl<'a> Row<'a> {
             text => Err(Fault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
         }
     }
+}
+
+/// Whether a number is at least 0, or above it when `above`, and no slip.
+#[inline]
+fn fits(value: f64, above: bool) -> bool {
+    (if above { value > 0.0 } else { value >= 0.0 }) && value <= LARGEST
 }
 
 /// A whole number; white space around it is passed over.

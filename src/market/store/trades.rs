@@ -59,9 +59,8 @@ pub(in crate::market) struct TradeWriter<'a> {
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
     pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
-        let waiting = TradeColumns::default();
         let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
-        Ok(Self { place, events, waiting, bars: Vec::new() })
+        Ok(Self { place, events, waiting: TradeColumns::default(), bars: Vec::new() })
     }
 
     /// The next trades, in time order.

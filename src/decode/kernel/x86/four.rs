@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::super::slow;
+use super::number::{POINT, wholes};
 
 /// Most bytes.
 const LONGEST: i32 = 16;
@@ -80,7 +81,7 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
             let wrong = _mm256_or_si256(behind, _mm256_subs_epu8(digits, _mm256_set1_epi8(9)));
             return Two { digits, up_to_dot: zero, wrong };
         }
-        let dots = _mm256_cmpeq_epi8(digits, _mm256_set1_epi8(b'.'.wrapping_sub(b'0') as i8));
+        let dots = _mm256_cmpeq_epi8(digits, _mm256_set1_epi8(POINT));
         // The sum of the places of the dots, of which there is at most one: a second one stays and is no digit.
         let count = _mm256_sub_epi8(index, _mm256_set1_epi8(-1));
         let halves = _mm256_sad_epu8(_mm256_and_si256(dots, count), zero);
@@ -89,19 +90,6 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
         let closed_up = _mm256_blendv_epi8(digits, _mm256_slli_si256::<1>(digits), left);
         let wrong = _mm256_subs_epu8(closed_up, _mm256_set1_epi8(9));
         Two { digits: closed_up, up_to_dot, wrong: _mm256_or_si256(wrong, _mm256_andnot_si256(dots, behind)) }
-    }
-}
-
-/// The values of four mantissas of 16 digits, in order.
-#[inline(always)]
-unsafe fn wholes(even: __m256i, odd: __m256i) -> __m256i {
-    // SAFETY: AVX2, for which the caller answers.
-    unsafe {
-        let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
-        let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
-        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
-        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
-        _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
     }
 }
 
@@ -132,7 +120,7 @@ unsafe fn misfits(lengths: __m128i) -> u32 {
     }
 }
 
-/// Four numbers, and which of them are spelled otherwise.
+/// Four numbers, and which of them are spelled otherwise, apart from [`misfits`].
 ///
 /// # Safety
 /// Four ends, 16 bytes before each are readable; the processor has AVX2.
@@ -155,7 +143,7 @@ unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m25
         let whole = _mm_sub_epi32(_mm_add_epi32(lengths, _mm_cmpgt_epi32(up_to_dot, _mm_setzero_si128())), places);
         let bare = _mm_cmpgt_epi32(_mm_set1_epi32(1), whole);
         let ended = _mm_cmpeq_epi32(up_to_dot, _mm_set1_epi32(LONGEST));
-        let wrong = wrong | _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(bare, ended))) as u32 | misfits(lengths);
+        let wrong = wrong | _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(bare, ended))) as u32;
 
         // Both parts are exact, and so one addition rounds.
         let upper = _mm256_or_si256(_mm256_srli_epi64::<32>(mantissa), _mm256_castpd_si256(_mm256_set1_pd(TWO_84)));
@@ -197,7 +185,7 @@ pub(super) unsafe fn floats(
             } else {
                 let (values, wrong) = doubles(bytes.as_ptr(), ends.as_ptr().add(first), lengths);
                 _mm256_storeu_pd(out.as_mut_ptr().add(first).cast(), values);
-                wrong
+                wrong | misfits
             }
         };
         while wrong != 0 {

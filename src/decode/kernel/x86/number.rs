@@ -86,7 +86,7 @@ unsafe fn short(end: *const u8, length: u32) -> Option<(u64, usize)> {
         let outside = _mm_loadu_si128(SLIDE.as_ptr().add(16 + length as usize).cast());
         let raw = _mm_loadu_si128(end.sub(16).cast());
         let digits = _mm_andnot_si128(outside, _mm_sub_epi8(raw, _mm_set1_epi8(b'0' as i8)));
-        let point = _mm_set1_epi8(b'.'.wrapping_sub(b'0') as i8);
+        let point = _mm_set1_epi8(POINT);
         let dots = _mm_movemask_epi8(_mm_cmpeq_epi8(digits, point)) as u32;
         let dot = (dots | 1 << 16).trailing_zeros() as usize;
         let digits = _mm_shuffle_epi8(digits, _mm_loadu_si128(CLOSE_UP[dot].as_ptr().cast()));
@@ -170,18 +170,27 @@ unsafe fn thirty_two(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
         if _mm256_testz_si256(_mm256_subs_epu8(digits, nine), _mm256_set1_epi8(-1)) == 0 {
             return None;
         }
-        let fours =
-            _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x0001_0064));
-        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours, fours), _mm256_set1_epi32(0x0001_2710));
-        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
-        let values = _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves));
+        let values = wholes(digits, digits);
         let (upper, lower) = (_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
         Some((_mm_cvtsi128_si64(upper) as u64, _mm_cvtsi128_si64(lower) as u64, dots))
     }
 }
 
+/// The values of four mantissas of 16 digits, in order.
+#[inline(always)]
+pub(super) unsafe fn wholes(even: __m256i, odd: __m256i) -> __m256i {
+    // SAFETY: AVX2, for which the caller answers.
+    unsafe {
+        let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
+        let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
+        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
+        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
+        _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
+    }
+}
+
 /// A dot where digits are 0 to 9.
-const POINT: i8 = b'.'.wrapping_sub(b'0') as i8;
+pub(super) const POINT: i8 = b'.'.wrapping_sub(b'0') as i8;
 
 /// All bits in each of 32 bytes up to the first dot, none in the others.
 #[inline(always)]
