@@ -70,8 +70,8 @@ impl Heatmap {
         self.rest.rewind(mark);
     }
 
-    /// The finished series.
-    pub(super) fn finish(self, id: &SeriesId) -> Series {
+    /// The finished series but for its identity.
+    pub(super) fn finish(self) -> Series {
         let mut columns = self.rest.finish();
         let timestamps = match columns.remove(0).1 {
             Column::Time(timestamps) => timestamps,
@@ -79,7 +79,7 @@ impl Heatmap {
         };
         let mut snapshots = self.snapshots;
         fit(snapshots.values());
-        let mut series = snapshots.finish(id.clone(), timestamps);
+        let mut series = snapshots.finish(SeriesId::default(), timestamps);
         // What this version does not know, beside the heatmap's own columns.
         for (mut name, column) in columns {
             while series.column(&name).is_some() {
@@ -176,9 +176,9 @@ impl Flat {
         })
     }
 
-    /// The finished series; `start` is where the array stands.
-    pub(super) fn finish(mut self, id: &SeriesId, start: usize) -> Result<Series> {
+    /// The finished series but for its identity; `start` is where the array stands.
+    pub(super) fn finish(mut self, start: usize) -> Result<Series> {
         fit(self.snapshots.values());
-        self.snapshots.finish(id.clone()).map_err(|bad| DecodeError::new(start, bad.to_string()))
+        self.snapshots.finish(SeriesId::default()).map_err(|bad| DecodeError::new(start, bad.to_string()))
     }
 }

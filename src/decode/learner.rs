@@ -72,7 +72,7 @@ impl Learner {
             limit: BATCH,
             origin,
             window: Window::default(),
-            batch: Batch::default(),
+            batch: Batch::recycled(),
             unordered: Unordered::default(),
             odd: 0,
         }
@@ -95,6 +95,12 @@ impl Learner {
             }
             memory.push((self.origin, Arc::clone(shape)));
         });
+    }
+}
+
+impl Drop for Learner {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.batch).recycle();
     }
 }
 
@@ -212,6 +218,7 @@ impl Table {
 /// Rows in all, if the rest of the body goes on like the first ones, and a little more: a column that turns out too
 /// short is copied to a place of twice the size, on fresh pages.
 fn likely_rows(rows: usize, length: usize, reader: &Reader<'_>) -> usize {
-    let likely = rows + reader.left() / length.max(1);
-    likely + likely / 64
+    // What is left starts with the rows that are found.
+    let more = (reader.left() / length.max(1)).saturating_sub(rows);
+    rows + more + more / 64 + more.min(rows)
 }

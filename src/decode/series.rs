@@ -76,18 +76,18 @@ impl Points {
         }
     }
 
-    /// The finished series; `start` is where the array stands.
+    /// The finished series but for its identity, by which it has its shape; `start` is where the array stands.
     pub(super) fn finish(self, id: &SeriesId, start: usize) -> Result<Series> {
         match self {
             Self::Table(table) => finish(id, *table, start),
-            Self::Heatmap(heatmap) => Ok(heatmap.finish(id)),
-            Self::Flat(flat) => flat.finish(id, start),
+            Self::Heatmap(heatmap) => Ok(heatmap.finish()),
+            Self::Flat(flat) => flat.finish(start),
         }
     }
 }
 
 /// Puts what a series held together: the points of one of its arrays, sorted by time.
-pub(super) fn settle(id: &SeriesId, nested: Option<Series>, flat: Option<Series>, start: usize) -> Result<Series> {
+pub(super) fn settle(id: SeriesId, nested: Option<Series>, flat: Option<Series>, start: usize) -> Result<Series> {
     let mut series = match (nested, flat) {
         (Some(nested), Some(flat)) if !nested.is_empty() && !flat.is_empty() => {
             return Err(DecodeError::new(start, "a series with both points and flat_points"));
@@ -100,8 +100,9 @@ pub(super) fn settle(id: &SeriesId, nested: Option<Series>, flat: Option<Series>
             }
         }
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => nothing(id.clone()),
+        (None, None) => blank(&id),
     };
+    series.id = id;
     let unique = series.data_type() != Some(DataType::TokenSupplyAgg);
     arrange(&mut series, unique).map_err(|conflict| DecodeError::new(start, conflict.to_string()))?;
     Ok(series)
@@ -151,7 +152,14 @@ pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesI
 
 /// A series without points, with the columns of its type.
 pub(super) fn nothing(id: SeriesId) -> Series {
-    Points::of(&id, false, &Names::default()).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
+    let blank = blank(&id);
+    Series { id, ..blank }
+}
+
+/// The same but for its identity.
+fn blank(id: &SeriesId) -> Series {
+    let finished = Points::of(id, false, &Names::default()).finish(id, 0);
+    finished.unwrap_or_else(|_| Series::empty(SeriesId::default(), Shape::Table))
 }
 
 /// A profile's list holds price, buy volume and sell volume of each level (supplement 4).
@@ -167,7 +175,7 @@ fn check_triplets(columns: &[(String, Column)], start: usize) -> Result<()> {
     }
 }
 
-/// Gives a finished table the shape of its type.
+/// Gives a finished table the shape of its type; its identity comes later.
 fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
     let mut columns = table.finish();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
@@ -178,5 +186,5 @@ fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
     if shape == Shape::Profile {
         check_triplets(&columns, start)?;
     }
-    Ok(Series { id: id.clone(), shape, timestamps, columns })
+    Ok(Series { id: SeriesId::default(), shape, timestamps, columns })
 }

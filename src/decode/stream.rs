@@ -335,7 +335,7 @@ impl PointsDecoder {
                 return Err(value(reader.error("a duplicate key")).into());
             }
             let more = !reader.null().map_err(value)? && reader.open(b'[').map_err(value)?;
-            self.list = Some(Vec::new());
+            self.list = Some(Vec::with_capacity(1)); // mostly there is one
             return Ok(if more { Stage::Series } else { Stage::AfterValue });
         }
         // Whatever stands where series should stand: an error object in the clothes of a good answer.
@@ -422,7 +422,7 @@ impl PointsDecoder {
         };
         let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
         let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
-        let series = series::settle(&id, nested, flat, current.start).map_err(Stop::Settled)?;
+        let series = series::settle(id, nested, flat, current.start).map_err(Stop::Settled)?;
         self.list.get_or_insert_default().push(series);
         Ok(())
     }
