@@ -64,17 +64,21 @@ class Columns:
     def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
         """What a row holds."""
     @property
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """Column names in wire order, without the timestamp."""
     @property
-    def timestamps(self) -> npt.NDArray[np.int64]:
-        """Unix nanoseconds of each row, ascending; read-only, no copy."""
+    def timestamps(self) -> npt.NDArray[np.datetime64]:
+        """Start of each row's bucket, ascending: datetime64[ns], read-only."""
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns of kind float (float64), int (int64) and time (datetime64[ns]) by name; read-only.
+
+        Long ones stand over the engine's memory without a copy. The dictionary is the series' own: not to be changed.
+        """
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
-    def numbers(self, name: str) -> npt.NDArray[Any] | None:
-        """As array, of a column of kind float or int; None for any other name."""
     def array(self, name: str) -> npt.NDArray[Any]:
-        """A column of kind float (float64), int or time (int64; the smallest int64 is no time); read-only, no copy."""
+        """One of :attr:`arrays`."""
     def text(self, name: str) -> list[str | None]:
         """A column of kind text."""
     def list(self, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

@@ -58,8 +58,7 @@ class Window(NamedTuple):
     end: "np.datetime64"
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """How a series came about.
 
     Attributes:

@@ -44,12 +44,12 @@ class Series:
     @property
     def columns(self) -> tuple[str, ...]:
         """Column names in the wire's order, in snake_case, without the timestamp."""
-        return tuple(self._columns.names)
+        return self._columns.names
 
     @property
     def timestamps(self) -> "npt.NDArray[np.datetime64]":
         """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only, no copy."""
-        return self._columns.timestamps.view("datetime64[ns]")
+        return self._columns.timestamps
 
     @property
     def asked_at(self) -> "np.datetime64 | None":
@@ -164,6 +164,10 @@ class Series:
         Raises:
             KeyError: There is no such column; the message names those that are.
         """
+        try:
+            return self._columns.arrays[name]
+        except (KeyError, TypeError):  # a column of another kind, or no name
+            pass
         if not isinstance(name, str):
             raise TypeError(f"columns go by name, such as series['close'], not by {name!r}; rows by series['close'][0]")
         return read(self._columns, name)
@@ -264,23 +268,19 @@ def read(columns: _engine.Columns, name: str) -> Values:
     Raises:
         KeyError: There is no such column.
     """
-    numbers = columns.numbers(name)
-    if numbers is not None:
-        return numbers
+    plain = columns.arrays.get(name)
+    if plain is not None:
+        return plain
     if name not in columns.names:
         near = difflib.get_close_matches(name, columns.names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no column {name!r}{hint} There are: {', '.join(columns.names) or 'none'}")
     kind = columns.kind(name)
-    if kind == "time":
-        return columns.array(name).view("datetime64[ns]")
     if kind == "text":
         import numpy as np
 
         return np.array(columns.text(name), dtype=object)
     if kind == "list":
         return Ragged(*columns.list(name))
-    if kind == "rows":
-        offsets, inner = columns.rows(name)
-        return Nested(offsets, {one: read(inner, one) for one in inner.names})
-    return columns.array(name)
+    offsets, inner = columns.rows(name)
+    return Nested(offsets, {one: read(inner, one) for one in inner.names})

@@ -151,8 +151,7 @@ def decode_points(
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
         InvalidRequest: ``now`` is no time.
     """
-    moment = to_unix(now, "now")
-    asked = Asked(time.time() if moment is None else moment)
+    asked = Asked(time.time() if now is None else to_unix(now, "now"))
     names = None if dialect is None else dialect._checked
     return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names), asked)
 

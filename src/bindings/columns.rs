@@ -1,124 +1,182 @@
-//! A decoded series as Python sees it. A column's memory moves into its NumPy array at the first look, without a copy.
+//! A decoded series as Python sees it: its numbers and times as read-only NumPy arrays from the start, its texts when they
+//! are asked for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::datetime::{Datetime, units::Nanoseconds};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyList, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
-use crate::columns::{Column, Series};
+use crate::columns::{Column, Name, Series};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
-/// A column on either side of the border.
+/// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
+/// it back; for short columns those objects cost more than one copy of all columns to a place that NumPy owns.
+const SHORT: usize = 512;
+/// Most sets of names that are kept.
+const REMEMBERED: usize = 32;
+
+/// Names of columns of earlier series, and the same for Python.
+static NAMES: Mutex<Vec<(Vec<Name>, Py<PyTuple>)>> = Mutex::new(Vec::new());
+
+/// A column on Python's side.
 enum Held {
-    Engine(Column),
-    Array(Py<PyAny>),
+    /// It is among the arrays.
+    Plain,
     Ragged(Py<PyAny>, Py<PyAny>),
+    Text(Mutex<Text>),
 }
 
-/// One decoded series: its identity and its columns, as arrays over the engine's memory.
+/// A column of texts on either side of the border.
+enum Text {
+    Engine(Vec<Option<String>>),
+    Python(Py<PyAny>),
+}
+
+/// One decoded series: its identity and its columns.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Columns {
-    id: SeriesId,
-    shape: &'static str,
+    id: Arc<SeriesId>,
+    #[pyo3(get)]
+    shape: Py<PyString>,
     rows: usize,
-    timestamps: Mutex<Held>,
-    fields: Vec<(String, &'static str, Mutex<Held>)>,
-}
-
-fn kind(column: &Column) -> &'static str {
-    match column {
-        Column::Float(_) => "float",
-        Column::Int(_) => "int",
-        Column::Time(_) => "time",
-        Column::Text(_) => "text",
-        Column::List(_) => "list",
-        Column::Rows(_) => "rows",
-    }
+    #[pyo3(get)]
+    timestamps: Py<PyAny>,
+    #[pyo3(get)]
+    names: Py<PyTuple>,
+    /// Columns of numbers and times by name.
+    #[pyo3(get)]
+    arrays: Py<PyDict>,
+    /// Name, kind and values of each column.
+    fields: Vec<(Name, &'static str, Held)>,
 }
 
 impl Columns {
-    fn new(series: Series) -> Self {
+    fn new(py: Python<'_>, series: Series) -> PyResult<Self> {
         let rows = series.len();
-        let columns = series.columns.into_iter();
-        let fields = columns.map(|(name, column)| (name, kind(&column), Mutex::new(Held::Engine(column)))).collect();
-        Self {
-            id: series.id,
-            shape: series.shape.name(),
-            rows,
-            timestamps: Mutex::new(Held::Engine(Column::Time(series.timestamps))),
-            fields,
+        let names = python_names(py, &series.columns)?;
+        let (mut floats, mut ints, mut times) = (Vec::new(), Vec::new(), vec![as_times(series.timestamps)]);
+        let mut fields = Vec::with_capacity(series.columns.len());
+        for (name, column) in series.columns {
+            let (kind, held) = match column {
+                Column::Float(values) => {
+                    floats.push(values);
+                    ("float", Held::Plain)
+                }
+                Column::Int(values) => {
+                    ints.push(values);
+                    ("int", Held::Plain)
+                }
+                Column::Time(values) => {
+                    times.push(as_times(values));
+                    ("time", Held::Plain)
+                }
+                Column::Text(values) => ("text", Held::Text(Mutex::new(Text::Engine(values)))),
+                Column::List(list) => ("list", Held::Ragged(array(py, list.offsets), array(py, list.values))),
+                Column::Rows(rows) => {
+                    let length = rows.offsets.last().map_or(0, |length| *length as usize);
+                    let nested = Series {
+                        id: Arc::default(),
+                        shape: Shape::Table,
+                        timestamps: vec![0; length],
+                        columns: rows.columns,
+                    };
+                    let nested = Py::new(py, Self::new(py, nested)?)?.into_any();
+                    ("rows", Held::Ragged(array(py, rows.offsets), nested))
+                }
+            };
+            fields.push((name, kind, held));
         }
+        let (mut floats, mut ints) = (arrays(py, floats)?.into_iter(), arrays(py, ints)?.into_iter());
+        let mut times = arrays(py, times)?.into_iter();
+        let timestamps = times.next().unwrap_or_else(|| py.None());
+        let by_name = PyDict::new(py);
+        for ((_, kind, _), name) in fields.iter().zip(names.bind_borrowed(py).iter_borrowed()) {
+            let next = match *kind {
+                "float" => floats.next(),
+                "int" => ints.next(),
+                "time" => times.next(),
+                _ => None,
+            };
+            if let Some(array) = next {
+                by_name.set_item(name, array)?;
+            }
+        }
+        let shape = python_shape(py, series.shape);
+        Ok(Self { id: series.id, shape, rows, timestamps, names, arrays: by_name.unbind(), fields })
     }
 
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
-        series.into_iter().map(|one| Py::new(py, Self::new(one))).collect()
+        series.into_iter().map(|one| Py::new(py, Self::new(py, one)?)).collect()
     }
 
-    fn find(&self, name: &str, wanted: &[&str]) -> PyResult<&Mutex<Held>> {
-        let Some((_, kind, held)) = self.fields.iter().find(|(known, _, _)| known == name) else {
-            return Err(PyKeyError::new_err(name.to_owned()));
-        };
-        if wanted.contains(kind) {
-            return Ok(held);
+    fn find(&self, name: &str) -> PyResult<(&'static str, &Held)> {
+        let found = self.fields.iter().find(|(known, _, _)| known == name);
+        found.map(|(_, kind, held)| (*kind, held)).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    fn ragged(&self, py: Python<'_>, name: &str, wanted: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        match self.find(name)? {
+            (kind, Held::Ragged(offsets, values)) if kind == wanted => {
+                Ok((offsets.clone_ref(py), values.clone_ref(py)))
+            }
+            (kind, _) => Err(wrong_kind(name, kind, wanted)),
         }
-        Err(PyTypeError::new_err(format!("column {name} is of kind {kind}, not {}", wanted.join(" or "))))
     }
 }
 
-/// Waits for a lock without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
-fn lock<'a>(py: Python<'_>, held: &'a Mutex<Held>) -> MutexGuard<'a, Held> {
-    held.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
+    PyTypeError::new_err(format!("column {name} is of kind {kind}, not {wanted}"))
 }
 
-/// Moves values into a read-only array.
+fn python_shape(py: Python<'_>, shape: Shape) -> Py<PyString> {
+    PyString::intern(py, shape.name()).unbind()
+}
+
+/// The names of columns for Python; made once for those of a type.
+fn python_names(py: Python<'_>, columns: &[(Name, Column)]) -> PyResult<Py<PyTuple>> {
+    let mut known = NAMES.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+    let same = |names: &[Name]| {
+        names.len() == columns.len() && names.iter().zip(columns).all(|(one, (other, _))| one == other)
+    };
+    if let Some((_, names)) = known.iter().find(|(names, _)| same(names)) {
+        return Ok(names.clone_ref(py));
+    }
+    let names = PyTuple::new(py, columns.iter().map(|(name, _)| PyString::intern(py, name)))?.unbind();
+    // Not of fields that no table knows: a body could name as many as it likes.
+    if known.len() < REMEMBERED && columns.iter().all(|(name, _)| matches!(name, Name::Borrowed(_))) {
+        known.push((columns.iter().map(|(name, _)| name.clone()).collect(), names.clone_ref(py)));
+    }
+    Ok(names)
+}
+
+/// The same values with their unit, in the same memory.
+fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
+    values.into_iter().map(Datetime::from).collect()
+}
+
+/// Moves values into a read-only array, without a copy.
 fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Py<PyAny> {
     let array: Bound<'_, PyArray1<T>> = values.into_pyarray(py);
     array.readwrite().make_nonwriteable();
     array.into_any().unbind()
 }
 
-fn cross(py: Python<'_>, held: &mut Held) -> PyResult<()> {
-    let Held::Engine(column) = held else { return Ok(()) };
-    *held = match std::mem::replace(column, Column::Int(Vec::new())) {
-        Column::Float(values) => Held::Array(array(py, values)),
-        Column::Int(values) | Column::Time(values) => Held::Array(array(py, values)),
-        Column::Text(values) => Held::Array(values.into_py_any(py)?),
-        Column::List(list) => Held::Ragged(array(py, list.offsets), array(py, list.values)),
-        Column::Rows(rows) => {
-            let length = rows.offsets.last().map_or(0, |length| *length as usize);
-            let nested = Columns::new(Series {
-                id: SeriesId::default(),
-                shape: Shape::Table,
-                timestamps: vec![0; length],
-                columns: rows.columns,
-            });
-            Held::Ragged(array(py, rows.offsets), Py::new(py, nested)?.into_any())
-        }
-    };
-    Ok(())
-}
-
-fn single(py: Python<'_>, held: &Mutex<Held>) -> PyResult<Py<PyAny>> {
-    let mut held = lock(py, held);
-    cross(py, &mut held)?;
-    match &*held {
-        Held::Array(array) => Ok(array.clone_ref(py)),
-        _ => Err(PyTypeError::new_err("not a plain column")),
+/// Read-only arrays of columns of one kind and length.
+fn arrays<T: Element>(py: Python<'_>, columns: Vec<Vec<T>>) -> PyResult<Vec<Py<PyAny>>> {
+    let rows = columns.first().map_or(0, Vec::len);
+    if columns.is_empty() || rows > SHORT {
+        return Ok(columns.into_iter().map(|values| array(py, values)).collect());
     }
-}
-
-fn ragged(py: Python<'_>, held: &Mutex<Held>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-    let mut held = lock(py, held);
-    cross(py, &mut held)?;
-    match &*held {
-        Held::Ragged(offsets, values) => Ok((offsets.clone_ref(py), values.clone_ref(py))),
-        _ => Err(PyTypeError::new_err("not a ragged column")),
-    }
+    let block = PyArray2::from_vec2(py, &columns)?;
+    // Its rows are views of it, and as read-only as it is.
+    block.readwrite().make_nonwriteable();
+    (0..columns.len()).map(|row| Ok(block.get_item(row)?.unbind())).collect()
 }
 
 /// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
@@ -133,6 +191,12 @@ fn viewed<T: Element>(name: &str, values: &Bound<'_, PyAny>, length: usize) -> P
     Ok(view.unbind())
 }
 
+/// The same of times, which a pickle holds as whole nanoseconds.
+fn viewed_times(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
+    let whole = viewed::<i64>(name, values, length)?;
+    Ok(whole.bind(values.py()).call_method1("view", ("datetime64[ns]",))?.unbind())
+}
+
 /// The offsets of ragged rows, and how many values they say there are.
 fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResult<(Py<PyAny>, usize)> {
     let view = viewed::<i64>(name, offsets, rows + 1)?;
@@ -144,16 +208,23 @@ fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResu
     }
 }
 
-/// A column as [`Columns::__reduce__`] told it.
+/// A column as [`Columns::__reduce__`] told it; plain ones go among the arrays.
 fn restored(
     (name, kind, values): (String, String, Bound<'_, PyAny>),
     rows: usize,
-) -> PyResult<(String, &'static str, Mutex<Held>)> {
+    arrays: &Bound<'_, PyDict>,
+) -> PyResult<(Name, &'static str, Held)> {
+    let plain = |kind: &'static str, array: PyResult<Py<PyAny>>| {
+        arrays.set_item(&name, array?)?;
+        Ok::<_, PyErr>((kind, Held::Plain))
+    };
     let (kind, held) = match kind.as_str() {
-        "float" => ("float", Held::Array(viewed::<f64>(&name, &values, rows)?)),
-        "int" => ("int", Held::Array(viewed::<i64>(&name, &values, rows)?)),
-        "time" => ("time", Held::Array(viewed::<i64>(&name, &values, rows)?)),
-        "text" if values.extract::<Vec<Option<String>>>()?.len() == rows => ("text", Held::Array(values.unbind())),
+        "float" => plain("float", viewed::<f64>(&name, &values, rows))?,
+        "int" => plain("int", viewed::<i64>(&name, &values, rows))?,
+        "time" => plain("time", viewed_times(&name, &values, rows))?,
+        "text" if values.extract::<Vec<Option<String>>>()?.len() == rows => {
+            ("text", Held::Text(Mutex::new(Text::Python(values.unbind()))))
+        }
         "list" => {
             let (offsets, values): (Bound<'_, PyAny>, Bound<'_, PyAny>) = values.extract()?;
             let (offsets, total) = viewed_offsets(&name, &offsets, rows)?;
@@ -169,11 +240,16 @@ fn restored(
         }
         _ => return Err(PyValueError::new_err(format!("column {name}: not {rows} values of a kind {kind}"))),
     };
-    Ok((name, kind, Mutex::new(held)))
+    Ok((name.into(), kind, held))
 }
 
 /// What a pickle holds of columns: identity, its unknown fields, shape, timestamps, and name, kind and values of each.
-type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, &'static str, Py<PyAny>, Bound<'py, PyList>);
+type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
+
+/// Times as whole nanoseconds, as a pickle holds them: NumPy lends nobody the memory of a datetime64.
+fn whole(py: Python<'_>, times: &Py<PyAny>) -> PyResult<Py<PyAny>> {
+    times.call_method1(py, "view", ("int64",))
+}
 
 /// Python's name of an identity field.
 pub(super) fn python_name(wire: &str) -> &str {
@@ -204,27 +280,32 @@ impl Columns {
         }
         known.extra =
             extra_id.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect::<PyResult<_>>()?;
-        let shape = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo]
-            .map(Shape::name)
-            .into_iter()
-            .find(|name| *name == shape);
+        let mut shapes = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo].into_iter();
+        let shape = shapes.find(|known| known.name() == shape);
         let shape = shape.ok_or_else(|| PyValueError::new_err("no shape of a series"))?;
         let rows = timestamps.len()?;
-        let timestamps = Mutex::new(Held::Array(viewed::<i64>("timestamps", timestamps, rows)?));
-        let fields = fields.into_iter().map(|field| restored(field, rows)).collect::<PyResult<_>>()?;
-        Ok(Self { id: known, shape, rows, timestamps, fields })
+        let timestamps = viewed_times("timestamps", timestamps, rows)?;
+        let py = id.py();
+        let arrays = PyDict::new(py);
+        let fields: Vec<_> = fields.into_iter().map(|field| restored(field, rows, &arrays)).collect::<PyResult<_>>()?;
+        let names = PyTuple::new(py, fields.iter().map(|(name, _, _)| PyString::intern(py, name)))?.unbind();
+        let shape = python_shape(py, shape);
+        Ok(Self { id: Arc::new(known), shape, rows, timestamps, names, arrays: arrays.unbind(), fields })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
         let fields = PyList::empty(py);
         for (name, kind, held) in &self.fields {
-            let values = match *kind {
-                "list" | "rows" => ragged(py, held)?.into_py_any(py)?,
-                _ => single(py, held)?,
+            let values = match held {
+                Held::Plain => self.array(py, name)?,
+                Held::Ragged(offsets, values) => (offsets, values).into_py_any(py)?,
+                Held::Text(_) => self.text(py, name)?,
             };
+            let values = if *kind == "time" { whole(py, &values)? } else { values };
             fields.append((name, kind, values))?;
         }
-        let parts = (self.id(py)?, self.extra_id(py)?, self.shape, self.timestamps(py)?, fields);
+        let timestamps = whole(py, &self.timestamps)?;
+        let parts = (self.id(py)?, self.extra_id(py)?, self.shape.clone_ref(py), timestamps, fields);
         Ok((py.get_type::<Self>(), parts))
     }
 
@@ -246,46 +327,37 @@ impl Columns {
         Ok(extra)
     }
 
-    #[getter]
-    fn shape(&self) -> &'static str {
-        self.shape
-    }
-
-    #[getter]
-    fn names(&self) -> Vec<&str> {
-        self.fields.iter().map(|(name, _, _)| name.as_str()).collect()
-    }
-
-    #[getter]
-    fn timestamps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        single(py, &self.timestamps)
-    }
-
     fn kind(&self, name: &str) -> PyResult<&'static str> {
-        let found = self.fields.iter().find(|(known, _, _)| known == name);
-        found.map(|(_, kind, _)| *kind).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
-    }
-
-    /// A column of numbers, which most are, in one step; None for another kind, and where there is no such column.
-    fn numbers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
-        let found = self.fields.iter().find(|(known, kind, _)| known == name && matches!(*kind, "float" | "int"));
-        found.map(|(_, _, held)| single(py, held)).transpose()
+        Ok(self.find(name)?.0)
     }
 
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        single(py, self.find(name, &["float", "int", "time"])?)
+        match self.arrays.bind(py).get_item(name)? {
+            Some(array) => Ok(array.unbind()),
+            None => Err(wrong_kind(name, self.find(name)?.0, "float or int or time")),
+        }
     }
 
     fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        single(py, self.find(name, &["text"])?)
+        let (kind, held) = self.find(name)?;
+        let Held::Text(text) = held else { return Err(wrong_kind(name, kind, "text")) };
+        // Waits without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
+        let mut text = text.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Text::Engine(values) = &mut *text {
+            *text = Text::Python(std::mem::take(values).into_py_any(py)?);
+        }
+        match &*text {
+            Text::Python(list) => Ok(list.clone_ref(py)),
+            Text::Engine(_) => Ok(PyList::empty(py).into_any().unbind()),
+        }
     }
 
     fn list(&self, py: Python<'_>, name: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        ragged(py, self.find(name, &["list"])?)
+        self.ragged(py, name, "list")
     }
 
     fn rows(&self, py: Python<'_>, name: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        ragged(py, self.find(name, &["rows"])?)
+        self.ragged(py, name, "rows")
     }
 
     fn __len__(&self) -> usize {

@@ -41,7 +41,7 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
                     if let Some((name, _)) = series.columns.iter().find(|(_, column)| !column.same(last, row)) {
                         return Err(Conflict::Rows {
                             seconds: times[row].div_euclid(1_000_000_000),
-                            column: name.clone(),
+                            column: name.to_string(),
                             side: series.id.side.as_ref().map_or_else(String::new, |side| format!("{side} ")),
                         });
                     }

@@ -1,5 +1,7 @@
 //! Columns and their three operations: take rows, append, compare rows.
 
+use super::Name;
+
 /// Marks a time that is not there, as NumPy's `NaT` does.
 pub const NO_TIME: i64 = i64::MIN;
 
@@ -18,7 +20,7 @@ pub struct Rows {
     /// Where each row starts; one more than there are rows.
     pub offsets: Vec<i64>,
     /// Columns of the nested records, as long as the last offset.
-    pub columns: Vec<(String, Column)>,
+    pub columns: Vec<(Name, Column)>,
 }
 
 /// The values of one column.
@@ -182,9 +184,9 @@ impl Column {
 
 /// Appends columns by name; a column that only one side has is blank in the other's rows. `false` on a kind conflict.
 pub(super) fn merge(
-    mine: &mut Vec<(String, Column)>,
+    mine: &mut Vec<(Name, Column)>,
     my_rows: usize,
-    more: Vec<(String, Column)>,
+    more: Vec<(Name, Column)>,
     more_rows: usize,
 ) -> bool {
     let mut pending = more;

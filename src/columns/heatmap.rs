@@ -3,12 +3,19 @@
 
 use ndarray::ArrayView2;
 
+use std::sync::Arc;
+
 use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, heatmap, sort};
 use super::{List, Series};
 use crate::protocol::SeriesId;
 
 /// Builds a heatmap from the nested form: bids from the closest to the furthest (descending), asks ascending.
-pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks: &List) -> Result<Series, LevelsError> {
+pub fn heatmap_from_sides(
+    id: impl Into<Arc<SeriesId>>,
+    timestamps: Vec<i64>,
+    bids: &List,
+    asks: &List,
+) -> Result<Series, LevelsError> {
     let mut levels = List::default();
     levels.values.reserve(bids.values.len() + asks.values.len());
     let mut split = Vec::with_capacity(timestamps.len());
@@ -26,7 +33,11 @@ pub fn heatmap_from_sides(id: SeriesId, timestamps: Vec<i64>, bids: &List, asks:
 }
 
 /// Builds a heatmap from one list of pairs per snapshot (liquidation heatmap).
-pub fn heatmap_from_levels(id: SeriesId, timestamps: Vec<i64>, levels: List) -> Result<Series, LevelsError> {
+pub fn heatmap_from_levels(
+    id: impl Into<Arc<SeriesId>>,
+    timestamps: Vec<i64>,
+    levels: List,
+) -> Result<Series, LevelsError> {
     for snapshot in 0..levels.len() {
         let values = levels.row(snapshot).len();
         if !values.is_multiple_of(2) {
@@ -39,12 +50,12 @@ pub fn heatmap_from_levels(id: SeriesId, timestamps: Vec<i64>, levels: List) -> 
 
 /// A heatmap to be told: in each snapshot the bids, as many as `split` says, and then the asks, each ascending. Where books
 /// are added up, or blocks are large, the sides overlap; they stay apart, so that both can be told.
-pub fn heatmap_of_sides(id: SeriesId, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
+pub fn heatmap_of_sides(id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
     heatmap(id, timestamps, levels, split)
 }
 
 /// Builds a heatmap from the flat form: `[num_levels, timestamp_micros, price, volume, …]` per snapshot.
-pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsError> {
+pub fn heatmap_from_flat(id: impl Into<Arc<SeriesId>>, flat: &[f64]) -> Result<Series, LevelsError> {
     let mut snapshots = FlatSnapshots::default();
     snapshots.values().reserve_exact(flat.len());
     snapshots.push(flat);
@@ -52,7 +63,7 @@ pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsErr
 }
 
 /// Sorts what does not ascend. A snapshot whose sides overlap has no boundary after that.
-fn finish(id: SeriesId, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
+fn finish(id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
     for (span, bids) in levels.offsets.windows(2).zip(&mut split) {
         if sort(&mut levels.values[span[0] as usize..span[1] as usize]) {
             *bids = UNKNOWN_SPLIT;

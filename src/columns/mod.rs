@@ -13,7 +13,13 @@ pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
 pub use snapshots::{FlatSnapshots, LevelsError, Snapshots};
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::protocol::{DataType, SeriesId, Shape};
+
+/// Name of a column; that of a field which a table knows takes no memory of its own.
+pub type Name = Cow<'static, str>;
 
 /// Name of the column that holds a heatmap's (price, volume) pairs.
 pub const LEVELS: &str = "levels";
@@ -24,19 +30,19 @@ pub const SPLIT: &str = "split";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// What the series is of.
-    pub id: SeriesId,
+    pub id: Arc<SeriesId>,
     /// What a row holds. A [`Shape::Heatmap`] has exactly the columns [`LEVELS`] and [`SPLIT`].
     pub shape: Shape,
     /// Unix nanoseconds of each row.
     pub timestamps: Vec<i64>,
     /// Named columns, each as long as `timestamps`.
-    pub columns: Vec<(String, Column)>,
+    pub columns: Vec<(Name, Column)>,
 }
 
 impl Series {
     /// A series without rows or columns.
-    pub fn empty(id: SeriesId, shape: Shape) -> Self {
-        Self { id, shape, timestamps: Vec::new(), columns: Vec::new() }
+    pub fn empty(id: impl Into<Arc<SeriesId>>, shape: Shape) -> Self {
+        Self { id: id.into(), shape, timestamps: Vec::new(), columns: Vec::new() }
     }
 
     /// Number of rows.

@@ -1,5 +1,7 @@
 //! A heatmap that grows snapshot by snapshot, while its values arrive.
 
+use std::sync::Arc;
+
 use super::{Column, LEVELS, List, SPLIT, Series};
 use crate::protocol::{SeriesId, Shape};
 
@@ -86,7 +88,7 @@ impl Snapshots {
     }
 
     /// The heatmap of the closed snapshots, one for each timestamp.
-    pub fn finish(self, id: SeriesId, timestamps: Vec<i64>) -> Series {
+    pub fn finish(self, id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>) -> Series {
         heatmap(id, timestamps, self.levels, self.split)
     }
 }
@@ -106,12 +108,12 @@ pub(super) fn sort(pairs: &mut [f64]) -> bool {
     true
 }
 
-pub(super) fn heatmap(id: SeriesId, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
+pub(super) fn heatmap(id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
     Series {
-        id,
+        id: id.into(),
         shape: Shape::Heatmap,
         timestamps,
-        columns: vec![(LEVELS.to_owned(), Column::List(levels)), (SPLIT.to_owned(), Column::Int(split))],
+        columns: vec![(LEVELS.into(), Column::List(levels)), (SPLIT.into(), Column::Int(split))],
     }
 }
 
@@ -212,7 +214,7 @@ impl FlatSnapshots {
     }
 
     /// The heatmap, when every snapshot is whole.
-    pub fn finish(self, id: SeriesId) -> Result<Series, LevelsError> {
+    pub fn finish(self, id: impl Into<Arc<SeriesId>>) -> Result<Series, LevelsError> {
         if self.state == State::Count {
             return Ok(self.snapshots.finish(id, self.timestamps));
         }

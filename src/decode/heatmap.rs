@@ -1,5 +1,7 @@
 //! Points of a heatmap type, read straight into its levels (service.md 2.3): nested ones and the flat array.
 
+use std::sync::Arc;
+
 use super::DecodeError;
 use super::json::{Next, Reader, Result};
 use super::kernel::{expect, fit, reserve};
@@ -70,8 +72,8 @@ impl Heatmap {
         self.rest.rewind(mark);
     }
 
-    /// The finished series but for its identity.
-    pub(super) fn finish(self) -> Series {
+    /// The finished series.
+    pub(super) fn finish(self, id: &Arc<SeriesId>) -> Series {
         let mut columns = self.rest.finish();
         let timestamps = match columns.remove(0).1 {
             Column::Time(timestamps) => timestamps,
@@ -79,11 +81,11 @@ impl Heatmap {
         };
         let mut snapshots = self.snapshots;
         fit(snapshots.values());
-        let mut series = snapshots.finish(SeriesId::default(), timestamps);
+        let mut series = snapshots.finish(Arc::clone(id), timestamps);
         // What this version does not know, beside the heatmap's own columns.
         for (mut name, column) in columns {
             while series.column(&name).is_some() {
-                name.push('_');
+                name.to_mut().push('_');
             }
             series.columns.push((name, column));
         }
@@ -176,9 +178,9 @@ impl Flat {
         })
     }
 
-    /// The finished series but for its identity; `start` is where the array stands.
-    pub(super) fn finish(mut self, start: usize) -> Result<Series> {
+    /// The finished series; `start` is where the array stands.
+    pub(super) fn finish(mut self, id: &Arc<SeriesId>, start: usize) -> Result<Series> {
         fit(self.snapshots.values());
-        self.snapshots.finish(SeriesId::default()).map_err(|bad| DecodeError::new(start, bad.to_string()))
+        self.snapshots.finish(Arc::clone(id)).map_err(|bad| DecodeError::new(start, bad.to_string()))
     }
 }

@@ -86,20 +86,25 @@ impl<'a> Reader<'a> {
     /// Skips white space and tells the next byte without reading it.
     #[inline]
     pub(super) fn peek(&mut self) -> Result<u8> {
+        self.next().ok_or_else(|| self.error("the body ends too early"))
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
         while let Some(&byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Ok(byte);
+                return Some(byte);
             }
             self.at += 1;
         }
-        Err(self.error("the body ends too early"))
+        None
     }
 
     /// Checks that only white space is left.
     pub(super) fn finish(&mut self) -> Result<()> {
-        match self.peek() {
-            Ok(_) => Err(self.error("unexpected data after the end of the document")),
-            Err(_) => Ok(()),
+        match self.next() {
+            Some(_) => Err(self.error("unexpected data after the end of the document")),
+            None => Ok(()),
         }
     }
 

@@ -58,5 +58,5 @@ pub fn points_with(kernel: Kernel, body: &[u8]) -> Result<Vec<Series>, DecodeErr
 
 /// A series of that identity without points, with the columns of its type.
 pub fn nothing(id: SeriesId) -> Series {
-    series::nothing(id)
+    series::nothing(Arc::new(id))
 }

@@ -30,6 +30,11 @@ impl Names {
         }
     }
 
+    /// Whether they are the specification's.
+    pub(super) fn are_neutral(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether any of these fields is named otherwise on the wire.
     pub(super) fn rename(&self, fields: &[Field]) -> bool {
         self.0.as_ref().is_some_and(|dialect| fields.iter().any(|field| dialect.renamed_field(field.wire).is_some()))

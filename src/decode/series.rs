@@ -1,11 +1,14 @@
 //! One series: its identity, its points, and the shape of its type (service.md 2.2).
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use super::DecodeError;
 use super::heatmap::{Flat, Heatmap};
 use super::json::{Next, Reader, Result};
 use super::names::Names;
 use super::table::{Mark, Table};
-use crate::columns::{Column, Series, arrange, join};
+use crate::columns::{Column, Name, Series, arrange, join};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TypeSpec};
 
 /// Where the points of a series go while they are read.
@@ -76,18 +79,18 @@ impl Points {
         }
     }
 
-    /// The finished series but for its identity, by which it has its shape; `start` is where the array stands.
-    pub(super) fn finish(self, id: &SeriesId, start: usize) -> Result<Series> {
+    /// The finished series; `start` is where the array stands.
+    pub(super) fn finish(self, id: &Arc<SeriesId>, start: usize) -> Result<Series> {
         match self {
             Self::Table(table) => finish(id, *table, start),
-            Self::Heatmap(heatmap) => Ok(heatmap.finish()),
-            Self::Flat(flat) => flat.finish(start),
+            Self::Heatmap(heatmap) => Ok(heatmap.finish(id)),
+            Self::Flat(flat) => flat.finish(id, start),
         }
     }
 }
 
 /// Puts what a series held together: the points of one of its arrays, sorted by time.
-pub(super) fn settle(id: SeriesId, nested: Option<Series>, flat: Option<Series>, start: usize) -> Result<Series> {
+pub(super) fn settle(id: &Arc<SeriesId>, nested: Option<Series>, flat: Option<Series>, start: usize) -> Result<Series> {
     let mut series = match (nested, flat) {
         (Some(nested), Some(flat)) if !nested.is_empty() && !flat.is_empty() => {
             return Err(DecodeError::new(start, "a series with both points and flat_points"));
@@ -100,9 +103,8 @@ pub(super) fn settle(id: SeriesId, nested: Option<Series>, flat: Option<Series>,
             }
         }
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => blank(&id),
+        (None, None) => nothing(Arc::clone(id)),
     };
-    series.id = id;
     let unique = series.data_type() != Some(DataType::TokenSupplyAgg);
     arrange(&mut series, unique).map_err(|conflict| DecodeError::new(start, conflict.to_string()))?;
     Ok(series)
@@ -128,8 +130,45 @@ fn fields(id: &SeriesId) -> &'static [Field] {
     spec(id).map_or(ONLY_TIME, |spec| spec.fields)
 }
 
+/// Most identities that are kept between bodies, and the longest.
+const REMEMBERED: usize = 32;
+const LONGEST: usize = 1 << 10;
+
+thread_local! {
+    /// Identities of earlier bodies by their text, the newest last: those who ask again and again ask for the same.
+    static MEMORY: RefCell<Vec<(Box<[u8]>, Arc<SeriesId>)>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Reads the identity, and makes it neutral.
-pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
+pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<Arc<SeriesId>> {
+    if !names.are_neutral() {
+        return read_identity(reader, names).map(Arc::new); // the same text may mean something else elsewhere
+    }
+    reader.peek()?;
+    let (bytes, start) = (reader.bytes(), reader.offset());
+    // No other object starts with the text of a whole one.
+    let known = MEMORY.with_borrow(|memory| {
+        let known = memory.iter().rev().find(|(text, _)| bytes[start..].starts_with(text));
+        known.map(|(text, id)| (text.len(), Arc::clone(id)))
+    });
+    if let Some((length, id)) = known {
+        reader.jump(start + length);
+        return Ok(id);
+    }
+    let id = Arc::new(read_identity(reader, names)?);
+    let text = &bytes[start..reader.offset()];
+    if text.len() <= LONGEST {
+        MEMORY.with_borrow_mut(|memory| {
+            if memory.len() == REMEMBERED {
+                memory.remove(0);
+            }
+            memory.push((text.into(), Arc::clone(&id)));
+        });
+    }
+    Ok(id)
+}
+
+fn read_identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
     let mut id = SeriesId::default();
     reader.object(|reader, key| {
         let key = names.field(key);
@@ -151,19 +190,12 @@ pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesI
 }
 
 /// A series without points, with the columns of its type.
-pub(super) fn nothing(id: SeriesId) -> Series {
-    let blank = blank(&id);
-    Series { id, ..blank }
-}
-
-/// The same but for its identity.
-fn blank(id: &SeriesId) -> Series {
-    let finished = Points::of(id, false, &Names::default()).finish(id, 0);
-    finished.unwrap_or_else(|_| Series::empty(SeriesId::default(), Shape::Table))
+pub(super) fn nothing(id: Arc<SeriesId>) -> Series {
+    Points::of(&id, false, &Names::default()).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
 }
 
 /// A profile's list holds price, buy volume and sell volume of each level (supplement 4).
-fn check_triplets(columns: &[(String, Column)], start: usize) -> Result<()> {
+fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
     let Some((_, Column::List(list))) = columns.iter().find(|(name, _)| name == "profile") else { return Ok(()) };
     match (0..list.len()).find(|&row| !list.row(row).len().is_multiple_of(3)) {
         None => Ok(()),
@@ -175,8 +207,8 @@ fn check_triplets(columns: &[(String, Column)], start: usize) -> Result<()> {
     }
 }
 
-/// Gives a finished table the shape of its type; its identity comes later.
-fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
+/// Gives a finished table the shape of its type.
+fn finish(id: &Arc<SeriesId>, table: Table, start: usize) -> Result<Series> {
     let mut columns = table.finish();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
     let Some(Column::Time(timestamps)) = time.map(|index| columns.remove(index).1) else {
@@ -186,5 +218,5 @@ fn finish(id: &SeriesId, table: Table, start: usize) -> Result<Series> {
     if shape == Shape::Profile {
         check_triplets(&columns, start)?;
     }
-    Ok(Series { id: SeriesId::default(), shape, timestamps, columns })
+    Ok(Series { id: Arc::clone(id), shape, timestamps, columns })
 }

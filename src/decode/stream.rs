@@ -85,7 +85,7 @@ impl Stage {
 struct Current {
     /// Where it starts in the body.
     start: usize,
-    id: Option<SeriesId>,
+    id: Option<Arc<SeriesId>>,
     nested: Array,
     flat: Array,
     /// The array that is open.
@@ -358,11 +358,8 @@ impl PointsDecoder {
             "id" if self.current.id.is_some() => return Err(value(reader.error("a duplicate key")).into()),
             "id" => {
                 let null = reader.null().map_err(value)?;
-                self.current.id = Some(if null {
-                    SeriesId::default()
-                } else {
-                    series::identity(reader, &self.names).map_err(value)?
-                });
+                self.current.id =
+                    Some(if null { Arc::default() } else { series::identity(reader, &self.names).map_err(value)? });
                 return Ok(Stage::AfterSeriesValue);
             }
             "points" => false,
@@ -422,14 +419,20 @@ impl PointsDecoder {
         };
         let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
         let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
-        let series = series::settle(id, nested, flat, current.start).map_err(Stop::Settled)?;
+        let series = series::settle(&id, nested, flat, current.start).map_err(Stop::Settled)?;
         self.list.get_or_insert_default().push(series);
         Ok(())
     }
 }
 
 /// Reads an array that was passed before the identity was known.
-fn waited(text: &[u8], start: usize, id: &SeriesId, flat: bool, (kernel, names): (Kernel, &Names)) -> Result<Series> {
+fn waited(
+    text: &[u8],
+    start: usize,
+    id: &Arc<SeriesId>,
+    flat: bool,
+    (kernel, names): (Kernel, &Names),
+) -> Result<Series> {
     let mut points = Points::of(id, flat, names);
     let mut reader = Reader::inside(text, kernel, Stage::SeriesKey.depth());
     let read = |points: &mut Points, reader: &mut Reader<'_>| {

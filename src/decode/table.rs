@@ -8,7 +8,7 @@ use super::kernel::expect;
 use super::learner::Learner;
 use super::names::Names;
 use super::values::Values;
-use crate::columns::{Column, List};
+use crate::columns::{self, Column, List};
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
 /// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
@@ -226,8 +226,8 @@ impl Table {
     }
 
     /// The finished columns, by column name. Unknown fields that were never more than null are dropped.
-    pub(super) fn finish(self) -> Vec<(String, Column)> {
-        let finished = |field: Builder| Some((field.column.into_owned(), field.values.finish()?));
+    pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
+        let finished = |field: Builder| Some((field.column, field.values.finish()?));
         self.fields.into_iter().filter_map(finished).collect()
     }
 
@@ -361,7 +361,7 @@ mod tests {
     use crate::columns::NO_TIME;
     use crate::decode::Kernel;
 
-    fn table(objects: &str) -> Vec<(String, Column)> {
+    fn table(objects: &str) -> Vec<(columns::Name, Column)> {
         let mut table = Table::new(&[], false, &Names::default());
         Reader::new(objects.as_bytes(), Kernel::Scalar).array(|reader, _| table.element(reader)).unwrap();
         table.finish()

@@ -5,7 +5,7 @@ use super::body::Body;
 use super::number::{double, integer};
 use super::piece::Piece;
 use crate::clock::SECOND;
-use crate::columns::{Column, LEVELS, List, NO_TIME, Rows, SPLIT, Series};
+use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Rows, SPLIT, Series};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
 /// Nanoseconds in a microsecond, the unit of `flat_points` times.
@@ -268,7 +268,7 @@ fn time(out: &mut Vec<u8>, nanoseconds: i64) {
 }
 
 /// The fields of the table in its order, then the columns that it does not know under their own names.
-fn parts<'a>(fields: &[Field], columns: &'a [(String, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
+fn parts<'a>(fields: &[Field], columns: &'a [(Name, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
     let find = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let mut parts = Vec::with_capacity(columns.len() + 1);
     for field in fields {

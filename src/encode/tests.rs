@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::points;
-use crate::columns::{Column, LEVELS, List, NO_TIME, Rows, SPLIT, Series, heatmap_from_levels, heatmap_from_sides};
+use crate::columns::{
+    Column, LEVELS, List, NO_TIME, Name, Rows, SPLIT, Series, heatmap_from_levels, heatmap_from_sides,
+};
 use crate::decode;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{Field, FieldKind, SeriesId, Shape};
@@ -233,7 +235,7 @@ fn column(kind: FieldKind, rows: usize) -> BoxedStrategy<Column> {
     }
 }
 
-fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(String, Column)>> {
+fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(Name, Column)>> {
     let fields: Vec<&Field> = fields.iter().filter(|field| field.kind != FieldKind::Time).collect();
     let columns: Vec<_> =
         fields.into_iter().map(|field| (Just(field.column.to_owned()), column(field.kind, rows))).collect();
@@ -241,7 +243,7 @@ fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(String, Co
 }
 
 /// A heatmap in the normal form: prices ascend within a snapshot, the boundary anywhere.
-fn heatmap(rows: usize, sided: bool) -> BoxedStrategy<Vec<(String, Column)>> {
+fn heatmap(rows: usize, sided: bool) -> BoxedStrategy<Vec<(Name, Column)>> {
     let snapshot = (prop::collection::vec((any_double(), any_double()), 0..6), any::<prop::sample::Index>());
     prop::collection::vec(snapshot, rows)
         .prop_map(move |snapshots| {
@@ -251,7 +253,7 @@ fn heatmap(rows: usize, sided: bool) -> BoxedStrategy<Vec<(String, Column)>> {
                 split.push(if sided { boundary.index(pairs.len() + 1) as i64 } else { -1 });
                 levels.push(pairs.into_iter().flat_map(|(price, volume)| [price, volume]));
             }
-            vec![(LEVELS.to_owned(), Column::List(levels)), (SPLIT.to_owned(), Column::Int(split))]
+            vec![(LEVELS.into(), Column::List(levels)), (SPLIT.into(), Column::Int(split))]
         })
         .boxed()
 }

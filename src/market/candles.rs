@@ -184,11 +184,13 @@ pub(super) fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series
             Side::Sell => sell,
         }
     };
-    let floats =
-        |name: &str, value: &dyn Fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
-    let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
+    let floats = |name: &'static str, value: &dyn Fn(&Bar) -> f64| {
+        (name.into(), Column::Float(bars.iter().map(value).collect()))
+    };
+    let times =
+        |name: &'static str, value: fn(&Bar) -> i64| (name.into(), Column::Time(bars.iter().map(value).collect()));
     Series {
-        id: SeriesId { side: side.name(), ..id },
+        id: SeriesId { side: side.name(), ..id }.into(),
         shape: Shape::Table,
         timestamps: bars.iter().map(|bar| bar.start * SECOND).collect(),
         columns: vec![

@@ -93,7 +93,7 @@ fn read(reader: &SerializedFileReader<Bytes>, field: &Type, leaves: &mut usize, 
         if inner.name() == NO_FIELDS {
             *leaves += 1;
         } else {
-            columns.push((inner.name().to_owned(), read(reader, inner, leaves, depth + 1)?));
+            columns.push((inner.name().to_owned().into(), read(reader, inner, leaves, depth + 1)?));
         }
     }
     if offsets.len() <= level {

@@ -55,7 +55,7 @@ pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
                 .into_iter()
                 .map(|(name, part)| place(&mut table, name, part, done))
                 .collect();
-            columns.push((name.clone(), names));
+            columns.push((name.to_string(), names));
         }
         done += rows;
         for (_, column) in &mut table {
@@ -163,10 +163,10 @@ pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, St
         let mut columns = Vec::new();
         for (name, names) in &one.columns {
             let parts = names.iter().map(|name| part(name)).collect::<Result<Vec<_>, _>>()?;
-            columns
-                .push((name.clone(), weave(parts).ok_or_else(|| format!("column {name} has parts that do not fit"))?));
+            let column = weave(parts).ok_or_else(|| format!("column {name} has parts that do not fit"))?;
+            columns.push((name.clone().into(), column));
         }
-        series.push(Series { id, shape, timestamps, columns });
+        series.push(Series { id: id.into(), shape, timestamps, columns });
     }
     Ok(series)
 }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn levels_stand_apart_as_prices_and_volumes() {
         let levels = List { offsets: vec![0, 4, 4, 6], values: vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0] };
-        let columns = vec![(LEVELS.to_owned(), Column::List(levels)), ("split".into(), Column::Int(vec![1, 0, -1]))];
+        let columns = vec![(LEVELS.into(), Column::List(levels)), ("split".into(), Column::Int(vec![1, 0, -1]))];
         let all = [series("", &[1, 2, 3], columns, Shape::Heatmap)];
         let (table, packed) = pack(&all);
         let list = |values: &[f64]| Column::List(List { offsets: vec![0, 2, 2, 3], values: values.to_vec() });

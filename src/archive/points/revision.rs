@@ -57,7 +57,7 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
     let Some(id) = old.or(new).map(|series| series.id.clone()) else { return };
     let mut columns: Vec<&str> = Vec::new();
     for (name, _) in old.into_iter().chain(new).flat_map(|series| &series.columns) {
-        if !columns.contains(&name.as_str()) {
+        if !columns.contains(&&**name) {
             columns.push(name);
         }
     }
@@ -80,7 +80,7 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
                 let cell =
                     |place: Option<(&Column, usize)>| place.map_or(Cell::Absent, |(column, row)| cell(column, row));
                 let (before, after) = (cell(before), cell(after));
-                found.push(Revision { id: id.clone(), time: at, column: (*name).to_owned(), before, after });
+                found.push(Revision { id: (*id).clone(), time: at, column: (*name).to_owned(), before, after });
             }
         }
         left += usize::from(old_row.is_some());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Gauge, GaugeBar};
 use crate::clock::SECOND;
-use crate::columns::{Column, Series};
+use crate::columns::{Column, Name, Series};
 use crate::market::MarketError;
 use crate::market::candles::{self, Bars, Rates, Side};
 use crate::market::source::{Bar, Source};
@@ -49,7 +49,7 @@ impl Asked<'_> {
                 };
                 let rows: Vec<&Bar> = bars.iter().filter(|bar| amount(bar) > 0.0).collect();
                 series.push(Series {
-                    id: SeriesId { side: side.name(), ..(self.id)(group) },
+                    id: SeriesId { side: side.name(), ..(self.id)(group) }.into(),
                     shape: Shape::Table,
                     timestamps: rows.iter().map(|bar| bar.start * SECOND).collect(),
                     columns: vec![floats("liquidations", rows.iter().map(|bar| amount(bar)))],
@@ -224,7 +224,7 @@ impl Asked<'_> {
     }
 
     /// A series of the buckets that one of the gauges tells.
-    fn table(&self, markets: &[usize], gauges: &[([&str; 4], &Gauges)]) -> Series {
+    fn table(&self, markets: &[usize], gauges: &[([&'static str; 4], &Gauges)]) -> Series {
         let mut starts: Vec<i64> = gauges.iter().flat_map(|(_, bars)| bars.keys().copied()).collect();
         starts.sort_unstable();
         starts.dedup();
@@ -236,7 +236,7 @@ impl Asked<'_> {
             }
         }
         Series {
-            id: (self.id)(markets),
+            id: (self.id)(markets).into(),
             shape: Shape::Table,
             timestamps: starts.iter().map(|start| start * SECOND).collect(),
             columns,
@@ -283,6 +283,6 @@ fn mean<'a>(markets: impl Iterator<Item = (&'a Gauges, &'a Gauges)>) -> Gauges {
     sums.into_iter().map(of_bucket).collect()
 }
 
-fn floats(name: &str, values: impl Iterator<Item = f64>) -> (String, Column) {
-    (name.to_owned(), Column::Float(values.collect()))
+fn floats(name: &'static str, values: impl Iterator<Item = f64>) -> (Name, Column) {
+    (name.into(), Column::Float(values.collect()))
 }

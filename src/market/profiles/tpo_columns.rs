@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::profile::Profile;
 use super::value_area::{Rung, VALUE_AREA_PERCENT, point_of_control, value_area};
 use crate::clock::SECOND;
-use crate::columns::{Column, List, Rows, Series};
+use crate::columns::{Column, List, Name, Rows, Series};
 use crate::protocol::{SeriesId, Shape};
 
 /// Names of the level columns that hold a double, in the order in which [`TpoColumns`] keeps them.
@@ -117,8 +117,8 @@ impl TpoColumns {
 
     /// The finished series; its times are the starts of the sessions.
     pub(super) fn series(self, id: SeriesId) -> Series {
-        let named = |name: &str, column: Column| (name.to_owned(), column);
-        let floats = |names: &[&str], columns: Vec<Vec<f64>>| {
+        let named = |name: &'static str, column: Column| (Name::Borrowed(name), column);
+        let floats = |names: &[&'static str], columns: Vec<Vec<f64>>| {
             names.iter().zip(columns).map(|(name, values)| named(name, Column::Float(values))).collect::<Vec<_>>()
         };
         let mut levels = floats(&LEVEL_FLOATS, self.level_floats.into());
@@ -135,7 +135,7 @@ impl TpoColumns {
             named("levels", Column::Rows(Rows { offsets: self.level_offsets, columns: levels })),
         ];
         before.append(&mut columns);
-        Series { id, shape: Shape::Tpo, timestamps: self.starts, columns: before }
+        Series { id: id.into(), shape: Shape::Tpo, timestamps: self.starts, columns: before }
     }
 }
 

@@ -74,9 +74,9 @@ pub(in crate::market) fn volume_profiles(
         );
     }
     Ok(Series {
-        id,
+        id: id.into(),
         shape: Shape::Profile,
         timestamps: profiles.keys().map(|start| start * SECOND).collect(),
-        columns: vec![("profile".to_owned(), Column::List(values))],
+        columns: vec![("profile".into(), Column::List(values))],
     })
 }

@@ -97,8 +97,8 @@ pub(in crate::market) fn option_summaries(
         tenor: Some(row.tenor.clone()),
         ..SeriesId::default()
     };
-    let columns = vec![(kind.column().to_owned(), Column::Float(values))];
-    Ok(vec![Series { id, shape: Shape::Table, timestamps, columns }])
+    let columns = vec![(kind.column().into(), Column::Float(values))];
+    Ok(vec![Series { id: id.into(), shape: Shape::Table, timestamps, columns }])
 }
 
 /// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::clock::SECOND;
-use crate::columns::{Column, Series};
+use crate::columns::{Column, Name, Series};
 use crate::market::MarketError;
 use crate::market::source::Source;
 use crate::market::window::Buckets;
@@ -203,12 +203,12 @@ impl Table {
     }
 
     fn series(self, id: SeriesId) -> Series {
-        let named = |(name, values): (&str, Vec<f64>)| (name.to_owned(), Column::Float(values));
-        let mut columns: Vec<(String, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
+        let named = |(name, values): (&'static str, Vec<f64>)| (name.into(), Column::Float(values));
+        let mut columns: Vec<(Name, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
         // Where the wire has them: between the amounts and the rank.
         let texts = [("chain", self.chains), ("contract_address", self.contracts)];
-        let texts = texts.map(|(name, values)| (name.to_owned(), Column::Text(values)));
+        let texts = texts.map(|(name, values)| (name.into(), Column::Text(values)));
         columns.splice(AMOUNTS..AMOUNTS, texts);
-        Series { id, shape: Shape::Table, timestamps: self.timestamps, columns }
+        Series { id: id.into(), shape: Shape::Table, timestamps: self.timestamps, columns }
     }
 }

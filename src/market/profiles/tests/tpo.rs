@@ -2,7 +2,7 @@
 
 use super::tape::{Tape, trade};
 use crate::clock::SECOND;
-use crate::columns::{Column, NO_TIME, Rows, Series};
+use crate::columns::{Column, NO_TIME, Name, Rows, Series};
 use crate::market::MarketError;
 use crate::market::profiles::{TpoSettings, market_profiles};
 use crate::market::source::Trade;
@@ -41,7 +41,7 @@ fn trades() -> Vec<Trade> {
     ]
 }
 
-fn floats<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [f64] {
+fn floats<'a>(columns: &'a [(Name, Column)], name: &str) -> &'a [f64] {
     match columns.iter().find(|(known, _)| known == name) {
         Some((_, Column::Float(values))) => values,
         Some((_, Column::List(list))) => &list.values,
