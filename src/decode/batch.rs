@@ -15,6 +15,8 @@ const ONCE: usize = 32;
 const ROOM: usize = ONCE + 1;
 /// Rows that the kernels read together.
 const KERNEL: usize = 8;
+/// Bytes at the end of a body in which the kernels may not look where a literal stands.
+const END: usize = 64;
 
 /// Rows whose values are found but not converted.
 #[derive(Default)]
@@ -241,10 +243,20 @@ impl Batch {
     /// How many of the first rows have the shape: its literals stand where they should.
     pub(super) fn verify(&self, shape: &Shape, reader: &Reader<'_>, bytes: &[u8]) -> usize {
         let mut rows = self.rows;
-        for (index, slot) in shape.slots.iter().enumerate() {
-            rows = reader.kernel().same(bytes, &self.befores(index)[..rows], 0, &slot.literal);
+        // A row near the end, beyond which the kernels cannot look, goes by itself: it would hold up the others.
+        let near = self.end(rows).is_some_and(|(separator, _)| bytes.len() - separator < END);
+        let literals = shape.slots.iter().map(|slot| &slot.literal).chain([&shape.tail]);
+        for (index, literal) in literals.enumerate() {
+            let same = |befores: &[u32]| reader.kernel().same(bytes, befores, 0, literal);
+            let befores = &self.befores(index)[..rows];
+            rows = match befores.split_last() {
+                Some((_, first)) if near => {
+                    let same_first = same(first);
+                    if same_first < first.len() { same_first } else { rows - 1 + same(&befores[rows - 1..]) }
+                }
+                _ => same(befores),
+            };
         }
-        rows = reader.kernel().same(bytes, &self.befores(shape.slots.len())[..rows], 0, &shape.tail);
         // The kernels take eight at a time; what is left over comes with the next stretch.
         let goes_on = self.end(rows).is_some_and(|(separator, _)| bytes[separator] == b',');
         if rows > KERNEL && rows == self.rows && goes_on { rows / KERNEL * KERNEL } else { rows }

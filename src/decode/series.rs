@@ -24,10 +24,12 @@ pub(super) enum Points {
 impl Points {
     /// For the array under the key `flat_points`, or else `points`, of a series of that identity.
     pub(super) fn of(id: &SeriesId, flat: bool, names: &Names) -> Self {
+        // A type that the table does not know still has a timestamp in every point.
+        const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
         match spec(id) {
             _ if flat => Self::Flat(Box::default()),
             Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields, names))),
-            _ => Self::Table(Box::new(Table::new(fields(id), true, names))),
+            spec => Self::Table(Box::new(Table::new(spec.map_or(ONLY_TIME, |spec| spec.fields), true, names))),
         }
     }
 
@@ -122,12 +124,6 @@ pub(super) fn whole(list: Vec<Series>) -> Result<Vec<Series>> {
 
 fn spec(id: &SeriesId) -> Option<&'static TypeSpec> {
     id.data_type.as_deref().and_then(DataType::find).map(DataType::spec)
-}
-
-fn fields(id: &SeriesId) -> &'static [Field] {
-    // A type that the table does not know still has a timestamp in every point.
-    const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
-    spec(id).map_or(ONLY_TIME, |spec| spec.fields)
 }
 
 /// Most identities that are kept between bodies, and the longest.

@@ -227,8 +227,14 @@ impl Table {
 
     /// The finished columns, by column name. Unknown fields that were never more than null are dropped.
     pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
-        let finished = |field: Builder| Some((field.column, field.values.finish()?));
-        self.fields.into_iter().filter_map(finished).collect()
+        // Not collected in place: what is left over of the larger fields would be cut off and copied.
+        let mut columns = Vec::with_capacity(self.fields.len());
+        for field in self.fields {
+            if let Some(column) = field.values.finish() {
+                columns.push((field.column, column));
+            }
+        }
+        columns
     }
 
     /// Adds rows that are read column by column: `fill` gets each field's index, its values and what a row without
