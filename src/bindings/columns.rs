@@ -4,29 +4,22 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::datetime::{Datetime, units::Nanoseconds};
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
+use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
+use super::layout::{Layout, is_plain};
 use crate::columns::{Column, Name, Series};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
 /// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
 /// it back; for short columns those objects cost more than one copy of all columns to a place that NumPy owns.
 const SHORT: usize = 512;
-/// Most sets of names that are kept.
-const REMEMBERED: usize = 32;
-
-/// Names of columns of earlier series, and the same for Python.
-static NAMES: Mutex<Vec<(Vec<Name>, Py<PyTuple>)>> = Mutex::new(Vec::new());
-
-/// A column on Python's side.
+/// A column that is not one array.
 enum Held {
-    /// It is among the arrays.
-    Plain,
     Ragged(Py<PyAny>, Py<PyAny>),
     Text(Mutex<Text>),
 }
@@ -51,32 +44,34 @@ pub(super) struct Columns {
     /// Columns of numbers and times by name.
     #[pyo3(get)]
     arrays: Py<PyDict>,
-    /// Name, kind and values of each column.
-    fields: Vec<(Name, &'static str, Held)>,
+    layout: Arc<Layout>,
+    /// The other columns by their index.
+    others: Vec<(usize, Held)>,
 }
 
 impl Columns {
     fn new(py: Python<'_>, series: Series) -> PyResult<Self> {
-        let rows = series.len();
-        let names = python_names(py, &series.columns)?;
-        let (mut floats, mut ints, mut times) = (Vec::new(), Vec::new(), vec![as_times(series.timestamps)]);
-        let mut fields = Vec::with_capacity(series.columns.len());
-        for (name, column) in series.columns {
-            let (kind, held) = match column {
+        let (rows, width) = (series.len(), series.columns.len());
+        let layout = Layout::of(py, series.shape, &series.columns)?;
+        let (mut floats, mut ints, mut times) = (Vec::with_capacity(width), Vec::new(), Vec::with_capacity(width + 1));
+        let mut others = Vec::new();
+        times.push(as_times(series.timestamps));
+        for (index, (_, column)) in series.columns.into_iter().enumerate() {
+            let held = match column {
                 Column::Float(values) => {
                     floats.push(values);
-                    ("float", Held::Plain)
+                    continue;
                 }
                 Column::Int(values) => {
                     ints.push(values);
-                    ("int", Held::Plain)
+                    continue;
                 }
                 Column::Time(values) => {
                     times.push(as_times(values));
-                    ("time", Held::Plain)
+                    continue;
                 }
-                Column::Text(values) => ("text", Held::Text(Mutex::new(Text::Engine(values)))),
-                Column::List(list) => ("list", Held::Ragged(array(py, list.offsets), array(py, list.values))),
+                Column::Text(values) => Held::Text(Mutex::new(Text::Engine(values))),
+                Column::List(list) => Held::Ragged(array(py, list.offsets)?, array(py, list.values)?),
                 Column::Rows(rows) => {
                     let length = rows.offsets.last().map_or(0, |length| *length as usize);
                     let nested = Series {
@@ -86,28 +81,22 @@ impl Columns {
                         columns: rows.columns,
                     };
                     let nested = Py::new(py, Self::new(py, nested)?)?.into_any();
-                    ("rows", Held::Ragged(array(py, rows.offsets), nested))
+                    Held::Ragged(array(py, rows.offsets)?, nested)
                 }
             };
-            fields.push((name, kind, held));
+            others.push((index, held));
         }
         let (mut floats, mut ints) = (arrays(py, floats)?.into_iter(), arrays(py, ints)?.into_iter());
         let mut times = arrays(py, times)?.into_iter();
         let timestamps = times.next().unwrap_or_else(|| py.None());
-        let by_name = PyDict::new(py);
-        for ((_, kind, _), name) in fields.iter().zip(names.bind_borrowed(py).iter_borrowed()) {
-            let next = match *kind {
-                "float" => floats.next(),
-                "int" => ints.next(),
-                "time" => times.next(),
-                _ => None,
-            };
-            if let Some(array) = next {
-                by_name.set_item(name, array)?;
-            }
-        }
-        let shape = python_shape(py, series.shape);
-        Ok(Self { id: series.id, shape, rows, timestamps, names, arrays: by_name.unbind(), fields })
+        let arrays = layout.arrays(py, |kind| match kind {
+            "float" => floats.next(),
+            "int" => ints.next(),
+            "time" => times.next(),
+            _ => None,
+        })?;
+        let (shape, names) = (layout.shape().clone_ref(py), layout.names().clone_ref(py));
+        Ok(Self { id: series.id, shape, rows, timestamps, names, arrays, layout, others })
     }
 
     /// Hands series over to Python.
@@ -115,17 +104,17 @@ impl Columns {
         series.into_iter().map(|one| Py::new(py, Self::new(py, one)?)).collect()
     }
 
-    fn find(&self, name: &str) -> PyResult<(&'static str, &Held)> {
-        let found = self.fields.iter().find(|(known, _, _)| known == name);
-        found.map(|(_, kind, held)| (*kind, held)).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    /// A column of that kind, which is not plain.
+    fn other(&self, name: &str, wanted: &str) -> PyResult<&Held> {
+        let (index, kind) = self.layout.find(name)?;
+        let held = self.others.iter().find(|(place, _)| *place == index && kind == wanted);
+        held.map(|(_, held)| held).ok_or_else(|| wrong_kind(name, kind, wanted))
     }
 
     fn ragged(&self, py: Python<'_>, name: &str, wanted: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        match self.find(name)? {
-            (kind, Held::Ragged(offsets, values)) if kind == wanted => {
-                Ok((offsets.clone_ref(py), values.clone_ref(py)))
-            }
-            (kind, _) => Err(wrong_kind(name, kind, wanted)),
+        match self.other(name, wanted)? {
+            Held::Ragged(offsets, values) => Ok((offsets.clone_ref(py), values.clone_ref(py))),
+            Held::Text(_) => Err(wrong_kind(name, "text", wanted)),
         }
     }
 }
@@ -134,49 +123,40 @@ fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
     PyTypeError::new_err(format!("column {name} is of kind {kind}, not {wanted}"))
 }
 
-fn python_shape(py: Python<'_>, shape: Shape) -> Py<PyString> {
-    PyString::intern(py, shape.name()).unbind()
-}
-
-/// The names of columns for Python; made once for those of a type.
-fn python_names(py: Python<'_>, columns: &[(Name, Column)]) -> PyResult<Py<PyTuple>> {
-    let mut known = NAMES.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-    let same = |names: &[Name]| {
-        names.len() == columns.len() && names.iter().zip(columns).all(|(one, (other, _))| one == other)
-    };
-    if let Some((_, names)) = known.iter().find(|(names, _)| same(names)) {
-        return Ok(names.clone_ref(py));
-    }
-    let names = PyTuple::new(py, columns.iter().map(|(name, _)| PyString::intern(py, name)))?.unbind();
-    // Not of fields that no table knows: a body could name as many as it likes.
-    if known.len() < REMEMBERED && columns.iter().all(|(name, _)| matches!(name, Name::Borrowed(_))) {
-        known.push((columns.iter().map(|(name, _)| name.clone()).collect(), names.clone_ref(py)));
-    }
-    Ok(names)
-}
-
 /// The same values with their unit, in the same memory.
 fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
     values.into_iter().map(Datetime::from).collect()
 }
 
 /// Moves values into a read-only array, without a copy.
-fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Py<PyAny> {
-    let array: Bound<'_, PyArray1<T>> = values.into_pyarray(py);
-    array.readwrite().make_nonwriteable();
-    array.into_any().unbind()
+fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<PyAny>> {
+    let array = values.into_pyarray(py);
+    make_read_only(&array)?;
+    Ok(array.into_any().unbind())
+}
+
+/// By its own method: rust-numpy's way keeps a book of who borrows which array, which takes longer than all the rest.
+fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    static SET_FLAGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = array.py();
+    let set_flags =
+        SET_FLAGS.get_or_try_init(py, || py.get_type::<PyUntypedArray>().getattr("setflags").map(Bound::unbind))?;
+    set_flags.call1(py, (array, false)).map(drop)
 }
 
 /// Read-only arrays of columns of one kind and length.
 fn arrays<T: Element>(py: Python<'_>, columns: Vec<Vec<T>>) -> PyResult<Vec<Py<PyAny>>> {
-    let rows = columns.first().map_or(0, Vec::len);
-    if columns.is_empty() || rows > SHORT {
-        return Ok(columns.into_iter().map(|values| array(py, values)).collect());
+    if columns.first().is_none_or(|first| first.len() > SHORT) {
+        return columns.into_iter().map(|values| array(py, values)).collect();
     }
     let block = PyArray2::from_vec2(py, &columns)?;
     // Its rows are views of it, and as read-only as it is.
-    block.readwrite().make_nonwriteable();
-    (0..columns.len()).map(|row| Ok(block.get_item(row)?.unbind())).collect()
+    make_read_only(&block)?;
+    let mut rows = Vec::with_capacity(columns.len());
+    for row in 0..columns.len() {
+        rows.push(block.get_item(row)?.unbind());
+    }
+    Ok(rows)
 }
 
 /// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
@@ -208,39 +188,33 @@ fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResu
     }
 }
 
-/// A column as [`Columns::__reduce__`] told it; plain ones go among the arrays.
+/// A column as [`Columns::__reduce__`] told it: its kind, and an array or something else.
 fn restored(
-    (name, kind, values): (String, String, Bound<'_, PyAny>),
+    (name, kind, values): &(String, String, Bound<'_, PyAny>),
     rows: usize,
-    arrays: &Bound<'_, PyDict>,
-) -> PyResult<(Name, &'static str, Held)> {
-    let plain = |kind: &'static str, array: PyResult<Py<PyAny>>| {
-        arrays.set_item(&name, array?)?;
-        Ok::<_, PyErr>((kind, Held::Plain))
-    };
-    let (kind, held) = match kind.as_str() {
-        "float" => plain("float", viewed::<f64>(&name, &values, rows))?,
-        "int" => plain("int", viewed::<i64>(&name, &values, rows))?,
-        "time" => plain("time", viewed_times(&name, &values, rows))?,
+) -> PyResult<(&'static str, Result<Py<PyAny>, Held>)> {
+    Ok(match kind.as_str() {
+        "float" => ("float", Ok(viewed::<f64>(name, values, rows)?)),
+        "int" => ("int", Ok(viewed::<i64>(name, values, rows)?)),
+        "time" => ("time", Ok(viewed_times(name, values, rows)?)),
         "text" if values.extract::<Vec<Option<String>>>()?.len() == rows => {
-            ("text", Held::Text(Mutex::new(Text::Python(values.unbind()))))
+            ("text", Err(Held::Text(Mutex::new(Text::Python(values.clone().unbind())))))
         }
         "list" => {
             let (offsets, values): (Bound<'_, PyAny>, Bound<'_, PyAny>) = values.extract()?;
-            let (offsets, total) = viewed_offsets(&name, &offsets, rows)?;
-            ("list", Held::Ragged(offsets, viewed::<f64>(&name, &values, total)?))
+            let (offsets, total) = viewed_offsets(name, &offsets, rows)?;
+            ("list", Err(Held::Ragged(offsets, viewed::<f64>(name, &values, total)?)))
         }
         "rows" => {
             let (offsets, nested): (Bound<'_, PyAny>, Bound<'_, Columns>) = values.extract()?;
-            let (offsets, total) = viewed_offsets(&name, &offsets, rows)?;
+            let (offsets, total) = viewed_offsets(name, &offsets, rows)?;
             if nested.get().rows != total {
                 return Err(PyValueError::new_err(format!("column {name}: the records are not {total}")));
             }
-            ("rows", Held::Ragged(offsets, nested.into_any().unbind()))
+            ("rows", Err(Held::Ragged(offsets, nested.into_any().unbind())))
         }
         _ => return Err(PyValueError::new_err(format!("column {name}: not {rows} values of a kind {kind}"))),
-    };
-    Ok((name.into(), kind, held))
+    })
 }
 
 /// What a pickle holds of columns: identity, its unknown fields, shape, timestamps, and name, kind and values of each.
@@ -286,22 +260,31 @@ impl Columns {
         let rows = timestamps.len()?;
         let timestamps = viewed_times("timestamps", timestamps, rows)?;
         let py = id.py();
-        let arrays = PyDict::new(py);
-        let fields: Vec<_> = fields.into_iter().map(|field| restored(field, rows, &arrays)).collect::<PyResult<_>>()?;
-        let names = PyTuple::new(py, fields.iter().map(|(name, _, _)| PyString::intern(py, name)))?.unbind();
-        let shape = python_shape(py, shape);
-        Ok(Self { id: Arc::new(known), shape, rows, timestamps, names, arrays: arrays.unbind(), fields })
+        let (mut columns, mut plain, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, field) in fields.into_iter().enumerate() {
+            let (kind, values) = restored(&field, rows)?;
+            columns.push((Name::Owned(field.0), kind));
+            match values {
+                Ok(array) => plain.push(array),
+                Err(held) => others.push((index, held)),
+            }
+        }
+        let layout = Layout::new(py, shape, columns)?;
+        let mut plain = plain.into_iter();
+        let arrays = layout.arrays(py, |kind| is_plain(kind).then(|| plain.next())?)?;
+        let (shape, names) = (layout.shape().clone_ref(py), layout.names().clone_ref(py));
+        Ok(Self { id: Arc::new(known), shape, rows, timestamps, names, arrays, layout, others })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
         let fields = PyList::empty(py);
-        for (name, kind, held) in &self.fields {
-            let values = match held {
-                Held::Plain => self.array(py, name)?,
-                Held::Ragged(offsets, values) => (offsets, values).into_py_any(py)?,
-                Held::Text(_) => self.text(py, name)?,
+        for (name, kind) in self.layout.columns() {
+            let values = match *kind {
+                "time" => whole(py, &self.array(py, name)?)?,
+                "text" => self.text(py, name)?,
+                "list" | "rows" => self.ragged(py, name, kind)?.into_py_any(py)?,
+                _ => self.array(py, name)?,
             };
-            let values = if *kind == "time" { whole(py, &values)? } else { values };
             fields.append((name, kind, values))?;
         }
         let timestamps = whole(py, &self.timestamps)?;
@@ -328,19 +311,18 @@ impl Columns {
     }
 
     fn kind(&self, name: &str) -> PyResult<&'static str> {
-        Ok(self.find(name)?.0)
+        Ok(self.layout.find(name)?.1)
     }
 
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         match self.arrays.bind(py).get_item(name)? {
             Some(array) => Ok(array.unbind()),
-            None => Err(wrong_kind(name, self.find(name)?.0, "float or int or time")),
+            None => Err(wrong_kind(name, self.layout.find(name)?.1, "float or int or time")),
         }
     }
 
     fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        let (kind, held) = self.find(name)?;
-        let Held::Text(text) = held else { return Err(wrong_kind(name, kind, "text")) };
+        let Held::Text(text) = self.other(name, "text")? else { return Err(wrong_kind(name, "ragged", "text")) };
         // Waits without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
         let mut text = text.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let Text::Engine(values) = &mut *text {

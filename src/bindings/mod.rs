@@ -10,6 +10,7 @@ mod dialect;
 mod errors;
 mod faults;
 mod functions;
+mod layout;
 mod log;
 mod plan;
 mod query;

@@ -166,7 +166,8 @@ impl Table {
             // All columns before any is written, so that they stand side by side in huge pages.
             let likely = likely_rows(rows, batch.length(rows), reader);
             // Lengths of lists vary more than those of rows.
-            self.reserve(likely, |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows);
+            let listed = |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows;
+            self.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
         }
         let read = rows > 0
             && self.add_rows(rows, |field, values, missing| {

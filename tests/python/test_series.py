@@ -1,6 +1,7 @@
 """How results are read: columns, sets, heatmaps, records."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -44,6 +45,50 @@ def test_times_are_nanoseconds_in_utc():
     assert answer.timestamps.dtype == answer["first_timestamp"].dtype == "datetime64[ns]"
     assert answer.timestamps.tolist() == [(START + 3600 * row) * 1_000_000_000 for row in range(3)]
     assert (answer["first_timestamp"] - answer.timestamps).tolist() == [126_000_000] * 3
+
+
+def hours(count):
+    return [(*(float(row + place) for place in range(4)), row / 8) for row in range(count)]
+
+
+# Short columns are copied into one block for each kind, long ones are the engine's own memory.
+@pytest.mark.parametrize("count", [1, 2, 512, 513, 2000])
+def test_columns_of_any_length_are_read_only_and_outlive_the_series(count):
+    rows = hours(count)
+    answer = mp.decode_points(body(candles(rows)))
+    columns = {name: answer[name] for name in answer.columns}
+    times = answer.timestamps
+    pickled = pickle.loads(pickle.dumps(answer))
+    assert pickled == answer and pickled.timestamps.dtype == pickled["last_timestamp"].dtype == "datetime64[ns]"
+    del answer
+    for array in (times, *columns.values()):
+        assert array.shape == (count,) and array.flags.c_contiguous and array.flags.aligned
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[-1]
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.flags.writeable = True
+    for place, name in enumerate(("open", "high", "low", "close", "volume")):
+        assert columns[name].dtype == np.float64
+        assert columns[name].tolist() == [row[place] for row in rows]
+    assert times.dtype == columns["first_timestamp"].dtype == columns["last_timestamp"].dtype == "datetime64[ns]"
+    assert times.tolist() == [(START + 3600 * row) * 1_000_000_000 for row in range(count)]
+    assert not any(np.shares_memory(columns["close"], columns[name]) for name in columns if name != "close")
+
+
+def test_a_series_without_rows_has_empty_columns():
+    (series,) = mp.decode_points(body(candles([])))
+    assert series.timestamps.shape == series["close"].shape == series["first_timestamp"].shape == (0,)
+    assert series["first_timestamp"].dtype == "datetime64[ns]" and not series["close"].flags.writeable
+    assert pickle.loads(pickle.dumps(series)) == series
+
+
+def test_series_of_one_identity_text_have_one_identity_whatever_the_names():
+    named = body(candles(CANDLES[:1]))
+    for _ in range(2):
+        assert mp.decode_points(named).id.exchange == "BINANCE_FUTURES"
+    dialect = mp.Dialect(exchanges={"BYBIT": "BINANCE_FUTURES"})
+    assert mp.decode_points(named, dialect=dialect).id.exchange == "BYBIT"
+    assert mp.decode_points(named).id.exchange == "BINANCE_FUTURES"
 
 
 def test_arrays_are_read_only_views_that_outlive_the_series():
