@@ -40,7 +40,7 @@ __version__: str
 
 @final
 class Columns:
-    """One decoded series: its identity and its columns, as arrays over the engine's memory. It can be pickled."""
+    """One decoded series: its identity and its columns, as read-only arrays. It can be pickled."""
 
     def __new__(
         cls,
@@ -70,11 +70,14 @@ class Columns:
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
     @property
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Columns of kind float (float64), int (int64) and time (datetime64[ns]) by name; read-only.
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Columns of kind float (float64), int (int64) and time (datetime64[ns]).
 
-        Long ones stand over the engine's memory without a copy. The dictionary is the series' own: not to be changed.
+        Long ones stand over the engine's memory; those of at most 512 rows are rows of a block for each kind.
         """
+    @property
+    def places(self) -> dict[str, int]:
+        """Where the column of a name stands in :attr:`arrays`; all series of a type share it: not to be changed."""
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
     def array(self, name: str) -> npt.NDArray[Any]:

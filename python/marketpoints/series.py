@@ -25,8 +25,9 @@ Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 class Series:
     """One series: an identity, a timestamp a row, and columns over the engine's memory.
 
-    ``series["close"]`` is a read-only NumPy array without a copy; it stays valid when the series is gone. Rows ascend
-    in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent time NaT.
+    ``series["close"]`` is a read-only NumPy array, of more than 512 rows without a copy; it stays valid when the series
+    is gone. Rows ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent
+    time NaT.
 
     Two series are equal when identity, columns and values are, NaN equal to NaN. A series can be pickled; with protocol
     5 its arrays go out of band.
@@ -48,7 +49,7 @@ class Series:
 
     @property
     def timestamps(self) -> "npt.NDArray[np.datetime64]":
-        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only, no copy."""
+        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only."""
         return self._columns.timestamps
 
     @property
@@ -158,14 +159,15 @@ class Series:
     def __getitem__(self, name: str) -> Any:
         """A column by name.
 
-        Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only and without a copy.
+        Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only.
         Texts are an object array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
 
         Raises:
             KeyError: There is no such column; the message names those that are.
         """
         try:
-            return self._columns.arrays[name]
+            columns = self._columns
+            return columns.arrays[columns.places[name]]
         except (KeyError, TypeError):  # a column of another kind, or no name
             pass
         if not isinstance(name, str):
@@ -268,9 +270,8 @@ def read(columns: _engine.Columns, name: str) -> Values:
     Raises:
         KeyError: There is no such column.
     """
-    plain = columns.arrays.get(name)
-    if plain is not None:
-        return plain
+    if name in columns.places:
+        return columns.array(name)
     if name not in columns.names:
         near = difflib.get_close_matches(name, columns.names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

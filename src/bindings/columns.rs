@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
-use super::layout::{Layout, is_plain};
+use super::layout::Layout;
 use crate::columns::{Column, Name, Series};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
@@ -41,9 +41,11 @@ pub(super) struct Columns {
     timestamps: Py<PyAny>,
     #[pyo3(get)]
     names: Py<PyTuple>,
-    /// Columns of numbers and times by name.
+    /// Where each column of numbers or times stands among the arrays.
     #[pyo3(get)]
-    arrays: Py<PyDict>,
+    places: Py<PyDict>,
+    #[pyo3(get)]
+    arrays: Py<PyTuple>,
     layout: Arc<Layout>,
     /// The other columns by their index.
     others: Vec<(usize, Held)>,
@@ -55,7 +57,6 @@ impl Columns {
         let layout = Layout::of(py, series.shape, &series.columns)?;
         let (mut floats, mut ints, mut times) = (Vec::with_capacity(width), Vec::new(), Vec::with_capacity(width + 1));
         let mut others = Vec::new();
-        times.push(as_times(series.timestamps));
         for (index, (_, column)) in series.columns.into_iter().enumerate() {
             let held = match column {
                 Column::Float(values) => {
@@ -86,17 +87,25 @@ impl Columns {
             };
             others.push((index, held));
         }
-        let (mut floats, mut ints) = (arrays(py, floats)?.into_iter(), arrays(py, ints)?.into_iter());
-        let mut times = arrays(py, times)?.into_iter();
-        let timestamps = times.next().unwrap_or_else(|| py.None());
-        let arrays = layout.arrays(py, |kind| match kind {
-            "float" => floats.next(),
-            "int" => ints.next(),
-            "time" => times.next(),
-            _ => None,
-        })?;
+        times.push(as_times(series.timestamps));
+        let mut plain = Vec::with_capacity(width + 1);
+        add_arrays(py, floats, &mut plain)?;
+        add_arrays(py, ints, &mut plain)?;
+        add_arrays(py, times, &mut plain)?;
+        let timestamps = plain.pop().unwrap_or_else(|| py.None());
+        Self::of(py, (series.id, layout), (rows, timestamps), plain, others)
+    }
+
+    fn of(
+        py: Python<'_>,
+        (id, layout): (Arc<SeriesId>, Arc<Layout>),
+        (rows, timestamps): (usize, Py<PyAny>),
+        plain: Vec<Py<PyAny>>,
+        others: Vec<(usize, Held)>,
+    ) -> PyResult<Self> {
         let (shape, names) = (layout.shape().clone_ref(py), layout.names().clone_ref(py));
-        Ok(Self { id: series.id, shape, rows, timestamps, names, arrays, layout, others })
+        let (places, arrays) = (layout.places().clone_ref(py), PyTuple::new(py, plain)?.unbind());
+        Ok(Self { id, shape, rows, timestamps, names, places, arrays, layout, others })
     }
 
     /// Hands series over to Python.
@@ -144,19 +153,21 @@ fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
     set_flags.call1(py, (array, false)).map(drop)
 }
 
-/// Read-only arrays of columns of one kind and length.
-fn arrays<T: Element>(py: Python<'_>, columns: Vec<Vec<T>>) -> PyResult<Vec<Py<PyAny>>> {
+/// Adds read-only arrays of columns of one kind and length.
+fn add_arrays<T: Element>(py: Python<'_>, columns: Vec<Vec<T>>, plain: &mut Vec<Py<PyAny>>) -> PyResult<()> {
     if columns.first().is_none_or(|first| first.len() > SHORT) {
-        return columns.into_iter().map(|values| array(py, values)).collect();
+        for values in columns {
+            plain.push(array(py, values)?);
+        }
+        return Ok(());
     }
     let block = PyArray2::from_vec2(py, &columns)?;
     // Its rows are views of it, and as read-only as it is.
     make_read_only(&block)?;
-    let mut rows = Vec::with_capacity(columns.len());
     for row in 0..columns.len() {
-        rows.push(block.get_item(row)?.unbind());
+        plain.push(block.get_item(row)?.unbind());
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
@@ -260,20 +271,19 @@ impl Columns {
         let rows = timestamps.len()?;
         let timestamps = viewed_times("timestamps", timestamps, rows)?;
         let py = id.py();
-        let (mut columns, mut plain, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut columns, mut arrays, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (index, field) in fields.into_iter().enumerate() {
             let (kind, values) = restored(&field, rows)?;
             columns.push((Name::Owned(field.0), kind));
+            arrays.push(None);
             match values {
-                Ok(array) => plain.push(array),
+                Ok(array) => arrays[index] = Some(array),
                 Err(held) => others.push((index, held)),
             }
         }
+        let plain = Layout::plain(&columns).filter_map(|index| arrays[index].take()).collect();
         let layout = Layout::new(py, shape, columns)?;
-        let mut plain = plain.into_iter();
-        let arrays = layout.arrays(py, |kind| is_plain(kind).then(|| plain.next())?)?;
-        let (shape, names) = (layout.shape().clone_ref(py), layout.names().clone_ref(py));
-        Ok(Self { id: Arc::new(known), shape, rows, timestamps, names, arrays, layout, others })
+        Self::of(py, (Arc::new(known), layout), (rows, timestamps), plain, others)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
@@ -315,8 +325,8 @@ impl Columns {
     }
 
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        match self.arrays.bind(py).get_item(name)? {
-            Some(array) => Ok(array.unbind()),
+        match self.places.bind(py).get_item(name)? {
+            Some(place) => Ok(self.arrays.bind(py).get_item(place.extract()?)?.unbind()),
             None => Err(wrong_kind(name, self.layout.find(name)?.1, "float or int or time")),
         }
     }

@@ -13,6 +13,9 @@ use crate::protocol::Shape;
 /// Most layouts that are kept.
 const REMEMBERED: usize = 32;
 
+/// Kinds of columns that are one array each.
+const PLAIN: [&str; 3] = ["float", "int", "time"];
+
 /// Layouts of earlier series.
 static KNOWN: Mutex<Vec<Arc<Layout>>> = Mutex::new(Vec::new());
 
@@ -21,8 +24,7 @@ pub(super) struct Layout {
     shape: (Shape, Py<PyString>),
     columns: Vec<(Name, &'static str)>,
     names: Py<PyTuple>,
-    /// A place under each name of a plain column: a copy of it is filled faster than an empty dictionary.
-    blank: Py<PyDict>,
+    places: Py<PyDict>,
 }
 
 /// Python's word for what a column holds.
@@ -35,11 +37,6 @@ fn kind(column: &Column) -> &'static str {
         Column::List(_) => "list",
         Column::Rows(_) => "rows",
     }
-}
-
-/// Whether a column of that kind is one array.
-pub(super) fn is_plain(kind: &str) -> bool {
-    matches!(kind, "float" | "int" | "time")
 }
 
 impl Layout {
@@ -68,14 +65,12 @@ impl Layout {
     /// A layout of its own.
     pub(super) fn new(py: Python<'_>, shape: Shape, columns: Vec<(Name, &'static str)>) -> PyResult<Arc<Self>> {
         let names = PyTuple::new(py, columns.iter().map(|(name, _)| PyString::intern(py, name)))?;
-        let blank = PyDict::new(py);
-        for ((_, kind), name) in columns.iter().zip(&names) {
-            if is_plain(kind) {
-                blank.set_item(name, py.None())?;
-            }
+        let places = PyDict::new(py);
+        for (place, index) in Self::plain(&columns).enumerate() {
+            places.set_item(names.get_item(index)?, place)?;
         }
         let shape = (shape, PyString::intern(py, shape.name()).unbind());
-        Ok(Arc::new(Self { shape, columns, names: names.unbind(), blank: blank.unbind() }))
+        Ok(Arc::new(Self { shape, columns, names: names.unbind(), places: places.unbind() }))
     }
 
     /// Python's word for what a row holds.
@@ -88,19 +83,15 @@ impl Layout {
         &self.names
     }
 
-    /// A dictionary of the plain columns: what `array` has for each kind, one after the other.
-    pub(super) fn arrays(
-        &self,
-        py: Python<'_>,
-        mut array: impl FnMut(&str) -> Option<Py<PyAny>>,
-    ) -> PyResult<Py<PyDict>> {
-        let arrays = self.blank.bind(py).copy()?;
-        for ((_, kind), name) in self.columns.iter().zip(self.names.bind(py).iter_borrowed()) {
-            if let Some(array) = array(kind) {
-                arrays.set_item(name, array)?;
-            }
-        }
-        Ok(arrays.unbind())
+    /// Where the array of each plain column stands among those of its series.
+    pub(super) fn places(&self) -> &Py<PyDict> {
+        &self.places
+    }
+
+    /// The indexes of the plain columns in the order of their arrays: those of one kind are made together.
+    pub(super) fn plain(columns: &[(Name, &'static str)]) -> impl Iterator<Item = usize> {
+        let of_kind = |kind| columns.iter().enumerate().filter(move |(_, column)| column.1 == kind);
+        PLAIN.into_iter().flat_map(of_kind).map(|(index, _)| index)
     }
 
     /// The columns with their kinds.

@@ -1,8 +1,6 @@
 //! Rows of a learnt shape, many at a time: their delimiters give the ends of all values at once, one comparison for each
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
-use std::cell::Cell;
-
 use super::json::Reader;
 use super::shape::{Kind, Ragged, Shape, Slot};
 use super::values::Values;
@@ -43,24 +41,7 @@ struct Numbers {
     counts: Vec<usize>,
 }
 
-thread_local! {
-    /// Buffers between two uses, as the window has them.
-    static SPARE: Cell<Batch> = Cell::default();
-}
-
 impl Batch {
-    /// One with the buffers of an earlier one.
-    pub(super) fn recycled() -> Self {
-        Self { rows: 0, ..SPARE.take() }
-    }
-
-    /// Leaves its buffers to a later one.
-    pub(super) fn recycle(self) {
-        if !self.opens.is_empty() {
-            SPARE.set(self);
-        }
-    }
-
     /// What stands behind the first rows: the separator, and how many delimiters are passed with it.
     pub(super) fn end(&self, rows: usize) -> Option<(usize, usize)> {
         let last = rows.checked_sub(1)?;

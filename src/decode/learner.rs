@@ -51,6 +51,12 @@ struct Origin {
     wrapped: bool,
 }
 
+impl Origin {
+    fn of(fields: &'static [Field], wrapped: bool) -> Self {
+        Self { fields: fields.as_ptr() as usize, width: fields.len(), wrapped }
+    }
+}
+
 thread_local! {
     /// Shapes of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
     static MEMORY: RefCell<Vec<(Origin, Arc<Shape>)>> = const { RefCell::new(Vec::new()) };
@@ -59,7 +65,7 @@ thread_local! {
 impl Learner {
     /// What is remembered of earlier rows of these fields.
     pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
-        let origin = Origin { fields: fields.as_ptr() as usize, width: fields.len(), wrapped };
+        let origin = Origin::of(fields, wrapped);
         let shapes = MEMORY.with_borrow(|memory| {
             let known = memory.iter().rev().filter(|(other, _)| *other == origin && !fields.is_empty());
             known.take(SHAPES).map(|(_, shape)| Arc::clone(shape)).collect()
@@ -72,10 +78,21 @@ impl Learner {
             limit: BATCH,
             origin,
             window: Window::default(),
-            batch: Batch::recycled(),
+            batch: Batch::default(),
             unordered: Unordered::default(),
             odd: 0,
         }
+    }
+
+    /// Whether it learns the shapes of points with these fields.
+    pub(super) fn is_of(&self, fields: &'static [Field]) -> bool {
+        self.origin == Origin::of(fields, true)
+    }
+
+    /// Forgets everything but the shapes.
+    pub(super) fn start_over(&mut self) {
+        (self.lessons, self.pause, self.penalty, self.limit, self.odd) = (0, 0, 1, BATCH, 0);
+        self.window.clear();
     }
 
     /// Forgets shapes with fields from that index on.
@@ -95,12 +112,6 @@ impl Learner {
             }
             memory.push((self.origin, Arc::clone(shape)));
         });
-    }
-}
-
-impl Drop for Learner {
-    fn drop(&mut self) {
-        std::mem::take(&mut self.batch).recycle();
     }
 }
 

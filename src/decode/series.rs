@@ -29,7 +29,7 @@ impl Points {
         match spec(id) {
             _ if flat => Self::Flat(Box::default()),
             Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields, names))),
-            spec => Self::Table(Box::new(Table::new(spec.map_or(ONLY_TIME, |spec| spec.fields), true, names))),
+            spec => Self::Table(Table::of_points(spec.map_or(ONLY_TIME, |spec| spec.fields), names)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Points {
     /// The finished series; `start` is where the array stands.
     pub(super) fn finish(self, id: &Arc<SeriesId>, start: usize) -> Result<Series> {
         match self {
-            Self::Table(table) => finish(id, *table, start),
+            Self::Table(table) => finish(id, table, start),
             Self::Heatmap(heatmap) => Ok(heatmap.finish(id)),
             Self::Flat(flat) => flat.finish(id, start),
         }
@@ -204,8 +204,8 @@ fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
 }
 
 /// Gives a finished table the shape of its type.
-fn finish(id: &Arc<SeriesId>, table: Table, start: usize) -> Result<Series> {
-    let mut columns = table.finish();
+fn finish(id: &Arc<SeriesId>, table: Box<Table>, start: usize) -> Result<Series> {
+    let mut columns = table.finish_points();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
     let Some(Column::Time(timestamps)) = time.map(|index| columns.remove(index).1) else {
         return Err(DecodeError::new(start, "points without timestamps"));

@@ -43,6 +43,15 @@ impl Values {
         }
     }
 
+    /// What there is of doubles or times; nothing is left.
+    pub(super) fn take(&mut self) -> Self {
+        match self {
+            Self::Float(values) => Self::Float(std::mem::take(values)),
+            Self::Time(values) => Self::Time(std::mem::take(values)),
+            other => std::mem::replace(other, Self::Unseen(0)),
+        }
+    }
+
     /// Forgets the rows after the first ones.
     pub(super) fn truncate(&mut self, rows: usize, inner: Option<&Mark>) {
         match self {

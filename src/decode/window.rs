@@ -139,7 +139,9 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         if !self.places.is_empty() {
-            SPARE.set((std::mem::take(&mut self.places), std::mem::take(&mut self.closers)));
+            let buffers = (std::mem::take(&mut self.places), std::mem::take(&mut self.closers));
+            // A thread that ends may have nowhere to keep them any more.
+            drop(SPARE.try_with(|spare| spare.set(buffers)));
         }
     }
 }
