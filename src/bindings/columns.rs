@@ -18,6 +18,7 @@ use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 /// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
 /// it back; for short columns those objects cost more than one copy of all columns to a place that NumPy owns.
 const SHORT: usize = 512;
+
 /// A column that is not one array.
 enum Held {
     Ragged(Py<PyAny>, Py<PyAny>),
@@ -144,7 +145,7 @@ fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<PyAny>> {
     Ok(array.into_any().unbind())
 }
 
-/// By its own method: rust-numpy's way keeps a book of who borrows which array, which takes longer than all the rest.
+/// By NumPy's own method: rust-numpy's way asks a book of borrowed arrays four times.
 fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
     static SET_FLAGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = array.py();
