@@ -3,7 +3,7 @@
 
 use ndarray::ArrayView2;
 
-use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, heatmap, sort};
+use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, ascend, heatmap, sort};
 use super::{List, Series};
 use crate::protocol::SeriesId;
 
@@ -54,7 +54,7 @@ pub fn heatmap_from_flat(id: SeriesId, flat: &[f64]) -> Result<Series, LevelsErr
 /// Sorts what does not ascend. A snapshot whose sides overlap has no boundary after that.
 fn finish(id: SeriesId, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
     for (span, bids) in levels.offsets.windows(2).zip(&mut split) {
-        if sort(&mut levels.values[span[0] as usize..span[1] as usize]) {
+        if sort(&mut levels.values[span[0] as usize..span[1] as usize], ascend) {
             *bids = UNKNOWN_SPLIT;
         }
     }

@@ -25,6 +25,8 @@ mod x86;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
+use crate::columns;
+
 pub(super) use literal::Literal;
 pub(super) use pages::{expect, fit, reserve};
 
@@ -195,6 +197,16 @@ impl Kernel {
         }
     }
 
+    /// Whether pairs of doubles ascend by the first of each.
+    pub(super) fn ascend(self, pairs: &[f64]) -> bool {
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::ascend(pairs) },
+            _ => columns::ascend(pairs),
+        }
+    }
+
     /// How many of the first places have the literal `skip` bytes after them.
     pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
         match self {
@@ -290,5 +302,6 @@ fn append<T: Copy>(values: &mut Vec<T>, count: usize, write: impl FnOnce(&mut [M
 #[inline(always)]
 fn are_within(ends: &[u32], last: u32) -> bool {
     // Without a branch for each: the compiler makes vectors of it.
-    ends.iter().fold(true, |all, end| all & (*end >= REACH) & (*end <= last))
+    let (low, high) = ends.iter().fold((u32::MAX, 0), |(low, high), end| (low.min(*end), high.max(*end)));
+    low >= REACH && high <= last
 }
