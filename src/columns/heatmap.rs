@@ -1,11 +1,11 @@
 //! Heatmaps in one normal form, from nested and flat bodies alike: pairs ascend by price within every snapshot,
 //! and `split` says how many of them are bids (service.md 2.3).
 
-use ndarray::ArrayView2;
-
 use std::sync::Arc;
 
-use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, heatmap, sort};
+use ndarray::ArrayView2;
+
+use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, ascend, heatmap, sort};
 use super::{List, Series};
 use crate::protocol::SeriesId;
 
@@ -65,7 +65,7 @@ pub fn heatmap_from_flat(id: impl Into<Arc<SeriesId>>, flat: &[f64]) -> Result<S
 /// Sorts what does not ascend. A snapshot whose sides overlap has no boundary after that.
 fn finish(id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>, mut levels: List, mut split: Vec<i64>) -> Series {
     for (span, bids) in levels.offsets.windows(2).zip(&mut split) {
-        if sort(&mut levels.values[span[0] as usize..span[1] as usize]) {
+        if sort(&mut levels.values[span[0] as usize..span[1] as usize], ascend) {
             *bids = UNKNOWN_SPLIT;
         }
     }

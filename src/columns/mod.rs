@@ -11,7 +11,7 @@ pub use arrange::{Conflict, arrange, join};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
-pub use snapshots::{FlatSnapshots, LevelsError, Snapshots};
+pub use snapshots::{FlatSnapshots, LevelsError, Snapshots, ascend};
 
 use std::borrow::Cow;
 use std::sync::Arc;

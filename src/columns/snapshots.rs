@@ -67,16 +67,16 @@ impl Snapshots {
         self.levels.offsets.last().map_or(0, |offset| *offset as usize)
     }
 
-    /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend are sorted, and then the
-    /// boundary between the sides is lost.
-    pub fn close(&mut self, bids: Option<usize>) {
-        self.close_at(self.levels.values.len(), bids);
+    /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend, as `ascend` tells, are sorted,
+    /// and then the boundary between the sides is lost.
+    pub fn close(&mut self, bids: Option<usize>, ascend: impl Fn(&[f64]) -> bool) {
+        self.close_at(self.levels.values.len(), bids, ascend);
     }
 
     /// The same with the first values only; the rest is no part of it yet.
-    fn close_at(&mut self, end: usize, bids: Option<usize>) {
+    fn close_at(&mut self, end: usize, bids: Option<usize>, ascend: impl Fn(&[f64]) -> bool) {
         let start = self.start();
-        let sorted = sort(&mut self.levels.values[start..end]);
+        let sorted = sort(&mut self.levels.values[start..end], ascend);
         self.levels.offsets.push(end as i64);
         self.split.push(bids.filter(|_| !sorted).map_or(UNKNOWN_SPLIT, |bids| bids as i64));
     }
@@ -93,13 +93,17 @@ impl Snapshots {
     }
 }
 
-/// Sorts pairs by price; whether there was anything to sort.
-#[allow(clippy::needless_bitwise_bool)] // see below
-pub(super) fn sort(pairs: &mut [f64]) -> bool {
+/// Whether pairs ascend by price. Whoever has a faster way may hand it to [`Snapshots::close`].
+#[allow(clippy::needless_bitwise_bool)] // without a branch for each pair
+pub fn ascend(pairs: &[f64]) -> bool {
     let levels = pairs.as_chunks::<2>().0;
-    // All of them, without a branch for each: what is out of order is rare.
     let next = levels.get(1..).unwrap_or_default();
-    if levels.iter().zip(next).fold(true, |ascending, (low, high)| ascending & (low[0] <= high[0])) {
+    levels.iter().zip(next).fold(true, |ascending, (low, high)| ascending & (low[0] <= high[0]))
+}
+
+/// Sorts pairs by price; whether there was anything to sort, which is rare.
+pub(super) fn sort(pairs: &mut [f64], ascend: impl Fn(&[f64]) -> bool) -> bool {
+    if ascend(pairs) {
         return false;
     }
     let mut sorted: Vec<[f64; 2]> = pairs.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
@@ -162,11 +166,12 @@ impl FlatSnapshots {
     pub fn push(&mut self, values: &[f64]) {
         let start = self.values().len();
         self.values().extend_from_slice(values);
-        self.absorb(start);
+        self.absorb(start, ascend);
     }
 
-    /// Takes the values from there on: levels stay where they are, or move to where headers were.
-    pub fn absorb(&mut self, start: usize) {
+    /// Takes the values from there on: levels stay where they are, or move to where headers were. `ascend` as for
+    /// [`Snapshots::close`].
+    pub fn absorb(&mut self, start: usize, ascend: impl Fn(&[f64]) -> bool) {
         let end = self.values().len();
         let (mut from, mut to) = (start, start);
         while from < end {
@@ -181,7 +186,7 @@ impl FlatSnapshots {
                     self.micros = value;
                     self.state = if is_micros(value) { State::Levels } else { State::Broken };
                     self.awaited = (self.count as usize).saturating_mul(2);
-                    self.close_when_whole(to);
+                    self.close_when_whole(to, &ascend);
                 }
                 State::Levels => {
                     let count = self.awaited.min(end - from);
@@ -191,7 +196,7 @@ impl FlatSnapshots {
                     self.seen += count;
                     self.awaited -= count;
                     (from, to) = (from + count, to + count);
-                    self.close_when_whole(to);
+                    self.close_when_whole(to, &ascend);
                     continue;
                 }
                 State::Broken => {
@@ -205,9 +210,9 @@ impl FlatSnapshots {
         self.values().truncate(to);
     }
 
-    fn close_when_whole(&mut self, end: usize) {
+    fn close_when_whole(&mut self, end: usize, ascend: impl Fn(&[f64]) -> bool) {
         if self.state == State::Levels && self.awaited == 0 {
-            self.snapshots.close_at(end, None);
+            self.snapshots.close_at(end, None, ascend);
             self.timestamps.push(self.micros as i64 * 1_000);
             self.state = State::Count;
         }
@@ -266,11 +271,11 @@ mod tests {
     fn a_closed_snapshot_is_sorted_and_an_open_one_can_be_dropped() {
         let mut snapshots = Snapshots::default();
         snapshots.values().extend([2.0, 20.0, 1.0, 10.0]);
-        snapshots.close(Some(1));
+        snapshots.close(Some(1), ascend);
         snapshots.values().extend([3.0, 30.0]);
         snapshots.reopen();
         snapshots.values().extend([4.0, 40.0]);
-        snapshots.close(Some(1));
+        snapshots.close(Some(1), ascend);
         let series = snapshots.finish(SeriesId::default(), vec![1, 2]);
         let (levels, split) = series.levels().unwrap();
         assert_eq!((&levels.values[..], split), (&[1.0, 10.0, 2.0, 20.0, 4.0, 40.0][..], &[-1, 1][..]));

@@ -52,7 +52,7 @@ impl Heatmap {
             rest.row(reader, |reader, key| lists.read(reader, &names.field(key), row, start, snapshots.values()))
         })?;
         let sides = lists.levels.is_none() && (*sided || lists.bids.is_some() || lists.asks.is_some());
-        snapshots.close(sides.then_some(lists.bids.unwrap_or(0) / 2));
+        snapshots.close(sides.then_some(lists.bids.unwrap_or(0) / 2), |pairs| reader.kernel().ascend(pairs));
         if row == 0 {
             let values = snapshots.values();
             let count = values.len();
@@ -170,7 +170,7 @@ impl Flat {
             let count = values.len();
             make_room(values, count, reader.offset() - before, reader);
         }
-        self.snapshots.absorb(start);
+        self.snapshots.absorb(start, |pairs| reader.kernel().ascend(pairs));
         Ok(match stretch {
             Stretch::Read => Next::Element,
             Stretch::Closed => Next::Left,

@@ -68,21 +68,8 @@ impl Reader<'_> {
         if places.len() < room {
             places.resize(room.next_power_of_two(), 0);
         }
-        // Before the first number: the bracket, or the comma of the stretch before.
-        places[0] = from.wrapping_sub(1) as u32;
-        let tokens = self.kernel().index_list(bytes, from, &mut places[1..]);
-        if tokens == 0 {
-            return Stretch::Odd;
-        }
-        let last = places[tokens] as usize;
-        let closing = bytes[last];
-        if closing == b'}' {
-            return Stretch::Odd;
-        }
-        if !self.kernel().floats(bytes, &places[..tokens], 1, &places[1..=tokens], out) {
-            return Stretch::Odd;
-        }
-        if closing == b']' {
+        let Some(last) = self.kernel().list(bytes, from, places, out) else { return Stretch::Odd };
+        if bytes[last] == b']' {
             self.leave(base + last + 1);
             return Stretch::Closed;
         }

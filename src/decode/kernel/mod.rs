@@ -25,6 +25,8 @@ mod x86;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
+use crate::columns;
+
 pub(super) use literal::Literal;
 pub(super) use pages::{expect, fit, reserve};
 
@@ -151,7 +153,7 @@ impl Kernel {
     }
 
     /// The same up to and with the first `]` or `}`, which ends a list of numbers.
-    pub(super) fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
+    fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
             Self::Scalar => scalar::index_list(bytes, from, out),
@@ -195,6 +197,16 @@ impl Kernel {
         }
     }
 
+    /// Whether pairs of doubles ascend by the first of each.
+    pub(super) fn ascend(self, pairs: &[f64]) -> bool {
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::ascend(pairs) },
+            _ => columns::ascend(pairs),
+        }
+    }
+
     /// How many of the first places have the literal `skip` bytes after them.
     pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
         match self {
@@ -224,20 +236,52 @@ impl Kernel {
     /// Adds tokens as doubles to the end of `out`; `false` when one is no number, and then nothing is added.
     pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut Vec<f64>) -> bool {
         assert!(befores.len() == ends.len(), "a start and an end for each number");
-        append(out, ends.len(), |out| {
-            if self == Self::Scalar || !self.within_reach(bytes, ends) {
-                return scalar::floats(bytes, befores, skip, ends, out);
-            }
-            match self {
-                // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
-                #[cfg(target_arch = "x86_64")]
-                Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
-                #[cfg(target_arch = "x86_64")]
-                Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
-                #[cfg(target_arch = "x86_64")]
-                Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
-                _ => scalar::floats(bytes, befores, skip, ends, out),
-            }
+        let kernel = if self.within_reach(bytes, ends) { self } else { Self::Scalar };
+        // SAFETY: the ends were just looked at.
+        unsafe { kernel.floats_within_reach(bytes, befores, skip, ends, out) }
+    }
+
+    /// Adds the numbers of a list from the start of an element on, up to and with the first `]` or to the end of `bytes`, to
+    /// the end of `out`. Returns the offset of the last delimiter; `None` when there is none, or when what stands before one
+    /// is no number, and then nothing is added.
+    ///
+    /// `places` must hold 65 places more than there are bytes after `from`.
+    pub(super) fn list(self, bytes: &[u8], from: usize, places: &mut [u32], out: &mut Vec<f64>) -> Option<usize> {
+        // Before the first number: the bracket, or the comma of the numbers before.
+        places[0] = from.wrapping_sub(1) as u32;
+        let tokens = self.index_list(bytes, from, &mut places[1..]);
+        let (befores, ends) = (&places[..tokens], &places[1..=tokens]);
+        let last = *ends.last()? as usize;
+        // They ascend: where the first one is within reach, all are.
+        let kernel = if self.within_reach(bytes, &ends[..1]) { self } else { Self::Scalar };
+        // SAFETY: `index_list` wrote them, in the order of the bytes and inside these.
+        let read = bytes[last] != b'}' && unsafe { kernel.floats_within_reach(bytes, befores, 1, ends, out) };
+        read.then_some(last)
+    }
+
+    /// See [`Self::floats`].
+    ///
+    /// # Safety
+    /// All ends are [`Self::within_reach`].
+    unsafe fn floats_within_reach(
+        self,
+        bytes: &[u8],
+        befores: &[u32],
+        skip: u32,
+        ends: &[u32],
+        out: &mut Vec<f64>,
+    ) -> bool {
+        append(out, ends.len(), |out| match self {
+            Self::Scalar => scalar::floats(bytes, befores, skip, ends, out),
+            // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::floats(bytes, befores, skip, ends, out),
         })
     }
 
@@ -290,5 +334,6 @@ fn append<T: Copy>(values: &mut Vec<T>, count: usize, write: impl FnOnce(&mut [M
 #[inline(always)]
 fn are_within(ends: &[u32], last: u32) -> bool {
     // Without a branch for each: the compiler makes vectors of it.
-    ends.iter().fold(true, |all, end| all & (*end >= REACH) & (*end <= last))
+    let (low, high) = ends.iter().fold((u32::MAX, 0), |(low, high), end| (low.min(*end), high.max(*end)));
+    low >= REACH && high <= last
 }

@@ -83,16 +83,27 @@ fn usual(random: &mut fastrand::Rng) -> String {
     }
 }
 
+/// A number of a few digits; now and then any other one.
+fn few(random: &mut fastrand::Rng) -> String {
+    let digits = random.u32(1..5);
+    match random.u32(..100) {
+        0 => spelling(random),
+        1 => random.u32(..).to_string(),
+        _ => random.u32(..10u32.pow(digits)).to_string(),
+    }
+}
+
 fn many(count: usize, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..count / 1_000 {
-        let style = if round % 2 == 0 { spelling } else { usual };
+        let style = [spelling, usual, few][round % 3];
         agree(&std::iter::repeat_with(|| style(&mut random)).take(1_000).collect::<Vec<_>>());
     }
 }
 
-/// What stands beside a number that is looked at closely: short ones, and long ones, which are read in another way.
-const NEIGHBOURS: [&str; 2] = ["1.5", "1234.5678901234567"];
+/// What stands beside a number that is looked at closely: numbers of a few digits, short ones and long ones, each of which
+/// are read in another way.
+const NEIGHBOURS: [&str; 3] = ["7", "1.5", "1234.5678901234567"];
 
 #[test]
 fn a_dot_may_stand_anywhere_but_only_once() {
@@ -332,6 +343,24 @@ fn commas_and_line_ends_are_found_at_every_place() {
             let (mut out, mut ends) = (vec![0; length + 64], vec![0; length + 64]);
             let (found, lines) = kernel.index_rows(&bytes, &mut out, &mut ends);
             assert_eq!((&out[..found], &ends[..lines]), (&expected[..], &line_ends[..]), "{}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn pairs_ascend_when_each_first_is_at_least_the_one_before() {
+    let mut random = fastrand::Rng::with_seed(9);
+    for count in 0..40 {
+        let mut pairs: Vec<f64> = (0..count).flat_map(|level| [f64::from(level / 2), random.f64() * 100.0]).collect();
+        for kernel in kernels() {
+            assert!(kernel.ascend(&pairs), "{} {count}", kernel.name());
+        }
+        for level in 1..count as usize {
+            let kept = std::mem::replace(&mut pairs[2 * level], -1.0);
+            for kernel in kernels() {
+                assert!(!kernel.ascend(&pairs), "{} {count} {level}", kernel.name());
+            }
+            pairs[2 * level] = kept;
         }
     }
 }

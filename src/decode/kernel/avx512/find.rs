@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::literal::{Literal, PIECE};
 use super::super::scalar;
+use crate::columns;
 
 /// Bytes between what is looked through and what is asked of memory: a stretch, as the callers have it.
 const AHEAD: usize = 8 << 10;
@@ -146,6 +147,28 @@ avx512! {
             skip += piece.length;
         }
         rows
+    }
+
+    /// See [`super::super::Kernel::ascend`].
+    pub(in super::super) fn ascend(pairs: &[f64]) -> bool {
+        /// The first of each pair.
+        const FIRSTS: u8 = 0x55;
+        let eights = pairs.as_chunks::<8>().0;
+        // SAFETY: eight values each.
+        let load = |eight: &[f64; 8]| unsafe { _mm512_loadu_si512(eight.as_ptr().cast()) };
+        let mut falling = 0;
+        if let [first, others @ ..] = eights {
+            let mut low = load(first);
+            for next in others {
+                let next = load(next);
+                // The values two further on.
+                let high = _mm512_alignr_epi64::<2>(next, low);
+                falling |= _mm512_cmp_pd_mask::<_CMP_NLE_UQ>(_mm512_castsi512_pd(low), _mm512_castsi512_pd(high));
+                low = next;
+            }
+        }
+        let whole = eights.len().saturating_sub(1) * 8;
+        falling & FIRSTS == 0 && columns::ascend(&pairs[whole..])
     }
 
     /// See [`super::super::Kernel::list_end`].

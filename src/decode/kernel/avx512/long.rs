@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::super::eisel_lemire::eisel_lemire;
 use super::super::super::powers::{LARGEST, SMALLEST, UPPER};
+use super::opaque;
 
 /// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
 #[derive(Clone, Copy)]
@@ -358,23 +359,13 @@ avx512! {
         }
     }
 
-    /// The same vector, of which the compiler knows nothing: it would see through a product of halves, and take every
-    /// lane out for a scalar multiplication.
-    #[inline]
-    fn opaque(mut vector: __m512i) -> __m512i {
-        // SAFETY: no instruction at all.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(zmm_reg) vector, options(pure, nomem, nostack, preserves_flags));
-        }
-        vector
-    }
-
     /// Upper half of eight 64 × 64-bit products.
     #[inline]
     fn product(left: __m512i, right: __m512i) -> __m512i {
         let half = _mm512_set1_epi64(0xFFFF_FFFF);
         let (left_high, right_high) = (_mm512_srli_epi64::<32>(left), _mm512_srli_epi64::<32>(right));
         let low = _mm512_mul_epu32(left, right);
+        // The compiler would see through a product of halves, and take every lane out for a scalar multiplication.
         let cross = opaque(_mm512_mul_epu32(left_high, right));
         let other = _mm512_mul_epu32(left, right_high);
         let high = _mm512_mul_epu32(left_high, right_high);

@@ -22,7 +22,7 @@ mod near;
 mod short;
 mod tiny;
 
-pub(super) use find::{index, index_closers, index_list, index_rows, list_end, same};
+pub(super) use find::{ascend, index, index_closers, index_list, index_rows, list_end, same};
 
 /// Whether this processor has every instruction of these kernels.
 pub(super) fn supported() -> bool {
@@ -52,10 +52,64 @@ const FEW: usize = 3;
 
 /// Numbers that the short path left, and a group's worth of room behind them.
 struct Queue {
-    befores: [MaybeUninit<u32>; BATCH + 8],
+    starts: [MaybeUninit<u32>; BATCH + 8],
     ends: [MaybeUninit<u32>; BATCH + 8],
-    places: [MaybeUninit<u32>; BATCH + 8],
     length: usize,
+    /// The groups of the batch that they are of, and which of the eight they are in each of these.
+    groups: u64,
+    lanes: [u8; BATCH / 8],
+}
+
+/// What most numbers of a batch are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// Perhaps whole numbers of a few digits.
+    Tiny,
+    /// At most 16 bytes.
+    Short,
+    Long,
+}
+
+/// Tokens in memory, by their first ones.
+struct Tokens {
+    base: *const u8,
+    befores: *const u32,
+    skip: u32,
+    ends: *const u32,
+}
+
+/// The places of the set bits, the lowest first.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
+}
+
+impl Tokens {
+    /// Where the eight numbers of a group start.
+    ///
+    /// # Safety
+    /// There are so many groups; the processor has AVX2.
+    #[inline(always)]
+    unsafe fn starts(&self, group: usize) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe {
+            let befores = _mm256_loadu_si256(self.befores.add(group * 8).cast());
+            _mm256_add_epi32(befores, _mm256_set1_epi32(self.skip as i32))
+        }
+    }
+
+    /// How many bytes the eight numbers of a group have.
+    ///
+    /// # Safety
+    /// As for [`Self::starts`].
+    #[inline(always)]
+    unsafe fn lengths(&self, group: usize) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe { _mm256_sub_epi32(_mm256_loadu_si256(self.ends.add(group * 8).cast()), self.starts(group)) }
+    }
 }
 
 avx512! {
@@ -74,89 +128,112 @@ avx512! {
             return unsafe { super::x86::avx2::floats(bytes, befores, skip, ends, out) };
         }
         let mut queue = Queue {
-            befores: [MaybeUninit::uninit(); BATCH + 8],
+            starts: [MaybeUninit::uninit(); BATCH + 8],
             ends: [MaybeUninit::uninit(); BATCH + 8],
-            places: [MaybeUninit::uninit(); BATCH + 8],
             length: 0,
+            groups: 0,
+            lanes: [0; BATCH / 8],
         };
+        let mut digits = [MaybeUninit::uninit(); BATCH / 8];
         let batches = befores.chunks(BATCH).zip(ends.chunks(BATCH)).zip(out.chunks_mut(BATCH));
         for ((befores, ends), out) in batches {
-            queue.length = 0;
+            (queue.length, queue.groups) = (0, 0);
             let whole = ends.len() / 8 * 8;
-            let mut first = 0;
-            if are_long(befores, skip, ends) {
-                // SAFETY: the caller's, and `whole` are whole groups.
-                if !unsafe { longs(bytes, befores.as_ptr(), skip, ends.as_ptr(), &mut out[..whole]) } {
-                    return false;
+            // SAFETY: the caller answers for the ends; `whole` are whole groups, and the copies hold eight ends that are each
+            // one of the caller's.
+            unsafe {
+                match size(befores, skip, ends) {
+                    Size::Long => {
+                        if !longs(bytes, befores.as_ptr(), skip, ends.as_ptr(), &mut out[..whole]) {
+                            return false;
+                        }
+                    }
+                    size => {
+                        let tokens = Tokens { base: bytes.as_ptr(), befores: befores.as_ptr(), skip, ends: ends.as_ptr() };
+                        groups(&tokens, size == Size::Tiny, &mut digits, &mut out[..whole], &mut queue);
+                    }
                 }
-                first = whole;
-            }
-            for first in (first..whole).step_by(8) {
-                // SAFETY: eight of each follow, and the caller answers for the ends.
-                unsafe {
-                    let place = out.as_mut_ptr().add(first).cast();
-                    group(bytes, befores.as_ptr().add(first), skip, ends.as_ptr().add(first), place, first, 0xFF, &mut queue);
-                }
-            }
-            let rest = ends.len() - whole;
-            if rest > 0 {
-                let (mut last_befores, mut last_ends, mut values) = ([befores[whole]; 8], [ends[whole]; 8], [0.0; 8]);
-                last_befores[..rest].copy_from_slice(&befores[whole..]);
-                last_ends[..rest].copy_from_slice(&ends[whole..]);
-                let (befores, ends, inside) = (last_befores.as_ptr(), last_ends.as_ptr(), (1u8 << rest) - 1);
-                // SAFETY: the copies hold eight ends that are each one of the caller's.
-                unsafe { group(bytes, befores, skip, ends, values.as_mut_ptr(), whole, inside, &mut queue) };
-                for (out, value) in out[whole..].iter_mut().zip(values) {
+                let rest = ends.len() - whole;
+                if rest > 0 {
+                    let (mut last_befores, mut last_ends, mut values) = ([befores[whole]; 8], [ends[whole]; 8], [0.0; 8]);
+                    last_befores[..rest].copy_from_slice(&befores[whole..]);
+                    last_ends[..rest].copy_from_slice(&ends[whole..]);
+                    let tokens =
+                        Tokens { base: bytes.as_ptr(), befores: last_befores.as_ptr(), skip, ends: last_ends.as_ptr() };
+                    let read = short::read(tokens.base, tokens.ends, tokens.lengths(0));
+                    group(&tokens, 0, &read, values.as_mut_ptr(), whole / 8, (1u8 << rest) - 1, &mut queue);
+                    for (out, value) in out[whole..].iter_mut().zip(values) {
  out.write(value);
  }
-            }
-            // SAFETY: the queue holds offsets of this batch.
-            if queue.length > 0 && !unsafe { drain(bytes, &mut queue, out) } {
-                return false;
+                }
+                // The queue holds offsets of this batch.
+                if queue.length > 0 && !drain(bytes, &mut queue, out) {
+                    return false;
+                }
             }
         }
         true
     }
 
-    /// Reads eight numbers, the first at `place` of the batch, and queues those that are not short.
+    /// Reads groups of eight numbers, and queues those that are not short.
+    ///
+    /// In two rounds: the steps of one group wait for each other, and the processor does not look far enough ahead to fill
+    /// the time with the next groups, unless their steps stand close together.
     ///
     /// # Safety
-    /// Eight of each, every end as for [`floats`]; the queue has room.
+    /// As many tokens as `out` has room for, which is a multiple of eight and no more than [`BATCH`]; every end as for
+    /// [`floats`]; the queue has room.
     #[inline]
-    #[allow(clippy::too_many_arguments)] // one call for each eight numbers: a struct would only be unpacked again
-    unsafe fn group(
-        bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: *mut f64, place: usize, inside: u8,
+    unsafe fn groups(
+        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<short::Digits>; BATCH / 8], out: &mut [MaybeUninit<f64>],
         queue: &mut Queue,
+    ) {
+        let out = out.as_chunks_mut::<8>().0;
+        let mut pending = u64::MAX.unbounded_shr(64 - out.len() as u32);
+        // SAFETY: the caller's; and what is read of `digits` was written before.
+        unsafe {
+            if tiny {
+                for (group, out) in out.iter_mut().enumerate() {
+                    let ends = tokens.ends.add(group * 8);
+                    if let Some(values) = tiny::eight(tokens.base, ends, tokens.lengths(group)) {
+                        _mm512_storeu_pd(out.as_mut_ptr().cast(), values);
+                        pending &= !(1 << group);
+                    }
+                }
+            }
+            for group in ones(pending) {
+                digits[group].write(short::read(tokens.base, tokens.ends.add(group * 8), tokens.lengths(group)));
+            }
+            for at in ones(pending) {
+                let place = out.as_mut_ptr().add(at).cast();
+                group(tokens, at, digits[at].assume_init_ref(), place, at, 0xFF, queue);
+            }
+        }
+    }
+
+    /// Makes doubles of eight numbers whose digits are read, the group at `place` of the batch, and queues those of them
+    /// inside the mask that are not short.
+    ///
+    /// # Safety
+    /// Eight tokens; room in `out` and in the queue.
+    #[inline]
+    unsafe fn group(
+        tokens: &Tokens, at: usize, digits: &short::Digits, out: *mut f64, place: usize, inside: u8, queue: &mut Queue,
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let before = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32 - 1));
-            let end = _mm256_loadu_si256(ends.cast());
-            let length = _mm256_sub_epi32(_mm256_sub_epi32(end, before), _mm256_set1_epi32(1));
-            if _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(tiny::LONGEST)) == 0
-                && let Some(values) = tiny::eight(bytes.as_ptr(), ends, length)
-            {
-                _mm512_storeu_pd(out, values);
-                return;
-            }
-            let mut failed = _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(short::LONGEST));
-            // Nothing to do here for eight long ones, of which there are many where there are any.
-            if failed != 0xFF {
-                let short = short::eight(bytes.as_ptr(), ends, length);
-                _mm512_storeu_pd(out, short::doubles(&short));
-                failed |= short.failed;
-            }
-            failed &= inside;
+            let (values, failed) = short::doubles(digits, tokens.lengths(at));
+            _mm512_storeu_pd(out, values);
+            let failed = failed & inside;
             if failed != 0 {
-                let counting = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-                let places = _mm256_add_epi32(counting, _mm256_set1_epi32(place as i32));
                 let to = |array: &mut [MaybeUninit<u32>], from: usize, values: __m256i| {
                     _mm256_storeu_si256(array.as_mut_ptr().add(from).cast(), _mm256_maskz_compress_epi32(failed, values));
                 };
-                to(&mut queue.befores, queue.length, before);
-                to(&mut queue.ends, queue.length, end);
-                to(&mut queue.places, queue.length, places);
+                to(&mut queue.starts, queue.length, tokens.starts(at));
+                to(&mut queue.ends, queue.length, _mm256_loadu_si256(tokens.ends.add(at * 8).cast()));
                 queue.length += failed.count_ones() as usize;
+                queue.groups |= 1 << place;
+                queue.lanes[place] = failed;
             }
         }
     }
@@ -166,31 +243,51 @@ avx512! {
     /// # Safety
     /// The queue was filled by [`group`].
     unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [MaybeUninit<f64>]) -> bool {
-        let mut values = [MaybeUninit::uninit(); BATCH];
-        let values = &mut values[..queue.length.next_multiple_of(8)];
-        let any = (queue.befores[0], queue.ends[0]);
-        queue.befores[queue.length..values.len()].fill(any.0);
-        queue.ends[queue.length..values.len()].fill(any.1);
-        // SAFETY: `group` wrote the first `length` of each, and the rest of the last eight repeats the first of all.
+        let mut values = [MaybeUninit::<f64>::uninit(); BATCH];
+        let whole = queue.length.next_multiple_of(8);
+        let any = (queue.starts[0], queue.ends[0]);
+        queue.starts[queue.length..whole].fill(any.0);
+        queue.ends[queue.length..whole].fill(any.1);
+        // SAFETY: `group` wrote the first `length` of each, and the rest of the last eight repeats the first of all. As many
+        // lanes as there are values are told, and each is one of `out`.
         unsafe {
-            if !longs(bytes, queue.befores.as_ptr().cast(), 1, queue.ends.as_ptr().cast(), values) {
+            if !longs(bytes, queue.starts.as_ptr().cast(), 0, queue.ends.as_ptr().cast(), &mut values[..whole]) {
                 return false;
             }
-            for (place, value) in queue.places[..queue.length].iter().zip(values) {
-                out[place.assume_init() as usize] = *value;
+            let mut next = values.as_ptr().cast::<f64>();
+            for group in ones(queue.groups) {
+                let lanes = queue.lanes[group];
+                let spread = _mm512_maskz_expandloadu_pd(lanes, next);
+                _mm512_mask_storeu_pd(out.as_mut_ptr().add(group * 8).cast(), lanes, spread);
+                next = next.add(lanes.count_ones() as usize);
             }
         }
         true
     }
 
-    /// Whether these numbers are rather long than short, as the first ones show.
+    /// The same vector, of which the compiler knows nothing more.
     #[inline]
-    fn are_long(befores: &[u32], skip: u32, ends: &[u32]) -> bool {
-        let (Some(befores), Some(ends)) = (befores.first_chunk::<16>(), ends.first_chunk::<16>()) else { return false };
+    fn opaque(mut vector: __m512i) -> __m512i {
+        // SAFETY: no instruction at all.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(zmm_reg) vector, options(pure, nomem, nostack, preserves_flags));
+        }
+        vector
+    }
+
+    /// Which way these numbers go, as the first ones show.
+    #[inline]
+    fn size(befores: &[u32], skip: u32, ends: &[u32]) -> Size {
+        let (Some(befores), Some(ends)) = (befores.first_chunk::<16>(), ends.first_chunk::<16>()) else { return Size::Tiny };
         // SAFETY: sixteen of each.
         let (before, end) = unsafe { (_mm512_loadu_si512(befores.as_ptr().cast()), _mm512_loadu_si512(ends.as_ptr().cast())) };
         let length = _mm512_sub_epi32(_mm512_sub_epi32(end, before), _mm512_set1_epi32(skip as i32));
-        _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(short::LONGEST)).count_ones() >= MOST
+        let longer = |than| _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(than)).count_ones();
+        match (longer(tiny::LONGEST), longer(short::LONGEST)) {
+            (_, MOST..) => Size::Long,
+            (0, _) => Size::Tiny,
+            _ => Size::Short,
+        }
     }
 
     /// Reads numbers of any length in the way of the long ones; `false` when one of them is no number.
@@ -199,16 +296,20 @@ avx512! {
     /// As many of each as `out` has room for, which is a multiple of eight and no more than [`BATCH`]; every end as for
     /// [`floats`].
     unsafe fn longs(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: &mut [MaybeUninit<f64>]) -> bool {
-        // In two rounds, because one would be too long for the processor to begin the next eight numbers beside it.
+        // In three rounds, for the same reason as `groups`.
+        let mut digits = [MaybeUninit::<near::Digits>::uninit(); BATCH / 8];
+        let digits = &mut digits[..out.len() / 8];
         let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
         let decimals = &mut decimals[..out.len() / 8];
-        // SAFETY: the caller's; and what is read of `decimals` was written before.
+        // SAFETY: the caller's; and what is read of `digits` and `decimals` was written before.
         unsafe {
-            for (group, decimals) in decimals.iter_mut().enumerate() {
-                let (befores, ends) = (befores.add(group * 8), ends.add(group * 8));
-                decimals.write(match near::eight(bytes.as_ptr(), befores, skip, ends) {
+            for (group, digits) in digits.iter_mut().enumerate() {
+                digits.write(near::read(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)));
+            }
+            for (group, (decimals, digits)) in decimals.iter_mut().zip(&*digits).enumerate() {
+                decimals.write(match near::decimals(digits.assume_init_ref()) {
                     Some(near) => near,
-                    None => long::eight(bytes.as_ptr(), befores, skip, ends),
+                    None => long::eight(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)),
                 });
             }
             for (group, (decimals, out)) in decimals.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {

@@ -10,6 +10,24 @@ const LONGEST: i32 = 20;
 /// A dot where digits are 0 to 9.
 const DOT: i8 = (b'.' ^ b'0') as i8;
 
+/// Eight numbers of which the digits are read.
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    /// The last sixteen bytes, without their dots.
+    even: __m512i,
+    odd: __m512i,
+    /// The bytes up to each dot among these.
+    up_to_dots: [u64; 2],
+    /// The four bytes before them.
+    upper: __m256i,
+    /// How many bytes there are without the exponent.
+    length: __m256i,
+    /// The exponents.
+    power: __m256i,
+    /// Malformed exponents.
+    failed: u8,
+}
+
 /// Last byte of each lane: the byte of the number's upper digits that stands next to the lower ones.
 const EVEN_CARRY: [u8; 64] = carries(0);
 const ODD_CARRY: [u8; 64] = carries(4);
@@ -25,12 +43,13 @@ const fn carries(first: u8) -> [u8; 64] {
 }
 
 avx512! {
-    /// Reads the eight numbers as [`long::eight`] does; `None` when one of them is of another kind.
+    /// Reads the digits of the eight numbers that stand `skip` bytes after `befores[0..8]` and before `ends[0..8]` (offsets
+    /// from `base`).
     ///
     /// # Safety
     /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Option<Decimals> {
+    pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits {
         // Numbers 0 and 2, 4 and 6, 1 and 3, 5 and 7.
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
         let (mut length, mut raw) = unsafe {
@@ -73,6 +92,13 @@ avx512! {
             _mm512_permutexvar_epi8(short::table(&short::ODD), wide),
             carry(&ODD_CARRY),
         );
+        Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
+    }
+
+    /// The numbers, as [`long::eight`] tells them; `None` when one of them is of another kind.
+    #[inline]
+    pub(super) fn decimals(digits: &Digits) -> Option<Decimals> {
+        let Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;
         let up_to_dot = short::up_to_dots(even_dots, odd_dots);
         let below = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
 

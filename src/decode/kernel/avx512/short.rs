@@ -3,15 +3,15 @@
 use std::arch::x86_64::*;
 
 use super::super::super::powers::EXACT;
+use super::opaque;
 
-/// Eight numbers and which of them (by bit) are something else, so that another path must read them.
-pub(super) struct Short {
-    /// Digits without the dot, as one whole number.
-    pub(super) mantissa: __m512i,
-    /// Power of ten to divide by, as an index of [`EXACT`]; 16 stands for 0.
-    pub(super) places: __m512i,
-    /// Lanes that this path cannot read.
-    pub(super) failed: u8,
+/// Eight numbers of which the digits are read.
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    even: __m512i,
+    odd: __m512i,
+    /// The bytes up to each dot, those of the even and of the odd numbers.
+    up_to_dots: [u64; 2],
 }
 
 /// Most bytes.
@@ -22,8 +22,11 @@ pub(super) const EVEN: [u8; 64] = lanes(0);
 pub(super) const ODD: [u8; 64] = lanes(4);
 /// Places from the right within a lane.
 const FROM_RIGHT: [u8; 64] = from_right();
-/// 10^(digits - 1) of a number that does not begin with a zero.
+/// 10^(digits - 1) of a number that does not begin with a zero, by the number of digits; 16 take the first.
 const LEAST: [u64; 16] = powers();
+
+/// Of two vectors of eight words in turn one of each.
+const BOTH: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
 
 const fn lanes(first: u8) -> [u8; 64] {
     let mut table = [0; 64];
@@ -46,51 +49,71 @@ const fn from_right() -> [u8; 64] {
 }
 
 const fn powers() -> [u64; 16] {
-    let mut table = [1; 16];
-    let mut index = 1;
-    while index < 16 {
-        table[index] = table[index - 1] * 10;
-        index += 1;
+    let mut table = [1_000_000_000_000_000; 16];
+    let mut digits = 1;
+    let mut power = 1;
+    while digits < 16 {
+        table[digits] = power;
+        power *= 10;
+        digits += 1;
     }
     table
 }
 
 avx512! {
-    /// Reads the eight numbers that end before `ends[0..8]` (offsets from `base`) and are `lengths` bytes long.
+    /// Reads the digits of the eight numbers that end before `ends[0..8]` (offsets from `base`) and are `lengths` bytes
+    /// long.
     ///
     /// # Safety
     /// Every end is at least 16, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn eight(base: *const u8, ends: *const u32, lengths: __m256i) -> Short {
+    pub(super) unsafe fn read(base: *const u8, ends: *const u32, lengths: __m256i) -> Digits {
         let wide = _mm512_castsi256_si512(lengths);
         // SAFETY: the caller's.
         let (even, odd) = unsafe { (four(base, ends), four(base, ends.add(1))) };
-        let none = _mm512_setzero_si512();
+        // Of a zero that it knows the compiler makes two instructions of each masked one.
+        let none = opaque(_mm512_setzero_si512());
         let (even, even_dots) = digits(even, _mm512_permutexvar_epi8(table(&EVEN), wide), none);
         let (odd, odd_dots) = digits(odd, _mm512_permutexvar_epi8(table(&ODD), wide), none);
-        let mut failed = are_no_digits(even, odd);
-        let mantissa = whole(even, odd);
+        Digits { even, odd, up_to_dots: [even_dots, odd_dots] }
+    }
 
+    /// The doubles of eight numbers of so many bytes, and which of them (by bit) are something else, so that another path
+    /// must read them.
+    #[inline]
+    pub(super) fn doubles(digits: &Digits, lengths: __m256i) -> (__m512d, u8) {
+        let failed = are_no_digits(digits.even, digits.odd);
+        let mantissa = whole(digits.even, digits.odd);
         // What is right of the dot are the places.
-        let up_to_dot = up_to_dots(even_dots, odd_dots);
+        let up_to_dot = up_to_dots(digits.up_to_dots[0], digits.up_to_dots[1]);
         let dotted = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
         let places = _mm256_sub_epi32(_mm256_set1_epi32(LONGEST), up_to_dot);
         let one = _mm256_set1_epi32(1);
         let figures = _mm256_mask_sub_epi32(lengths, dotted, lengths, one);
         let whole = _mm256_mask_sub_epi32(figures, dotted, figures, places);
         // The grammar: at least one digit before a dot and one after it.
-        let short = _mm256_cmpgt_epu32_mask(lengths, _mm256_set1_epi32(LONGEST));
-        failed |= short | _mm256_cmplt_epi32_mask(_mm256_min_epi32(whole, places), one);
+        let fit = _mm256_cmple_epu32_mask(lengths, _mm256_set1_epi32(LONGEST));
+        let fit = _mm256_mask_cmpge_epi32_mask(fit, _mm256_min_epi32(whole, places), one);
         // No zero before other whole digits.
         let several = _mm256_cmpgt_epi32_mask(whole, one);
-        failed |= _mm512_mask_cmplt_epu64_mask(several, mantissa, least(figures));
-        Short { mantissa, places: _mm512_cvtepi32_epi64(places), failed }
+        // One permutation widens two vectors of indices: of a lane the others look at the lowest bits only.
+        let both = _mm512_permutex2var_epi32(_mm512_castsi256_si512(figures), table32(&BOTH), _mm512_castsi256_si512(places));
+        let zeros = _mm512_mask_cmplt_epu64_mask(several, mantissa, least(both));
+
+        // Of the powers of ten 16 places, which stand for no dot, take the first.
+        let places = _mm512_srli_epi64::<32>(both);
+        // SAFETY: the table is longer than 16 doubles.
+        let powers = unsafe {
+            let table = EXACT.as_ptr();
+            _mm512_permutex2var_pd(_mm512_loadu_pd(table), places, _mm512_loadu_pd(table.add(8)))
+        };
+        (_mm512_div_pd(_mm512_cvtepu64_pd(mantissa), powers), failed | zeros | !fit)
     }
 
     /// The same for whole numbers without a dot: their values, and which of them are something else.
     ///
     /// # Safety
-    /// As for [`eight`].
+    /// As for [`read`].
     #[inline]
     pub(super) unsafe fn integers(base: *const u8, ends: *const u32, lengths: __m256i) -> (__m512i, u8) {
         let wide = _mm512_castsi256_si512(lengths);
@@ -106,14 +129,14 @@ avx512! {
         // Between 1 and 16 digits, and no zero before others.
         let length = _mm256_cmpge_epu32_mask(_mm256_sub_epi32(lengths, one), _mm256_set1_epi32(LONGEST));
         let several = _mm256_cmpgt_epi32_mask(lengths, one);
-        let zeros = _mm512_mask_cmplt_epu64_mask(several, value, least(lengths));
+        let zeros = _mm512_mask_cmplt_epu64_mask(several, value, least(_mm512_cvtepi32_epi64(lengths)));
         (value, are_no_digits(even, odd) | length | zeros)
     }
 
     /// The 16 bytes before each of the ends 0, 2, 4 and 6.
     ///
     /// # Safety
-    /// As for [`eight`].
+    /// As for [`read`].
     #[inline]
     unsafe fn four(base: *const u8, ends: *const u32) -> __m512i {
         // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the
@@ -152,12 +175,17 @@ avx512! {
 
     /// The least number of so many digits that does not begin with a zero.
     #[inline]
-    fn least(figures: __m256i) -> __m512i {
-        let index = _mm512_cvtepi32_epi64(_mm256_sub_epi32(figures, _mm256_set1_epi32(1)));
+    fn least(figures: __m512i) -> __m512i {
         // SAFETY: the table is 16 words long.
         let (small, large) =
             unsafe { (_mm512_loadu_si512(LEAST.as_ptr().cast()), _mm512_loadu_si512(LEAST.as_ptr().add(8).cast())) };
-        _mm512_permutex2var_epi64(small, index, large)
+        _mm512_permutex2var_epi64(small, figures, large)
+    }
+
+    #[inline]
+    fn table32(words: &[u32; 16]) -> __m512i {
+        // SAFETY: 64 bytes.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
     }
 
     #[inline]
@@ -182,19 +210,8 @@ avx512! {
         let dots = _mm512_mask_cmpeq_epi8_mask(inside, raw, _mm512_set1_epi8(b'.' as i8));
         // In each 16 bits: from a bit all bits up to it, from none none. A second dot stays and fails as a digit.
         let some = (dots.wrapping_add(0x7FFF_7FFF_7FFF_7FFF) & 0x8000_8000_8000_8000) >> 15;
-        let up_to = (dots << 1).wrapping_sub(some);
+        let up_to = alone((dots << 1).wrapping_sub(some));
         (_mm512_mask_alignr_epi8::<15>(digits, up_to, digits, before), up_to)
-    }
-
-    /// The doubles of eight numbers.
-    #[inline]
-    pub(super) fn doubles(short: &Short) -> __m512d {
-        // SAFETY: the table is longer than 16 doubles.
-        let powers = unsafe {
-            let table = EXACT.as_ptr();
-            _mm512_permutex2var_pd(_mm512_loadu_pd(table), short.places, _mm512_loadu_pd(table.add(8)))
-        };
-        _mm512_div_pd(_mm512_cvtepu64_pd(short.mantissa), powers)
     }
 
     /// Lanes (bit i of number i) from byte masks of the even and of the odd numbers.
@@ -202,5 +219,16 @@ avx512! {
         const TOP: u64 = 0x8000_8000_8000_8000;
         let some = |mask: u64| _pext_u64(((mask & !TOP) + !TOP) | mask, TOP) as u32;
         (_pdep_u32(some(even), 0x55) | _pdep_u32(some(odd), 0xAA)) as u8
+    }
+
+    /// The same word, of which the compiler knows nothing more: it would put two of them into a vector, and take them out
+    /// again.
+    #[inline]
+    fn alone(mut word: u64) -> u64 {
+        // SAFETY: no instruction at all.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+        }
+        word
     }
 }

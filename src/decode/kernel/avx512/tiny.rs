@@ -31,7 +31,7 @@ avx512! {
         let values = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
         // SAFETY: the table is eight words long.
         let least = _mm256_permutevar8x32_epi32(unsafe { _mm256_loadu_si256(LEAST.as_ptr().cast()) }, lengths);
-        let wrong = _mm256_cmplt_epu32_mask(values, least);
+        let wrong = _mm256_cmplt_epu32_mask(values, least) | _mm256_cmpgt_epu32_mask(lengths, _mm256_set1_epi32(LONGEST));
         (others == 0 && wrong == 0).then(|| _mm512_cvtepi32_pd(values))
     }
 }
