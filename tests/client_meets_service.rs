@@ -29,13 +29,13 @@ fn candles(side: &str, starts: &[i64]) -> Series {
     let volumes = starts.iter().map(|&second| wave(second).abs() + f64::from(side.len() as u8)).collect();
     let columns = ["open", "high", "low", "close"].map(|name| {
         let values = starts.iter().map(|&second| wave(second + name.len() as i64)).collect();
-        (name.to_owned(), Column::Float(values))
+        (name.into(), Column::Float(values))
     });
     let mut columns = Vec::from(columns);
-    columns.push(("volume".to_owned(), Column::Float(volumes)));
+    columns.push(("volume".into(), Column::Float(volumes)));
     for (name, offset) in [("first_timestamp", 1), ("last_timestamp", 59 * SECOND)] {
         let times = starts.iter().map(|&second| second * SECOND + offset).collect();
-        columns.push((name.to_owned(), Column::Time(times)));
+        columns.push((name.into(), Column::Time(times)));
     }
     Series {
         id: SeriesId {
@@ -43,7 +43,8 @@ fn candles(side: &str, starts: &[i64]) -> Series {
             interval: Some("MINUTE".into()),
             side: Some(side.into()),
             ..SeriesId::default()
-        },
+        }
+        .into(),
         shape: Shape::Table,
         timestamps: starts.iter().map(|second| second * SECOND).collect(),
         columns,

@@ -91,7 +91,7 @@ mod tests {
 
     fn series(side: &str, rows: &[(i64, f64)]) -> Series {
         Series {
-            id: SeriesId { side: Some(side.into()), ..SeriesId::default() },
+            id: SeriesId { side: Some(side.into()), ..SeriesId::default() }.into(),
             shape: Shape::Table,
             timestamps: rows.iter().map(|row| row.0).collect(),
             columns: vec![("open".into(), Column::Float(rows.iter().map(|row| row.1).collect()))],

@@ -407,7 +407,7 @@ mod tests {
             r#"[{"a":null}, {"newRate":1,"buy_levels":[1,2],"note":"x","when":{"s":5,"ns":7},"odd":{"k":[1]}},
                 {"buy_levels":[],"newRate":2.5,"rows":[{"p":1},{"p":2}],"flag":true}]"#,
         );
-        let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, ["new_rate", "buy_levels", "note", "when", "odd", "rows", "flag"]);
         let Column::Float(rates) = &columns[0].1 else { panic!() };
         assert!(rates[0].is_nan());

@@ -1,5 +1,7 @@
 //! Points bodies: the exact text against the specification's examples, and what decode reads back.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::points;
@@ -42,7 +44,8 @@ fn candles() -> Series {
             side: Some("BUY".into()),
             coin: Some("BTC".into()),
             ..SeriesId::default()
-        },
+        }
+        .into(),
         shape: Shape::Table,
         timestamps: vec![AT * SECOND, (AT + 3_600) * SECOND],
         columns: vec![
@@ -123,7 +126,7 @@ fn a_market_profile_sits_under_its_wrapper() {
         ],
     };
     let series = Series {
-        id: id("TPO_AGG"),
+        id: id("TPO_AGG").into(),
         shape: Shape::Tpo,
         timestamps: vec![AT * SECOND],
         columns: vec![
@@ -142,7 +145,7 @@ fn a_market_profile_sits_under_its_wrapper() {
 #[test]
 fn optional_zeros_are_written_and_unknown_values_are_not() {
     let series = Series {
-        id: id("OPEN_INTEREST_AGG"),
+        id: id("OPEN_INTEREST_AGG").into(),
         shape: Shape::Table,
         timestamps: vec![AT * SECOND],
         columns: vec![("open".into(), Column::Float(vec![0.0])), ("close".into(), Column::Float(vec![f64::NAN]))],
@@ -157,7 +160,8 @@ fn unknown_types_and_columns_pass_through_and_texts_are_escaped() {
             raw_symbol: Some("a\"b\\\n€".into()),
             extra: vec![("rank".into(), "7".into())],
             ..id("NEW_AGG")
-        },
+        }
+        .into(),
         shape: Shape::Table,
         timestamps: vec![AT * SECOND],
         columns: vec![
@@ -238,7 +242,7 @@ fn column(kind: FieldKind, rows: usize) -> BoxedStrategy<Column> {
 fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(Name, Column)>> {
     let fields: Vec<&Field> = fields.iter().filter(|field| field.kind != FieldKind::Time).collect();
     let columns: Vec<_> =
-        fields.into_iter().map(|field| (Just(field.column.to_owned()), column(field.kind, rows))).collect();
+        fields.into_iter().map(|field| (Just(Name::Borrowed(field.column)), column(field.kind, rows))).collect();
     columns.boxed()
 }
 
@@ -280,7 +284,8 @@ fn series() -> impl Strategy<Value = Series> {
                     }
                     columns
                 },
-                id: SeriesId { raw_symbol: Some(symbol.clone()).filter(|text| !text.is_empty()), ..id(spec.name) },
+                id: SeriesId { raw_symbol: Some(symbol.clone()).filter(|text| !text.is_empty()), ..id(spec.name) }
+                    .into(),
                 shape: spec.shape,
                 timestamps: times.iter().copied().collect(),
             })
@@ -291,7 +296,9 @@ proptest! {
     #[test]
     fn decode_reads_back_what_encode_wrote(mut all in prop::collection::vec(series(), 0..4)) {
         // Series of one identity would be one series.
-        all.iter_mut().enumerate().for_each(|(index, one)| one.id.token_name = Some(index.to_string()));
+        all.iter_mut().enumerate().for_each(|(index, one)| {
+            Arc::make_mut(&mut one.id).token_name = Some(index.to_string());
+        });
         let body = points(&all, false);
         serde_json::from_slice::<serde_json::Value>(&body).expect("valid JSON by another reader");
         let back = decode::points(&body).unwrap();
@@ -304,7 +311,7 @@ proptest! {
     fn decode_reads_flat_heatmaps_back(columns in heatmap(3, true), start in 10_000_000i64..9_000_000_000) {
         let timestamps = (0..3).map(|row| (start + row) * SECOND).collect();
         let mut sent =
-            Series { id: id("BLOCK_BOOK_SNAPSHOT_AGG"), shape: Shape::Heatmap, timestamps, columns };
+            Series { id: id("BLOCK_BOOK_SNAPSHOT_AGG").into(), shape: Shape::Heatmap, timestamps, columns };
         let back = decode::points(&points(std::slice::from_ref(&sent), true)).unwrap();
         sent.columns[1].1 = Column::Int(vec![-1; 3]);
         assert_same(&back[0], &sent);

@@ -189,15 +189,16 @@ fn weave(mut parts: Vec<Column>) -> Option<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::Name;
 
-    fn series(side: &str, times: &[i64], columns: Vec<(String, Column)>, shape: Shape) -> Series {
+    fn series(side: &str, times: &[i64], columns: Vec<(Name, Column)>, shape: Shape) -> Series {
         let id = SeriesId {
             data_type: Some("T".into()),
             side: Some(side.into()),
             extra: vec![("rank".into(), "1".into())],
             ..SeriesId::default()
         };
-        Series { id, shape, timestamps: times.to_vec(), columns }
+        Series { id: id.into(), shape, timestamps: times.to_vec(), columns }
     }
 
     #[test]

@@ -117,8 +117,8 @@ mod tests {
 
     fn series(side: &str, times: &[i64], closes: &[f64]) -> Series {
         let id = SeriesId { side: Some(side.into()), ..SeriesId::default() };
-        let columns = vec![("close".to_owned(), Column::Float(closes.to_vec()))];
-        Series { id, shape: Shape::Table, timestamps: times.to_vec(), columns }
+        let columns = vec![("close".into(), Column::Float(closes.to_vec()))];
+        Series { id: id.into(), shape: Shape::Table, timestamps: times.to_vec(), columns }
     }
 
     #[test]

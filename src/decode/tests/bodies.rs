@@ -204,7 +204,7 @@ fn empty(fields: &[Field]) -> Vec<(Name, Column)> {
         FieldKind::List => Column::List(List::default()),
         FieldKind::Rows(inner) => Column::Rows(Rows { offsets: vec![0], columns: empty(inner) }),
     };
-    fields.iter().map(|field| (field.column.to_owned(), column(field))).collect()
+    fields.iter().map(|field| (field.column.into(), column(field))).collect()
 }
 
 /// A body of a type that is no heatmap, with so many points.
@@ -306,7 +306,7 @@ pub(super) fn heatmap(snapshots: usize, depth: usize, style: Style, random: &mut
     let mut cases = writers.into_iter().zip(endings).zip(splits).map(|((body, end), split)| Case {
         body: body + end,
         timestamps: timestamps.clone(),
-        columns: vec![("levels".to_owned(), Column::List(levels.clone())), ("split".to_owned(), Column::Int(split))],
+        columns: vec![("levels".into(), Column::List(levels.clone())), ("split".into(), Column::Int(split))],
     });
     [(); 3].map(|()| cases.next().unwrap())
 }

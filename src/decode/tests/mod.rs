@@ -82,7 +82,7 @@ fn a_profile_reads_from_below_its_wrapper() {
     );
     let Some(Column::Rows(rows)) = series.column("levels") else { panic!() };
     assert_eq!(rows.offsets, [0, 2]);
-    assert_eq!(rows.columns[3], ("sell_volume".to_owned(), Column::Float(vec![0.0, 1.0])));
+    assert_eq!(rows.columns[3], ("sell_volume".into(), Column::Float(vec![0.0, 1.0])));
     assert_eq!(series.timestamps, [60_000_000_000]);
 }
 

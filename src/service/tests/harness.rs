@@ -48,7 +48,7 @@ impl Answers for Canned {
         }
         let rows = if query.raw_symbol.as_deref() == Some("LARGE") { LARGE } else { 1 };
         Ok(vec![Series {
-            id: SeriesId { data_type: Some(query.data_type.clone()), ..SeriesId::default() },
+            id: SeriesId { data_type: Some(query.data_type.clone()), ..SeriesId::default() }.into(),
             shape: Shape::Table,
             timestamps: vec![(NOW - 60) * SECOND; rows],
             columns: vec![("close".into(), Column::Float(vec![2.5e6; rows]))],

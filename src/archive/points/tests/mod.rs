@@ -40,9 +40,9 @@ fn window(from: i64, to: i64) -> Window {
 
 fn closes(hours: &[i64], close: f64) -> Vec<Series> {
     let id = SeriesId { data_type: Some("TRADE_AGG".into()), side: Some("BUY".into()), ..SeriesId::default() };
-    let columns = vec![("close".to_owned(), Column::Float(hours.iter().map(|hour| close + *hour as f64).collect()))];
+    let columns = vec![("close".into(), Column::Float(hours.iter().map(|hour| close + *hour as f64).collect()))];
     vec![Series {
-        id,
+        id: id.into(),
         shape: Shape::Table,
         timestamps: hours.iter().map(|hour| hour * HOUR * SECOND).collect(),
         columns,

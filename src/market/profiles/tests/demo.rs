@@ -175,7 +175,7 @@ fn the_rules_of_the_selection_hold() {
     let alone = ask(&format!("type=TPO_AGG&coin=LINK&{window}"), NOW).unwrap();
     assert!(alone.len() >= 4);
     let sum = series(&format!("type=TPO_AGG&coin=LINK&transform.groupBy.type=GROUP_BY_TYPE_SUM&{window}"));
-    assert_eq!((sum.id.exchange, sum.id.coin.as_deref()), (None, Some("LINK")));
+    assert_eq!((sum.id.exchange.as_deref(), sum.id.coin.as_deref()), (None, Some("LINK")));
     let exchange = "exchange=BYBIT&rawSymbol=BTCUSDT";
     for (query, name) in [
         ("type=VOLUME_PROFILE_AGG&coin=LINK", "exchange"),

@@ -57,7 +57,7 @@ fn candles_agree_with_the_listing() {
                 coin: known(&id.coin),
                 category: known(&id.category),
                 normalized_symbol: known(&id.normalized_symbol),
-                ..id.clone()
+                ..(**id).clone()
             },
             expected
         );
