@@ -130,9 +130,12 @@ fn spec(id: &SeriesId) -> Option<&'static TypeSpec> {
 const REMEMBERED: usize = 32;
 const LONGEST: usize = 1 << 10;
 
+/// An identity and its text.
+type Known = (Box<[u8]>, Arc<SeriesId>);
+
 thread_local! {
-    /// Identities of earlier bodies by their text, the newest last: those who ask again and again ask for the same.
-    static MEMORY: RefCell<Vec<(Box<[u8]>, Arc<SeriesId>)>> = const { RefCell::new(Vec::new()) };
+    /// Identities of earlier bodies, the newest last: those who ask again and again ask for the same.
+    static MEMORY: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Reads the identity, and makes it neutral.

@@ -20,7 +20,10 @@ def memory(name):
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 body = Path({path!r}).read_bytes()
-mp.decode_points(b'{{"series":[{{"id":{{"type":"A"}},"points":[{{"Point":{{"x":1,"timestamp":{{"s":1}}}}}}]}}]}}')
+# What is loaded once is no memory of a body: NumPy, and the ways of short and of long columns into arrays.
+for rows in 1, 1000:
+    points = ",".join('{{"Point":{{"x":1,"timestamp":{{"s":%d}}}}}}' % row for row in range(rows))
+    mp.decode_points(('{{"series":[{{"id":{{"type":"A"}},"points":[' + points + "]}}]}}").encode())
 Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
 before = memory("VmRSS")
 series = mp.decode_points(body)
