@@ -1,4 +1,5 @@
-//! What a series' rows hold, and the names and kinds of its columns: made for Python once and shared by all series that have the same.
+//! What a series' rows hold, and the names and kinds of its columns: made for Python once and shared by all series that
+//! have the same.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,7 +65,12 @@ impl Layout {
 
     /// A layout of its own.
     pub(super) fn new(py: Python<'_>, shape: Shape, columns: Vec<(Name, &'static str)>) -> PyResult<Arc<Self>> {
-        let names = PyTuple::new(py, columns.iter().map(|(name, _)| PyString::intern(py, name)))?;
+        // What is interned may stay for ever: not names that a body made up.
+        let name = |(name, _): &(Name, _)| match name {
+            Name::Borrowed(name) => PyString::intern(py, name),
+            Name::Owned(name) => PyString::new(py, name),
+        };
+        let names = PyTuple::new(py, columns.iter().map(name))?;
         let places = PyDict::new(py);
         for (place, index) in Self::plain(&columns).enumerate() {
             places.set_item(names.get_item(index)?, place)?;
