@@ -157,7 +157,9 @@ def same_rows(columns, rows, fields):
             assert found.tolist() == np.array(expected, dtype=float).view(np.int64).tolist(), name
         elif kind == TIME:
             missing = np.iinfo(np.int64).min
-            assert columns.array(name).tolist() == [missing if time is None else time for time in expected], name
+            assert columns.array(name).view(np.int64).tolist() == [
+                missing if time is None else time for time in expected
+            ], name
         elif kind == TEXT:
             assert list(columns.text(name)) == expected, name
         elif kind == LIST:
