@@ -84,6 +84,8 @@ class Connection(ABC):
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
         """
+        import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
+
         key = text(api_key, "api_key") or os.environ.get(KEY)
         own = spoken(dialect)
         speaks = dialect_of_environment() if own is None else own

@@ -86,7 +86,7 @@ def test_series_of_one_identity_text_have_one_identity_whatever_the_names():
     named = body(candles(CANDLES[:1]))
     for _ in range(2):
         assert mp.decode_points(named).id.exchange == "BINANCE_FUTURES"
-    dialect = mp.Dialect(exchanges={"BYBIT": "BINANCE_FUTURES"})
+    dialect = mp.Dialect(exchanges={"BYBIT": "BINANCE_FUTURES", "BINANCE_FUTURES": "BF"})
     assert mp.decode_points(named, dialect=dialect).id.exchange == "BYBIT"
     assert mp.decode_points(named).id.exchange == "BINANCE_FUTURES"
 
