@@ -272,7 +272,7 @@ def with_simdjson(name: str, body: bytes) -> Any:
 def with_marketpoints(name: str, body: bytes) -> Any:
     """This package, every column looked at."""
     series = mp.decode_points(body)[0]
-    return [series.timestamps, *(series[column] for column in series.columns)]
+    return [series.timestamps, *[series[column] for column in series.columns]]
 
 
 PEERS: dict[str, Callable[[str, bytes], Any]] = {

@@ -158,4 +158,7 @@ def decode_points(
 
 def wrap(columns: Sequence[_engine.Columns], asked: Asked) -> SeriesSet:
     """The engine's answer as users see it."""
-    return SeriesSet([SHAPES[one.shape](one, asked) for one in columns])
+    series: list[Series] = []
+    for one in columns:  # mostly one, for which a comprehension would take as long as the series
+        series.append(SHAPES[one.shape](one, asked))
+    return SeriesSet(series)
