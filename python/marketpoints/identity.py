@@ -58,7 +58,7 @@ class Window(NamedTuple):
     end: "np.datetime64"
 
 
-@dataclass(slots=True)  # not frozen: that takes four times as long to make, and nobody changes one
+@dataclass  # not frozen: that takes four times as long to make, and nobody changes one
 class Asked:
     """How a series came about.
 

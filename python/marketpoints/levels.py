@@ -92,7 +92,7 @@ class Heatmap(Levels):
 
     @property
     def split(self) -> "npt.NDArray[np.int64]":
-        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only, no copy."""
+        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
         return self._columns.array("split")
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
@@ -197,17 +197,17 @@ class Tpo(Series):
 
     @property
     def prices(self) -> "npt.NDArray[np.float64]":
-        """Price of every level: float64 (levels,), read-only, no copy."""
+        """Price of every level: float64 (levels,), read-only."""
         return self._level("price")
 
     @property
     def buys(self) -> "npt.NDArray[np.float64]":
-        """Buy volume of every level: float64 (levels,), read-only, no copy."""
+        """Buy volume of every level: float64 (levels,), read-only."""
         return self._level("buy_volume")
 
     @property
     def sells(self) -> "npt.NDArray[np.float64]":
-        """Sell volume of every level: float64 (levels,), read-only, no copy."""
+        """Sell volume of every level: float64 (levels,), read-only."""
         return self._level("sell_volume")
 
     @property

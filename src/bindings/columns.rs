@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ndarray::Array2;
 use numpy::datetime::{Datetime, units::Nanoseconds};
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{Element, IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use crate::columns::{Column, Name, Series};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
 /// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
-/// it back; for short columns those objects cost more than one copy of all columns to a place that NumPy owns.
+/// it back; for short columns one for each costs more than a copy of all columns to one place.
 const SHORT: usize = 512;
 
 /// A column that is not one array.
@@ -155,14 +156,16 @@ fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// Adds read-only arrays of columns of one kind and length.
-fn add_arrays<T: Element>(py: Python<'_>, columns: Vec<Vec<T>>, plain: &mut Vec<Py<PyAny>>) -> PyResult<()> {
+fn add_arrays<T: Element + Clone>(py: Python<'_>, columns: Vec<Vec<T>>, plain: &mut Vec<Py<PyAny>>) -> PyResult<()> {
     if columns.first().is_none_or(|first| first.len() > SHORT) {
         for values in columns {
             plain.push(array(py, values)?);
         }
         return Ok(());
     }
-    let block = PyArray2::from_vec2(py, &columns)?;
+    // Not a block that NumPy owns: of such a one everybody may say that it can be written again.
+    let block = Array2::from_shape_vec((columns.len(), columns[0].len()), columns.concat());
+    let block = block.map_err(|problem| PyValueError::new_err(problem.to_string()))?.into_pyarray(py);
     // Its rows are views of it, and as read-only as it is.
     make_read_only(&block)?;
     for row in 0..columns.len() {

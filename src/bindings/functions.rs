@@ -24,8 +24,8 @@ use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
 use crate::weight::{self as formula, Demand};
 
-/// Bytes of the longest body that is decoded while other threads wait: it takes some microseconds, no longer than they
-/// would need to notice.
+/// Bytes of the longest body that is decoded while other threads wait: candles of this size take some ten microseconds,
+/// which is less than to let them go and wait for them; the oddest bodies a millisecond.
 const SHORT: usize = 16 << 10;
 
 /// Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5).

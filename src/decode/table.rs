@@ -1,7 +1,7 @@
 //! Objects → columns: a table grows by one row per object, whatever order its keys come in.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use super::DecodeError;
 use super::json::{Name, Reader, Result};
@@ -15,9 +15,13 @@ use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 /// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
 const MAX_FIELDS: usize = 256;
 
+/// Most tables that are kept between bodies.
+const SPARES: usize = 4;
+
 thread_local! {
-    /// A table of points between two uses: making one would take a fifth of the time of a small body.
-    static SPARE: Cell<Option<Box<Table>>> = const { Cell::new(None) };
+    /// Tables of points between two uses, the newest last: making one would take a fifth of the time of a small body.
+    #[allow(clippy::vec_box)] // they go in and out as they are, which a table itself would not
+    static SPARE: RefCell<Vec<Box<Table>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Columns under construction.
@@ -63,7 +67,10 @@ impl Table {
 
     /// A table of points, with the memory of an earlier one where that had the same fields.
     pub(super) fn of_points(fields: &'static [Field], names: &Names) -> Box<Self> {
-        let spare = SPARE.take().filter(|spare| names.are_neutral() && spare.learner.is_of(fields));
+        let spare = SPARE.with_borrow_mut(|tables| {
+            let place = tables.iter().rposition(|table| names.are_neutral() && table.learner.is_of(fields))?;
+            Some(tables.remove(place))
+        });
         spare.unwrap_or_else(|| Box::new(Self::new(fields, true, names)))
     }
 
@@ -74,12 +81,17 @@ impl Table {
         if !self.names.are_neutral() || !self.fields.iter().all(plain) {
             return self.finish();
         }
-        let taken = |field: &mut Builder| Some((field.column.clone(), field.values.take().finish()?));
+        let taken = |field: &mut Builder| Some((field.column.clone(), field.values.take()?.finish()?));
         let mut columns = Vec::with_capacity(self.fields.len());
         columns.extend(self.fields.iter_mut().filter_map(taken));
         self.rows = 0;
         self.learner.start_over();
-        SPARE.set(Some(self));
+        SPARE.with_borrow_mut(|tables| {
+            if tables.len() == SPARES {
+                tables.remove(0);
+            }
+            tables.push(self);
+        });
         columns
     }
 

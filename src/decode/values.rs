@@ -43,12 +43,12 @@ impl Values {
         }
     }
 
-    /// What there is of doubles or times; nothing is left.
-    pub(super) fn take(&mut self) -> Self {
+    /// What there is of doubles or times; nothing is left. `None` of other kinds, which stay.
+    pub(super) fn take(&mut self) -> Option<Self> {
         match self {
-            Self::Float(values) => Self::Float(std::mem::take(values)),
-            Self::Time(values) => Self::Time(std::mem::take(values)),
-            other => std::mem::replace(other, Self::Unseen(0)),
+            Self::Float(values) => Some(Self::Float(std::mem::take(values))),
+            Self::Time(values) => Some(Self::Time(std::mem::take(values))),
+            _ => None,
         }
     }
 

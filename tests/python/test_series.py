@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -58,21 +59,48 @@ def test_columns_of_any_length_are_read_only_and_outlive_the_series(count):
     answer = mp.decode_points(body(candles(rows)))
     columns = {name: answer[name] for name in answer.columns}
     times = answer.timestamps
-    pickled = pickle.loads(pickle.dumps(answer))
-    assert pickled == answer and pickled.timestamps.dtype == pickled["last_timestamp"].dtype == "datetime64[ns]"
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        pickled = pickle.loads(pickle.dumps(answer, protocol))
+        assert pickled == answer and pickled.timestamps.dtype == pickled["last_timestamp"].dtype == "datetime64[ns]"
     del answer
     for array in (times, *columns.values()):
         assert array.shape == (count,) and array.flags.c_contiguous and array.flags.aligned
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[-1]
-        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
-            array.flags.writeable = True
+        for owner in (array, array.base):  # NumPy lets the owner of memory take it back
+            if isinstance(owner, np.ndarray):
+                with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+                    owner.flags.writeable = True
     for place, name in enumerate(("open", "high", "low", "close", "volume")):
         assert columns[name].dtype == np.float64
         assert columns[name].tolist() == [row[place] for row in rows]
     assert times.dtype == columns["first_timestamp"].dtype == columns["last_timestamp"].dtype == "datetime64[ns]"
     assert times.tolist() == [(START + 3600 * row) * 1_000_000_000 for row in range(count)]
     assert not any(np.shares_memory(columns["close"], columns[name]) for name in columns if name != "close")
+
+
+def test_what_is_kept_from_one_body_shows_in_no_other():
+    odd = candles(CANDLES)
+    for number, point in enumerate(odd["points"]):
+        point["Point"]["newField"] = number
+    short = candles(CANDLES[:1])
+    del short["points"][0]["Point"]["close"]
+    bodies = [body(one) for one in (candles(CANDLES), liquidations("BUY"), heatmap(BOOK), odd, short, candles([]))]
+    cut = body(candles(CANDLES))[:-40]
+    alone = []
+    for one in bodies:
+        with ThreadPoolExecutor(1) as fresh:  # a thread keeps its own
+            alone.append(fresh.submit(mp.decode_points, one, now=0).result())
+    for step in (1, 5):  # every one after the one before it, and after the one behind it
+        for turn in range(12):
+            place = turn * step % len(bodies)
+            assert mp.decode_points(bodies[place], now=0) == alone[place]
+            if turn % 4 == 3:
+                with pytest.raises(mp.DecodeError):
+                    mp.decode_points(cut)
+    assert alone[3]["new_field"].tolist() == [0, 1, 2]
+    assert "new_field" not in alone[0]
+    assert alone[4]["close"].tolist() == [0]
 
 
 def test_a_series_without_rows_has_empty_columns():

@@ -1,7 +1,7 @@
 //! The kernels: the only code of the crate with `unsafe`, behind a door that is safe for any argument.
 //!
-//! A kernel does four things: it finds delimiters, compares literals, and turns the bytes between them into doubles and
-//! times, many at a time. All kernels give the same bits; which one runs is decided at run time.
+//! A kernel finds delimiters, compares literals, turns the bytes between them into doubles and times, and tells whether
+//! levels ascend, many at a time. All kernels give the same bits; which one runs is decided at run time.
 //!
 //! Numbers come as *tokens*: one starts `skip` bytes after a place in `befores` and ends before the place in `ends`.
 //! Both are offsets in `bytes`, which is shorter than 4 GiB.
@@ -237,7 +237,7 @@ impl Kernel {
     pub(super) fn floats(self, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut Vec<f64>) -> bool {
         assert!(befores.len() == ends.len(), "a start and an end for each number");
         let kernel = if self.within_reach(bytes, ends) { self } else { Self::Scalar };
-        // SAFETY: the ends were just looked at.
+        // SAFETY: the ends were just looked at, and where they are out of reach it is the portable kernel.
         unsafe { kernel.floats_within_reach(bytes, befores, skip, ends, out) }
     }
 
@@ -254,7 +254,7 @@ impl Kernel {
         let last = *ends.last()? as usize;
         // They ascend: where the first one is within reach, all are.
         let kernel = if self.within_reach(bytes, &ends[..1]) { self } else { Self::Scalar };
-        // SAFETY: `index_list` wrote them, in the order of the bytes and inside these.
+        // SAFETY: `index_list` wrote them, in the order of the bytes and inside these; or it is the portable kernel.
         let read = bytes[last] != b'}' && unsafe { kernel.floats_within_reach(bytes, befores, 1, ends, out) };
         read.then_some(last)
     }
@@ -262,7 +262,7 @@ impl Kernel {
     /// See [`Self::floats`].
     ///
     /// # Safety
-    /// All ends are [`Self::within_reach`].
+    /// All ends are [`Self::within_reach`], or the kernel is [`Self::Scalar`], which needs no reach.
     unsafe fn floats_within_reach(
         self,
         bytes: &[u8],

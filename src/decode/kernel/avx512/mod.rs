@@ -162,9 +162,7 @@ avx512! {
                         Tokens { base: bytes.as_ptr(), befores: last_befores.as_ptr(), skip, ends: last_ends.as_ptr() };
                     let read = short::read(tokens.base, tokens.ends, tokens.lengths(0));
                     group(&tokens, 0, &read, values.as_mut_ptr(), whole / 8, (1u8 << rest) - 1, &mut queue);
-                    for (out, value) in out[whole..].iter_mut().zip(values) {
- out.write(value);
- }
+                    out[whole..].iter_mut().zip(values).for_each(|(out, value)| _ = out.write(value));
                 }
                 // The queue holds offsets of this batch.
                 if queue.length > 0 && !drain(bytes, &mut queue, out) {
@@ -360,9 +358,7 @@ avx512! {
                     let (befores, ends, ends_2) = (eight(befores), eight(ends), eight(ends_2));
                     let part = fraction.map(|_| (skip_2, ends_2.as_ptr()));
                     let failed = eight_times(bytes, befores.as_ptr(), skip, ends.as_ptr(), part, values.as_mut_ptr());
-                    for (out, value) in out[first..].iter_mut().zip(values) {
- out.write(value);
- }
+                    out[first..].iter_mut().zip(values).for_each(|(out, value)| _ = out.write(value));
                     failed & ((1 << count) - 1)
                 }
             };
