@@ -36,16 +36,9 @@ enum Text {
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Columns {
     id: Arc<SeriesId>,
-    #[pyo3(get)]
-    shape: Py<PyString>,
     rows: usize,
     #[pyo3(get)]
     timestamps: Py<PyAny>,
-    #[pyo3(get)]
-    names: Py<PyTuple>,
-    /// Where each column of numbers or times stands among the arrays.
-    #[pyo3(get)]
-    places: Py<PyDict>,
     #[pyo3(get)]
     arrays: Py<PyTuple>,
     layout: Arc<Layout>,
@@ -105,9 +98,8 @@ impl Columns {
         plain: Vec<Py<PyAny>>,
         others: Vec<(usize, Held)>,
     ) -> PyResult<Self> {
-        let (shape, names) = (layout.shape().clone_ref(py), layout.names().clone_ref(py));
-        let (places, arrays) = (layout.places().clone_ref(py), PyTuple::new(py, plain)?.unbind());
-        Ok(Self { id, shape, rows, timestamps, names, places, arrays, layout, others })
+        let arrays = PyTuple::new(py, plain)?.unbind();
+        Ok(Self { id, rows, timestamps, arrays, layout, others })
     }
 
     /// Hands series over to Python.
@@ -302,7 +294,7 @@ impl Columns {
             fields.append((name, kind, values))?;
         }
         let timestamps = whole(py, &self.timestamps)?;
-        let parts = (self.id(py)?, self.extra_id(py)?, self.shape.clone_ref(py), timestamps, fields);
+        let parts = (self.id(py)?, self.extra_id(py)?, self.shape(py), timestamps, fields);
         Ok((py.get_type::<Self>(), parts))
     }
 
@@ -324,12 +316,27 @@ impl Columns {
         Ok(extra)
     }
 
+    #[getter]
+    fn shape(&self, py: Python<'_>) -> Py<PyString> {
+        self.layout.shape().clone_ref(py)
+    }
+
+    #[getter]
+    fn names(&self, py: Python<'_>) -> Py<PyTuple> {
+        self.layout.names().clone_ref(py)
+    }
+
+    #[getter]
+    fn places(&self, py: Python<'_>) -> Py<PyDict> {
+        self.layout.places().clone_ref(py)
+    }
+
     fn kind(&self, name: &str) -> PyResult<&'static str> {
         Ok(self.layout.find(name)?.1)
     }
 
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        match self.places.bind(py).get_item(name)? {
+        match self.layout.places().bind(py).get_item(name)? {
             Some(place) => Ok(self.arrays.bind(py).get_item(place.extract()?)?.unbind()),
             None => Err(wrong_kind(name, self.layout.find(name)?.1, "float or int or time")),
         }
