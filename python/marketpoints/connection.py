@@ -84,8 +84,6 @@ class Connection(ABC):
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
         """
-        import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
-
         key = text(api_key, "api_key") or os.environ.get(KEY)
         own = spoken(dialect)
         speaks = dialect_of_environment() if own is None else own
@@ -144,6 +142,8 @@ class Connection(ABC):
 
     def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
         """The engine's client, and what a query means at this moment of its clock."""
+        import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
+
         live = self._live
         now = live.now()
         return live, Asked(now, query.window(now), query.session), now
