@@ -2,17 +2,15 @@
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
 use super::json::Reader;
+use super::kernel::{Kernel, Span};
 use super::shape::{Kind, Ragged, Shape, Slot};
 use super::values::Values;
 use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
 pub(super) const BATCH: usize = 128;
-/// Numbers of a list that are copied at once, and what that needs behind the last one.
-const ONCE: usize = 32;
-const ROOM: usize = ONCE + 1;
 /// Rows that the kernels read together.
-const KERNEL: usize = 8;
+const TOGETHER: usize = 8;
 /// Bytes at the end of a body in which the kernels may not look where a literal stands.
 const END: usize = 64;
 
@@ -32,13 +30,13 @@ pub(super) struct Batch {
     lists: Vec<Numbers>,
 }
 
-/// The numbers of one list slot: where the byte before each stands, where each ends (both longer than there are
-/// numbers), and how many there are up to each row's end.
+/// The numbers of one list slot: each row's list, and where the byte before each number stands and where each ends (both
+/// longer than there are numbers).
 #[derive(Default)]
 struct Numbers {
+    spans: Vec<Span>,
     befores: Vec<u32>,
     ends: Vec<u32>,
-    counts: Vec<usize>,
 }
 
 impl Batch {
@@ -67,8 +65,14 @@ impl Batch {
         }
         match (shape.stride, shape.ragged) {
             (Some(stride), _) => self.find_steady(shape, stride, view, limit),
-            (None, Some(ragged)) => self.find_ragged(shape, ragged, view, limit),
-            (None, None) => self.find_varying(shape, view, limit),
+            (None, Some(ragged)) => {
+                self.find_ragged(shape, ragged, view, limit);
+                self.collect_lists(view);
+            }
+            (None, None) => {
+                self.find_varying(shape, view, limit);
+                self.collect_lists(view);
+            }
         }
         self.rows
     }
@@ -78,27 +82,25 @@ impl Batch {
         let Some(last) = shape.slots.last() else { return };
         let tail = shape.tail.len() as u32;
         let mut open = view.open;
-        for (row, delimiters) in view.ahead.chunks_exact(stride).take(limit.min(BATCH)).enumerate() {
+        let mut passed = 0;
+        let places = self.opens.iter_mut().zip(&mut self.separators).zip(&mut self.passed).take(limit);
+        for (delimiters, ((start, end), so_far)) in view.ahead.chunks_exact(stride).zip(places) {
             let separator = delimiters[stride - 1];
             if separator != delimiters[last.place].wrapping_add(tail) {
                 break;
             }
-            self.opens[row] = open;
-            self.separators[row] = separator;
-            self.passed[row] = (row + 1) * stride - 1;
-            self.rows = row + 1;
+            passed += stride;
+            (*start, *end, *so_far) = (open, separator, passed);
+            self.rows += 1;
             open = separator + 1;
             if view.bytes[separator as usize] != b',' {
+                *so_far -= 1;
                 break;
             }
-            self.passed[row] += 1;
         }
         for (slot, ends) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)) {
-            let mut place = slot.place;
-            for end in &mut ends[..self.rows] {
-                *end = view.ahead[place];
-                place += stride;
-            }
+            let rows = view.ahead.chunks_exact(stride).take(self.rows);
+            ends.iter_mut().zip(rows).for_each(|(end, delimiters)| *end = delimiters[slot.place]);
         }
     }
 
@@ -111,12 +113,13 @@ impl Batch {
         let mut rows = 0;
         let mut next = 0;
         let mut open = view.open;
-        let mut extra = [0; BATCH];
+        // Delimiters before each row, and the same with the commas within its list.
+        let (mut before, mut with_commas) = ([0; BATCH], [0; BATCH]);
         for closers in view.closers.chunks_exact(ragged.closers.max(1)).take(limit.min(BATCH)) {
             let separator = closers[closers.len() - 1] as usize + 1 - view.passed;
-            let Some(more) = (separator + 1).checked_sub(next + ragged.shortest) else { break };
+            let Some(commas) = (separator + 1).checked_sub(next + ragged.shortest) else { break };
             let Some(place) = view.ahead.get(separator).copied() else { break };
-            extra[rows] = more;
+            (before[rows], with_commas[rows]) = (next, next + commas);
             self.opens[rows] = open;
             self.separators[rows] = place;
             next = separator + 1;
@@ -128,35 +131,39 @@ impl Batch {
             }
             self.passed[rows - 1] = next;
         }
+        let (before, with_commas) = (&before[..rows], &with_commas[..rows]);
         for (index, (slot, ends)) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)).enumerate() {
-            let after = usize::from(index >= ragged.list);
-            let mut next = 0;
-            for row in 0..rows {
-                ends[row] = view.ahead[next + slot.place + after * extra[row]];
-                next = self.passed[row];
-            }
+            let passed = if index < ragged.list { before } else { with_commas };
+            ends.iter_mut().zip(passed).for_each(|(end, passed)| *end = view.ahead[passed + slot.place]);
         }
         self.lists.resize_with(1, Numbers::default);
         let list = &mut self.lists[0];
         list.clear(view.ahead.len());
-        let befores = match ragged.list.checked_sub(1) {
+        let opens = match ragged.list.checked_sub(1) {
             None => &self.opens,
             Some(before) => &self.ends[before * BATCH..ragged.list * BATCH],
         };
-        let (literal, place) = (shape.slots[ragged.list].literal.len() as u32, shape.slots[ragged.list].place);
-        let mut next = 0;
-        for row in 0..rows {
-            if list.take(&view.ahead[next + place..], befores[row] + literal, extra[row]).is_none() {
-                rows = row;
-                break;
-            }
-            next = self.passed[row];
-        }
+        let slot = &shape.slots[ragged.list];
+        let spans = before.iter().zip(with_commas).zip(opens);
+        list.add(
+            view.ahead,
+            spans.map(|((before, with_commas), open)| {
+                (before + slot.place, open + slot.literal.len() as u32, with_commas - before)
+            }),
+        );
         // Nothing else than the tail stands behind the last value.
         let tail = shape.tail.len() as u32;
         let ends = &self.ends[(shape.slots.len() - 1) * BATCH..][..rows];
         let whole = ends.iter().zip(&self.separators).position(|(end, separator)| end.wrapping_add(tail) != *separator);
         self.rows = whole.unwrap_or(rows);
+    }
+
+    /// Brings the numbers of the rows' lists together.
+    fn collect_lists(&mut self, view: &View<'_>) {
+        for list in &mut self.lists {
+            let rows = view.kernel.lists(view.ahead, &list.spans, &mut list.befores, &mut list.ends);
+            self.rows = self.rows.min(rows);
+        }
     }
 
     /// Rows whose lists and strings hold any number of delimiters.
@@ -240,7 +247,7 @@ impl Batch {
         }
         // The kernels take eight at a time; what is left over comes with the next stretch.
         let goes_on = self.end(rows).is_some_and(|(separator, _)| bytes[separator] == b',');
-        if rows > KERNEL && rows == self.rows && goes_on { rows / KERNEL * KERNEL } else { rows }
+        if rows > TOGETHER && rows == self.rows && goes_on { rows / TOGETHER * TOGETHER } else { rows }
     }
 
     /// What stands before a slot's literal in each row: the end of the slot before, or the start of the row.
@@ -260,7 +267,7 @@ impl Batch {
     /// Values in the first rows' lists of one field.
     pub(super) fn list_values(&self, shape: &Shape, field: usize, rows: usize) -> usize {
         let slot = shape.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
-        slot.map_or(0, |slot| self.list(shape, slot).counts[rows - 1])
+        slot.map_or(0, |slot| self.list(shape, slot).until(rows))
     }
 
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
@@ -294,8 +301,8 @@ impl Batch {
             (Kind::List, Values::List(column)) => {
                 let numbers = self.list(shape, index);
                 let before = column.values.len();
-                let count = numbers.counts[rows - 1];
-                column.offsets.extend(numbers.counts[..rows].iter().map(|count| (before + count) as i64));
+                let count = numbers.until(rows);
+                column.offsets.extend(numbers.spans[..rows].iter().map(|span| (before + span.until as usize) as i64));
                 kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values)
             }
             (Kind::Text, Values::Text(column)) => {
@@ -314,45 +321,39 @@ impl Batch {
 impl Numbers {
     /// Starts over, with room for so many numbers.
     fn clear(&mut self, room: usize) {
-        self.counts.clear();
-        if self.ends.len() < room + ROOM {
-            self.befores.resize(room + ROOM, 0);
-            self.ends.resize(room + ROOM, 0);
+        self.spans.clear();
+        let room = room + Kernel::LIST_ROOM;
+        if self.ends.len() < room {
+            self.befores.resize(room, 0);
+            self.ends.resize(room, 0);
         }
+    }
+
+    /// Numbers in the lists of the first rows.
+    fn until(&self, rows: usize) -> usize {
+        rows.checked_sub(1).map_or(0, |last| self.spans[last].until as usize)
     }
 
     /// Finds the numbers of a list from its first byte after the bracket, and where it ends.
     fn find(&mut self, view: &View<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
         let (commas, end) = view.kernel.list_end(view.bytes, start as usize)?;
-        let rest = view.ahead.get(*cursor..)?;
         // Between numbers there are no other delimiters than commas; if there are, this is not where the list ends.
-        if *rest.get(commas)? != end as u32 {
+        if *view.ahead.get(*cursor + commas)? != end as u32 {
             return None;
         }
+        self.add(view.ahead, [(*cursor, start, commas)]);
         *cursor += commas + 1;
-        self.take(rest, start, commas)?;
         Some(end as u32)
     }
 
-    /// Adds the numbers of a list that starts there and has so many commas, from its delimiters on.
+    /// Adds lists by the index of their first delimiter, the offset of their first number, and how many commas they have.
     #[inline]
-    fn take(&mut self, rest: &[u32], start: u32, commas: usize) -> Option<()> {
-        let count = commas + usize::from(commas > 0 || *rest.first()? != start);
-        let at = self.counts.last().copied().unwrap_or(0);
-        let (befores, ends) = (self.befores.get_mut(at..)?, self.ends.get_mut(at..)?);
-        // As many as most lists have, whatever this one has: that is no branch that depends on it.
-        if let (Some(some), Some(befores), Some(ends)) =
-            (rest.first_chunk::<ONCE>(), befores[1..].first_chunk_mut::<ONCE>(), ends.first_chunk_mut::<ONCE>())
-            && count <= ONCE
-        {
-            (*befores, *ends) = (*some, *some);
-        } else {
-            befores.get_mut(1..=count)?.copy_from_slice(rest.get(..count)?);
-            ends.get_mut(..count)?.copy_from_slice(rest.get(..count)?);
-        }
-        befores[0] = start.wrapping_sub(1);
-        self.counts.push(at + count);
-        Some(())
+    fn add(&mut self, ahead: &[u32], lists: impl IntoIterator<Item = (usize, u32, usize)>) {
+        let mut until = self.until(self.spans.len());
+        self.spans.extend(lists.into_iter().map(|(first, start, commas)| {
+            until += commas + usize::from(commas > 0 || ahead[first] != start);
+            Span { first: first as u32, before: start.wrapping_sub(1), until: until as u32 }
+        }));
     }
 }
 

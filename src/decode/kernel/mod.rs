@@ -48,10 +48,26 @@ pub enum Kernel {
 
 /// Bytes that the vector kernels read before the end of a number: shorter bodies go through portable code.
 const REACH: u32 = 36;
+/// Numbers of a list that are taken at once.
+const ONCE: usize = 32;
 /// Most bytes of one piece: offsets are 32 bits, and some code adds small numbers to them.
 pub(super) const LARGEST_PIECE: usize = 1 << 30;
 
+/// The delimiters of one list of numbers: those of the lists of many rows are brought together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// The index of its first one.
+    pub(super) first: u32,
+    /// Where the byte before its first number stands.
+    pub(super) before: u32,
+    /// Numbers of all lists up to the end of this one.
+    pub(super) until: u32,
+}
+
 impl Kernel {
+    /// Places more than there are numbers that [`Self::lists`] needs to write at once.
+    pub(super) const LIST_ROOM: usize = ONCE + 1;
+
     /// All kernels, the fastest last.
     pub const ALL: [Self; 4] = [Self::Scalar, Self::Sse4, Self::Avx2, Self::Avx512];
 
@@ -194,6 +210,17 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::list_end(bytes, from) },
             _ => scalar::list_end(bytes, from),
+        }
+    }
+
+    /// Writes where the byte before each number of the lists stands, and where each ends, to the start of `befores` and
+    /// `ends`. Returns the number of lists before one whose delimiters are not there, or for which there is no room.
+    pub(super) fn lists(self, places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+        match self {
+            // SAFETY: `supported` was asked before the kernel was chosen.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { avx512::lists(places, spans, befores, ends) },
+            _ => scalar::lists(places, spans, befores, ends),
         }
     }
 

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::super::number;
 use super::literal::Literal;
-use super::slow;
+use super::{ONCE, Span, slow};
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
@@ -63,6 +63,38 @@ pub(super) fn closers(bytes: &[u8], delimiters: &[u32], out: &mut [u32]) -> usiz
         found += usize::from(bytes[*place as usize] != b',');
     }
     found
+}
+
+/// See [`super::Kernel::lists`].
+pub(super) fn lists(places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+    let mut at = 0;
+    for (row, span) in spans.iter().enumerate() {
+        if list(places, span, at, befores, ends).is_none() {
+            return row;
+        }
+        at = span.until as usize;
+    }
+    spans.len()
+}
+
+/// One list, of which the first number comes to `at`.
+pub(super) fn list(places: &[u32], span: &Span, at: usize, befores: &mut [u32], ends: &mut [u32]) -> Option<()> {
+    let count = (span.until as usize).checked_sub(at)?;
+    let (places, befores, ends) = (places.get(span.first as usize..)?, befores.get_mut(at..)?, ends.get_mut(at..)?);
+    let (before, others) = befores.split_first_mut()?;
+    // As many as most lists have, whatever this one has: that is no branch that depends on it.
+    if let (Some(some), Some(others), Some(ends)) =
+        (places.first_chunk::<ONCE>(), others.first_chunk_mut::<ONCE>(), ends.first_chunk_mut::<ONCE>())
+        && count <= ONCE
+    {
+        (*others, *ends) = (*some, *some);
+    } else {
+        let places = places.get(..count)?;
+        others.get_mut(..count)?.copy_from_slice(places);
+        ends.get_mut(..count)?.copy_from_slice(places);
+    }
+    *before = span.before;
+    Some(())
 }
 
 /// The top bit of every byte that is `sign`, and of no other.

@@ -348,6 +348,49 @@ fn commas_and_line_ends_are_found_at_every_place() {
 }
 
 #[test]
+fn the_delimiters_of_lists_are_brought_together_whatever_their_length() {
+    let mut random = fastrand::Rng::with_seed(11);
+    for round in 0..300 {
+        let longest = [1, 5, 31, 32, 33, 70][round % 6];
+        let places: Vec<u32> = (0..400).map(|place| 10 * place + 7).collect();
+        let (mut spans, mut befores, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut first = 0;
+        loop {
+            first += random.usize(0..4);
+            let count = random.usize(0..=longest);
+            let Some(list) = places.get(first..first + count) else { break };
+            let before = random.u32(..);
+            for (index, place) in list.iter().enumerate() {
+                befores.push(if index == 0 { before } else { list[index - 1] });
+                ends.push(*place);
+            }
+            spans.push(Span { first: first as u32, before, until: ends.len() as u32 });
+            first += count;
+        }
+        for kernel in kernels() {
+            let room = ends.len() + Kernel::LIST_ROOM;
+            let (mut starts, mut stops) = (vec![0; room], vec![0; room]);
+            assert_eq!(kernel.lists(&places, &spans, &mut starts, &mut stops), spans.len(), "{}", kernel.name());
+            assert_eq!((&starts[..ends.len()], &stops[..ends.len()]), (&befores[..], &ends[..]), "{}", kernel.name());
+            // What is not there ends it, in delimiters and in room.
+            let last = *spans.last().unwrap();
+            let beyond = [
+                Span { first: 400, until: last.until + 1, ..last },
+                Span { first: u32::MAX, until: last.until + 1, ..last },
+                Span { first: 0, until: u32::MAX, ..last },
+                Span { first: 0, until: last.until.wrapping_sub(1), ..last },
+            ];
+            for odd in beyond {
+                let with_odd = [&spans[..], &[odd]].concat();
+                assert_eq!(kernel.lists(&places, &with_odd, &mut starts, &mut stops), spans.len(), "{odd:?}");
+            }
+            let whole = kernel.lists(&places, &spans, &mut starts[..ends.len() / 2], &mut stops);
+            assert!(spans[..whole].iter().all(|span| span.until as usize <= ends.len() / 2), "{}", kernel.name());
+        }
+    }
+}
+
+#[test]
 fn pairs_ascend_when_each_first_is_at_least_the_one_before() {
     let mut random = fastrand::Rng::with_seed(9);
     for count in 0..40 {

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::super::literal::{Literal, PIECE};
-use super::super::scalar;
+use super::super::{ONCE, Span, scalar};
 use crate::columns;
 
 /// Bytes between what is looked through and what is asked of memory: a stretch, as the callers have it.
@@ -169,6 +169,34 @@ avx512! {
         }
         let whole = eights.len().saturating_sub(1) * 8;
         falling & FIRSTS == 0 && columns::ascend(&pairs[whole..])
+    }
+
+    /// See [`super::super::Kernel::lists`].
+    pub(in super::super) fn lists(places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+        const { assert!(ONCE == 32) };
+        let room = befores.len().min(ends.len());
+        let mut at = 0;
+        for (row, span) in spans.iter().enumerate() {
+            let (first, until) = (span.first as usize, span.until as usize);
+            if first + ONCE <= places.len() && at + ONCE <= room && until.wrapping_sub(at) <= ONCE {
+                // As many as most lists have, whatever this one has: that is no branch that depends on it.
+                // SAFETY: so many places are there, and there is room for so many; both were just looked at.
+                unsafe {
+                    let places = places.as_ptr().add(first);
+                    let (low, high) = (_mm512_loadu_si512(places.cast()), _mm512_loadu_si512(places.add(16).cast()));
+                    let before = _mm512_set1_epi32(span.before as i32);
+                    let (befores, ends) = (befores.as_mut_ptr().add(at), ends.as_mut_ptr().add(at));
+                    _mm512_storeu_si512(ends.cast(), low);
+                    _mm512_storeu_si512(ends.add(16).cast(), high);
+                    _mm512_storeu_si512(befores.cast(), _mm512_alignr_epi32::<15>(low, before));
+                    _mm512_storeu_si512(befores.add(16).cast(), _mm512_alignr_epi32::<15>(high, low));
+                }
+            } else if scalar::list(places, span, at, befores, ends).is_none() {
+                return row;
+            }
+            at = until;
+        }
+        spans.len()
     }
 
     /// See [`super::super::Kernel::list_end`].

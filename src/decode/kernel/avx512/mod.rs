@@ -22,7 +22,7 @@ mod near;
 mod short;
 mod tiny;
 
-pub(super) use find::{ascend, index, index_closers, index_list, index_rows, list_end, same};
+pub(super) use find::{ascend, index, index_closers, index_list, index_rows, list_end, lists, same};
 
 /// Whether this processor has every instruction of these kernels.
 pub(super) fn supported() -> bool {
