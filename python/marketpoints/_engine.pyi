@@ -19,6 +19,7 @@ __all__ = [
     "FaultRule",
     "Faults",
     "IngestReport",
+    "Layout",
     "LocalService",
     "Plan",
     "PlannedRequest",
@@ -37,6 +38,20 @@ __all__ = [
 ]
 
 __version__: str
+
+@final
+class Layout:
+    """What a row of a series holds, and names and kinds of its columns. Series of a type share one."""
+
+    @property
+    def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
+        """What a row holds."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in wire order, without the timestamp."""
+    @property
+    def places(self) -> dict[str, int]:
+        """Where the column of a name stands in :attr:`Columns.arrays`; it is shared: not to be changed."""
 
 @final
 class Columns:
@@ -61,11 +76,8 @@ class Columns:
     def extra_id(self) -> dict[str, str]:
         """Identity fields that this version does not know: the value's JSON text by wire name."""
     @property
-    def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
-        """What a row holds."""
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Column names in wire order, without the timestamp."""
+    def layout(self) -> Layout:
+        """What a row holds, and which columns there are."""
     @property
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
@@ -75,9 +87,6 @@ class Columns:
 
         Long ones stand over the engine's memory; those of at most 512 rows are rows of a block for each kind.
         """
-    @property
-    def places(self) -> dict[str, int]:
-        """Where the column of a name stands in :attr:`arrays`; all series of a type share it: not to be changed."""
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
     def array(self, name: str) -> npt.NDArray[Any]:

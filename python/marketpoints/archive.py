@@ -91,9 +91,9 @@ class Archive:
         query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
         asked = Asked(None, query.bounded, query.session)
         try:
-            return wrap(self._engine.read(query), asked)
+            return wrap(self._engine.read(query), *asked)
         except NotArchivedError as error:
-            error.results = wrap(error.results or [], asked)
+            error.results = wrap(error.results or [], *asked)
             raise
 
     @overload

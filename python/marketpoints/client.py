@@ -44,7 +44,7 @@ class Client(
     def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
         live, asked, now = self._asking(query)
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(live.points(query, report, now), asked)
+            return wrap(live.points(query, report, now), *asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(getattr(self._live, call)(**arguments))
@@ -115,7 +115,7 @@ class AsyncClient(
     async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
         live, asked, now = self._asking(query)
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(await live.points_async(query, report, now), asked)
+            return wrap(await live.points_async(query, report, now), *asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         return read(await getattr(self._live, f"{call}_async")(**arguments))
@@ -156,5 +156,5 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
     try:
         yield
     except (PartialError, ArchiveError) as error:
-        error.results = wrap(error.results or [], asked)
+        error.results = wrap(error.results or [], *asked)
         raise

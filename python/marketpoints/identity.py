@@ -58,8 +58,7 @@ class Window(NamedTuple):
     end: "np.datetime64"
 
 
-@dataclass  # not frozen: that takes four times as long to make, and nobody changes one
-class Asked:
+class Asked(NamedTuple):
     """How a series came about.
 
     Attributes:

@@ -47,7 +47,7 @@ class Levels(Series):
     @property
     def columns(self) -> tuple[str, ...]:
         """Column names: ``levels``, and those that have a value a row."""
-        return ("levels", *(name for name in self._columns.names if name != self.LIST))
+        return ("levels", *(name for name in self._columns.layout.names if name != self.LIST))
 
     def __getitem__(self, name: str) -> Any:
         """A column by name; also ``levels``, ``offsets``, and the columns of a level, such as ``prices``."""
@@ -246,11 +246,11 @@ class Tpo(Series):
 
     def _step(self) -> "np.timedelta64":
         """The session's length: as asked, else as the rows tell it, else the interval."""
-        if self._asked.session is None and (ends := self._ends()) is not None:
+        if self._session is None and (ends := self._ends()) is not None:
             told = step_between(self.timestamps, ends)
             if told is not None:
                 return told
-        return step_of(self.id.interval, self._asked.session)
+        return step_of(self.id.interval, self._session)
 
     def snapshot(self, index: int) -> dict[str, Any]:
         """The levels of one session by field, views. Negative indices count from the end.

@@ -1,7 +1,6 @@
 """Results: one series with its identity and its columns (specification, section 2.2)."""
 
 import difflib
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -9,7 +8,7 @@ from . import _engine, frames
 from .buckets import closing, missing, spans, step_of
 from .display import card, lines
 from .errors import InvalidRequest
-from .identity import Asked, SeriesId, Window
+from .identity import SeriesId, Window
 from .protocols import Label
 from .ragged import Nested, Ragged, same
 
@@ -33,9 +32,18 @@ class Series:
     5 its arrays go out of band.
     """
 
-    def __init__(self, columns: _engine.Columns, asked: Asked | None = None) -> None:
+    def __init__(
+        self,
+        columns: _engine.Columns,
+        now: float | None,
+        window: tuple[int, int] | None = None,
+        session: str | None = None,
+    ) -> None:
+        # The parts of an Asked: one for each small body would take as long to make as the series itself.
         self._columns = columns
-        self._asked = asked or Asked(time.time())
+        self._now = now
+        self._window = window
+        self._session = session
 
     @property
     def id(self) -> SeriesId:
@@ -45,7 +53,7 @@ class Series:
     @property
     def columns(self) -> tuple[str, ...]:
         """Column names in the wire's order, in snake_case, without the timestamp."""
-        return self._columns.names
+        return self._columns.layout.names
 
     @property
     def timestamps(self) -> "npt.NDArray[np.datetime64]":
@@ -58,7 +66,7 @@ class Series:
 
         None of what an archive read: that holds closed buckets only.
         """
-        return None if self._asked.now is None else _moment(self._asked.now)
+        return None if self._now is None else _moment(self._now)
 
     @property
     def requested(self) -> Window | None:
@@ -67,8 +75,7 @@ class Series:
         None for a body decoded alone, and for what an archive read where the ends were left open. It is what the call's
         arguments mean: on bucket starts, and without the buckets that were not closed yet unless these were wanted.
         """
-        window = self._asked.window
-        return None if window is None else Window(*(_moment(edge) for edge in window))
+        return None if self._window is None else Window(*(_moment(edge) for edge in self._window))
 
     @property
     def covered(self) -> Window | None:
@@ -148,13 +155,13 @@ class Series:
             return True
         return (
             self.id == other.id
-            and self._columns.names == other._columns.names
+            and (names := self._columns.layout.names) == other._columns.layout.names
             and same(self.timestamps, other.timestamps)
-            and all(same(read(self._columns, name), read(other._columns, name)) for name in self._columns.names)
+            and all(same(read(self._columns, name), read(other._columns, name)) for name in names)
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), self.id, len(self), *self._columns.names))
+        return hash((type(self), self.id, len(self), *self._columns.layout.names))
 
     def __getitem__(self, name: str) -> Any:
         """A column by name.
@@ -167,7 +174,7 @@ class Series:
         """
         try:
             columns = self._columns
-            return columns.arrays[columns.places[name]]
+            return columns.arrays[columns.layout.places[name]]
         except (KeyError, TypeError):  # a column of another kind, or no name
             pass
         if not isinstance(name, str):
@@ -175,7 +182,7 @@ class Series:
         return read(self._columns, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns.names
+        return name in self._columns.layout.names
 
     def __iter__(self) -> Iterator[str]:
         """Column names, as a mapping's keys."""
@@ -270,12 +277,13 @@ def read(columns: _engine.Columns, name: str) -> Values:
     Raises:
         KeyError: There is no such column.
     """
-    if name in columns.places:
-        return columns.array(name)
-    if name not in columns.names:
-        near = difflib.get_close_matches(name, columns.names, n=1)
+    names, places = columns.layout.names, columns.layout.places
+    if name in places:
+        return columns.arrays[places[name]]
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no column {name!r}{hint} There are: {', '.join(columns.names) or 'none'}")
+        raise KeyError(f"no column {name!r}{hint} There are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind == "text":
         import numpy as np
@@ -284,4 +292,4 @@ def read(columns: _engine.Columns, name: str) -> Values:
     if kind == "list":
         return Ragged(*columns.list(name))
     offsets, inner = columns.rows(name)
-    return Nested(offsets, {one: read(inner, one) for one in inner.names})
+    return Nested(offsets, {one: read(inner, one) for one in inner.layout.names})

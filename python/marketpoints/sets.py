@@ -3,13 +3,13 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 from . import _engine, frames
 from .dialect import Dialect
 from .display import card, listing
 from .errors import InvalidRequest, SelectionError
-from .identity import Asked, SeriesId
+from .identity import SeriesId
 from .levels import Heatmap, Profile, Tpo
 from .protocols import Label
 from .series import Series
@@ -68,13 +68,15 @@ class SeriesSet(Sequence[Series]):
         return SeriesSet([], why_empty=f"none has {asked}; the answer holds: {there}")
 
     @overload
-    def __getitem__(self, index: int) -> Series: ...
+    def __getitem__(self, index: SupportsIndex) -> Series: ...
     @overload
     def __getitem__(self, index: slice) -> "SeriesSet": ...
     @overload
     def __getitem__(self, index: str) -> Any: ...
-    def __getitem__(self, index: int | slice | str) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice | str) -> Any:
         """A column of the only series by name; or a series by position, or several by slice."""
+        if isinstance(index, int):
+            return self._series[index]
         if isinstance(index, str):
             return self.only[index]
         return SeriesSet(self._series[index]) if isinstance(index, slice) else self._series[index]
@@ -151,14 +153,19 @@ def decode_points(
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
         InvalidRequest: ``now`` is no time.
     """
-    asked = Asked(time.time() if now is None else to_unix(now, "now"))
+    asked_at = time.time() if now is None else to_unix(now, "now")
     names = None if dialect is None else dialect._checked
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names), asked)
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names), asked_at)
 
 
-def wrap(columns: Sequence[_engine.Columns], asked: Asked) -> SeriesSet:
-    """The engine's answer as users see it."""
+def wrap(
+    columns: Sequence[_engine.Columns],
+    now: float | None,
+    window: tuple[int, int] | None = None,
+    session: str | None = None,
+) -> SeriesSet:
+    """The engine's answer as users see it; the rest are the parts of an :class:`~marketpoints.identity.Asked`."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as the series
-        series.append(SHAPES[one.shape](one, asked))
+        series.append(SHAPES[one.layout.shape](one, now, window, session))
     return SeriesSet(series)

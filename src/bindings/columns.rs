@@ -41,7 +41,8 @@ pub(super) struct Columns {
     timestamps: Py<PyAny>,
     #[pyo3(get)]
     arrays: Py<PyTuple>,
-    layout: Arc<Layout>,
+    #[pyo3(get)]
+    layout: Py<Layout>,
     /// The other columns by their index.
     others: Vec<(usize, Held)>,
 }
@@ -93,7 +94,7 @@ impl Columns {
 
     fn of(
         py: Python<'_>,
-        (id, layout): (Arc<SeriesId>, Arc<Layout>),
+        (id, layout): (Arc<SeriesId>, Py<Layout>),
         (rows, timestamps): (usize, Py<PyAny>),
         plain: Vec<Py<PyAny>>,
         others: Vec<(usize, Held)>,
@@ -109,7 +110,7 @@ impl Columns {
 
     /// A column of that kind, which is not plain.
     fn other(&self, name: &str, wanted: &str) -> PyResult<&Held> {
-        let (index, kind) = self.layout.find(name)?;
+        let (index, kind) = self.layout.get().find(name)?;
         let held = self.others.iter().find(|(place, _)| *place == index && kind == wanted);
         held.map(|(_, held)| held).ok_or_else(|| wrong_kind(name, kind, wanted))
     }
@@ -284,7 +285,7 @@ impl Columns {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
         let fields = PyList::empty(py);
-        for (name, kind) in self.layout.columns() {
+        for (name, kind) in self.layout.get().columns() {
             let values = match *kind {
                 "time" => whole(py, &self.array(py, name)?)?,
                 "text" => self.text(py, name)?,
@@ -294,7 +295,7 @@ impl Columns {
             fields.append((name, kind, values))?;
         }
         let timestamps = whole(py, &self.timestamps)?;
-        let parts = (self.id(py)?, self.extra_id(py)?, self.shape(py), timestamps, fields);
+        let parts = (self.id(py)?, self.extra_id(py)?, self.layout.get().shape().clone_ref(py), timestamps, fields);
         Ok((py.get_type::<Self>(), parts))
     }
 
@@ -316,29 +317,14 @@ impl Columns {
         Ok(extra)
     }
 
-    #[getter]
-    fn shape(&self, py: Python<'_>) -> Py<PyString> {
-        self.layout.shape().clone_ref(py)
-    }
-
-    #[getter]
-    fn names(&self, py: Python<'_>) -> Py<PyTuple> {
-        self.layout.names().clone_ref(py)
-    }
-
-    #[getter]
-    fn places(&self, py: Python<'_>) -> Py<PyDict> {
-        self.layout.places().clone_ref(py)
-    }
-
     fn kind(&self, name: &str) -> PyResult<&'static str> {
-        Ok(self.layout.find(name)?.1)
+        Ok(self.layout.get().find(name)?.1)
     }
 
     fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        match self.layout.places().bind(py).get_item(name)? {
+        match self.layout.get().places().bind(py).get_item(name)? {
             Some(place) => Ok(self.arrays.bind(py).get_item(place.extract()?)?.unbind()),
-            None => Err(wrong_kind(name, self.layout.find(name)?.1, "float or int or time")),
+            None => Err(wrong_kind(name, self.layout.get().find(name)?.1, "float or int or time")),
         }
     }
 

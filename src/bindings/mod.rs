@@ -37,6 +37,8 @@ mod _engine {
     #[pymodule_export]
     use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
     #[pymodule_export]
+    use super::layout::Layout;
+    #[pymodule_export]
     use super::plan::{Plan, PlannedRequest};
     #[pymodule_export]
     use super::query::Query;

@@ -154,6 +154,9 @@ def test_a_set_of_several_asks_which():
     assert answer.sel(side="BUY", exchange="BYBIT").id.side == "BUY"
     assert [one.id.side for one in answer] == ["SELL", "BUY"]
     assert [one.id.side for one in answer[::-1]] == ["BUY", "SELL"]
+    assert answer[1] is answer[-1] is answer[np.int64(1)] is list(answer)[1]
+    with pytest.raises(IndexError):
+        _ = answer[2]
     assert len(answer.sel(exchange="BYBIT")) == 2
 
 
