@@ -158,13 +158,16 @@ impl Kernel {
     ) -> (usize, usize) {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
+            Self::Scalar => scalar::index_closers(bytes, from, out, closers),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => unsafe { x86::sse4::index_closers(bytes, from, out, closers) },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::avx2::index_closers(bytes, from, out, closers) },
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::index_closers(bytes, from, out, closers) },
-            _ => {
-                let count = self.index(bytes, from, out);
-                (count, scalar::closers(bytes, &out[..count], closers))
-            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::index_closers(bytes, from, out, closers),
         }
     }
 
@@ -188,19 +191,18 @@ impl Kernel {
     /// The offsets of `,` and of line ends, and which of them are line ends, as [`Self::index_closers`] tells those of JSON.
     pub(super) fn index_rows(self, bytes: &[u8], out: &mut [u32], line_ends: &mut [u32]) -> (usize, usize) {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
-        let count = match self {
-            Self::Scalar => scalar::index_rows(bytes, out),
+        match self {
+            Self::Scalar => scalar::index_rows(bytes, out, line_ends),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
-            Self::Sse4 => unsafe { x86::sse4::index_rows(bytes, out) },
+            Self::Sse4 => unsafe { x86::sse4::index_rows(bytes, out, line_ends) },
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { x86::avx2::index_rows(bytes, out) },
+            Self::Avx2 => unsafe { x86::avx2::index_rows(bytes, out, line_ends) },
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => return unsafe { avx512::index_rows(bytes, out, line_ends) },
+            Self::Avx512 => unsafe { avx512::index_rows(bytes, out, line_ends) },
             #[cfg(not(target_arch = "x86_64"))]
-            _ => scalar::index_rows(bytes, out),
-        };
-        (count, scalar::closers(bytes, &out[..count], line_ends))
+            _ => scalar::index_rows(bytes, out, line_ends),
+        }
     }
 
     /// Where the next `]` stands, and how many commas stand before it.

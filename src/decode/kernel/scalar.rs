@@ -16,9 +16,16 @@ pub(super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
     find::<true, false>(bytes, from, out)
 }
 
-/// See [`super::Kernel::index_rows`]; without telling which are line ends.
-pub(super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
-    find::<false, true>(bytes, 0, out)
+/// See [`super::Kernel::index_closers`].
+pub(super) fn index_closers(bytes: &[u8], from: usize, out: &mut [u32], closers: &mut [u32]) -> (usize, usize) {
+    let found = index(bytes, from, out);
+    (found, closing(bytes, &out[..found], closers))
+}
+
+/// See [`super::Kernel::index_rows`].
+pub(super) fn index_rows(bytes: &[u8], out: &mut [u32], line_ends: &mut [u32]) -> (usize, usize) {
+    let found = find::<false, true>(bytes, 0, out);
+    (found, closing(bytes, &out[..found], line_ends))
 }
 
 /// `LIST`: only up to the first that closes. `ROWS`: what closes is the end of a line.
@@ -55,7 +62,7 @@ fn find<const LIST: bool, const ROWS: bool>(bytes: &[u8], from: usize, out: &mut
 }
 
 /// The indices of the delimiters that are no commas, and their number.
-pub(super) fn closers(bytes: &[u8], delimiters: &[u32], out: &mut [u32]) -> usize {
+fn closing(bytes: &[u8], delimiters: &[u32], out: &mut [u32]) -> usize {
     let mut found = 0;
     for (index, place) in delimiters.iter().enumerate() {
         // Without a branch: what is no closer is written over.

@@ -11,7 +11,7 @@ mod number;
 
 /// Compiles one kernel from the generic functions, for the given instructions.
 macro_rules! kernel {
-    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident, $floats:path, $times:path) => {
+    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident, $same:path, $floats:path, $times:path) => {
         $(#[$about])*
         pub(super) mod $name {
             use super::*;
@@ -24,25 +24,33 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
             #[target_feature(enable = $features)]
             pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<false>(bytes, from, out, |block| super::$mask::<false>(block))
+                super::index::<false, false>(bytes, from, out, &mut [], |block| super::$mask::<false>(block)).0
+            }
+
+            /// See [`super::super::Kernel::index_closers`].
+            #[target_feature(enable = $features)]
+            pub(in super::super) fn index_closers(
+                bytes: &[u8], from: usize, out: &mut [u32], closers: &mut [u32],
+            ) -> (usize, usize) {
+                super::index::<false, true>(bytes, from, out, closers, |block| super::$mask::<false>(block))
             }
 
             /// See [`super::super::Kernel::index_list`].
             #[target_feature(enable = $features)]
             pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<true>(bytes, from, out, |block| super::$mask::<false>(block))
+                super::index::<true, false>(bytes, from, out, &mut [], |block| super::$mask::<false>(block)).0
             }
 
-            /// See [`super::super::Kernel::index_rows`]; without telling which are line ends.
+            /// See [`super::super::Kernel::index_rows`].
             #[target_feature(enable = $features)]
-            pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32]) -> usize {
-                super::index::<false>(bytes, 0, out, |block| super::$mask::<true>(block))
+            pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32], ends: &mut [u32]) -> (usize, usize) {
+                super::index::<false, true>(bytes, 0, out, ends, |block| super::$mask::<true>(block))
             }
 
             /// See [`super::super::Kernel::same`].
             #[target_feature(enable = $features)]
             pub(in super::super) fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
-                super::same(bytes, befores, skip, literal)
+                $same(bytes, befores, skip, literal)
             }
 
             /// See [`super::super::Kernel::floats`].
@@ -76,7 +84,7 @@ kernel!(
     /// x86-64-v2.
     sse4, "sse4.2,ssse3,popcnt",
     is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt"),
-    sse_mask, super::floats::<false>, super::times
+    sse_mask, super::same, super::floats::<false>, super::times
 );
 kernel!(
     /// x86-64-v3.
@@ -86,7 +94,7 @@ kernel!(
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt"),
-    avx2_mask, super::four::floats, super::four::times
+    avx2_mask, super::same_wide, super::four::floats, super::four::times
 );
 
 // The generic functions below are inlined into `target_feature` functions, and only there do the intrinsics get
@@ -128,9 +136,16 @@ fn avx2_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
 }
 
 #[inline(always)]
-fn index<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32], masks: impl Fn(&[u8; 64]) -> Masks) -> usize {
+fn index<const LIST: bool, const CLOSERS: bool>(
+    bytes: &[u8],
+    from: usize,
+    out: &mut [u32],
+    closers: &mut [u32],
+    masks: impl Fn(&[u8; 64]) -> Masks,
+) -> (usize, usize) {
+    assert!(!CLOSERS || closers.len() >= bytes.len().saturating_sub(from) + 64);
     assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
-    let mut found = 0;
+    let (mut found, mut closed) = (0, 0);
     let mut at = from;
     while at < bytes.len() {
         let (closing, commas) = match bytes[at..].first_chunk() {
@@ -144,6 +159,20 @@ fn index<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32], masks: im
         let mut bits = closing | commas;
         if LIST && closing != 0 {
             bits &= closing ^ (closing - 1); // up to the first that closes
+        }
+        if CLOSERS {
+            let next = closed + closing.count_ones() as usize;
+            let mut left = closing;
+            // Two at a time, as below.
+            while closed < next {
+                for index in &mut closers[closed..closed + 2] {
+                    let before = bits & !left & left.wrapping_sub(1);
+                    *index = found as u32 + before.count_ones();
+                    left &= left.wrapping_sub(1);
+                }
+                closed += 2;
+            }
+            closed = next;
         }
         let next = found + bits.count_ones() as usize;
         // Eight at a time without asking whether there are as many: what is too much is written over.
@@ -160,7 +189,7 @@ fn index<const LIST: bool>(bytes: &[u8], from: usize, out: &mut [u32], masks: im
             break;
         }
     }
-    found
+    (found, closed)
 }
 
 #[inline(always)]
@@ -187,6 +216,37 @@ fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
             if !equal {
                 rows = row;
                 break;
+            }
+        }
+        skip += piece.length;
+    }
+    rows
+}
+
+/// The same with 32 bytes at once, and eight places between two questions.
+#[target_feature(enable = "avx2")]
+fn same_wide(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
+    let last = befores.iter().fold(0, |last, before| last.max(*before)) as usize;
+    if last + skip as usize + literal.len() + PIECE > bytes.len() {
+        return same(bytes, befores, skip, literal);
+    }
+    let mut rows = befores.len();
+    let mut skip = skip as usize;
+    for piece in literal.pieces() {
+        // SAFETY: a piece is 32 bytes long, and so is what follows every place; the processor has AVX2.
+        unsafe {
+            let bytes = bytes.as_ptr().add(skip);
+            let wanted = _mm256_loadu_si256(piece.bytes.as_ptr().cast());
+            let equal =
+                |before: &u32| _mm256_cmpeq_epi8(_mm256_loadu_si256(bytes.add(*before as usize).cast()), wanted);
+            let outside = !(((1u64 << piece.length) - 1) as u32);
+            let all = |equal: __m256i| _mm256_movemask_epi8(equal) as u32 | outside == u32::MAX;
+            for (group, eight) in befores[..rows].chunks(8).enumerate() {
+                let every = eight.iter().fold(_mm256_set1_epi8(-1), |every, one| _mm256_and_si256(every, equal(one)));
+                if !all(every) {
+                    rows = group * 8 + eight.iter().take_while(|before| all(equal(before))).count();
+                    break;
+                }
             }
         }
         skip += piece.length;
