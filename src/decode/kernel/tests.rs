@@ -409,6 +409,37 @@ fn pairs_ascend_when_each_first_is_at_least_the_one_before() {
 }
 
 #[test]
+fn the_first_place_without_the_literal_is_told_whichever_it_is() {
+    let literal: Vec<u8> = (0..70).map(|place| b'a' + place % 26).collect();
+    for length in [1, 31, 32, 33, 70] {
+        let literal = &literal[..length];
+        for count in [0, 1, 7, 8, 9, 16, 17, 40] {
+            // With no more behind the last one than must be, and with enough to look beyond it.
+            for behind in [0, 64] {
+                let row = [b"..", literal].concat();
+                let mut bytes = [row.repeat(count), vec![b' '; behind]].concat();
+                let befores: Vec<u32> = (0..count).map(|index| (index * row.len()) as u32).collect();
+                let wanted = Literal::new(literal);
+                for kernel in kernels() {
+                    assert_eq!(kernel.same(&bytes, &befores, 2, &wanted), count, "{} {length}", kernel.name());
+                }
+                for (index, place) in
+                    (0..count).flat_map(|index| [0, length / 2, length - 1].map(|place| (index, place)))
+                {
+                    let at = index * row.len() + 2 + place;
+                    let kept = std::mem::replace(&mut bytes[at], b'!');
+                    for kernel in kernels() {
+                        let name = kernel.name();
+                        assert_eq!(kernel.same(&bytes, &befores, 2, &wanted), index, "{name} {length} {count} {place}");
+                    }
+                    bytes[at] = kept;
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn literals_are_compared_whole_and_never_past_the_end() {
     let bytes: Vec<u8> = (0..200u8).collect();
     for length in [1, 5, 31, 32, 33, 64, 70] {

@@ -163,7 +163,7 @@ fn index<const LIST: bool, const CLOSERS: bool>(
         if CLOSERS {
             let next = closed + closing.count_ones() as usize;
             let mut left = closing;
-            // Two at a time, as below.
+            // Two at a time without asking whether there are as many, as below.
             while closed < next {
                 for index in &mut closers[closed..closed + 2] {
                     let before = bits & !left & left.wrapping_sub(1);
