@@ -277,9 +277,9 @@ def read(columns: _engine.Columns, name: str) -> Values:
     Raises:
         KeyError: There is no such column.
     """
-    names, places = columns.layout.names, columns.layout.places
-    if name in places:
-        return columns.arrays[places[name]]
+    names = columns.layout.names
+    if name in columns.layout.places:
+        return columns.array(name)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

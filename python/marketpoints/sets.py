@@ -75,8 +75,6 @@ class SeriesSet(Sequence[Series]):
     def __getitem__(self, index: str) -> Any: ...
     def __getitem__(self, index: SupportsIndex | slice | str) -> Any:
         """A column of the only series by name; or a series by position, or several by slice."""
-        if isinstance(index, int):
-            return self._series[index]
         if isinstance(index, str):
             return self.only[index]
         return SeriesSet(self._series[index]) if isinstance(index, slice) else self._series[index]
