@@ -156,7 +156,7 @@ class Archive:
     def read(self, query: Query) -> list[Columns]:
         """The series of a query, whose window may be open."""
     def contents(self) -> list[dict[str, Any]]:
-        """What is kept, by key: key, query (pairs), interval_seconds, windows (Unix seconds), rows, bytes, files."""
+        """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files."""
     def survey(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 
@@ -277,7 +277,7 @@ class Client:
     def sync(
         self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
     ) -> dict[str, Any]:
-        """Downloads what an archive lacks: requests, weight, windows (Unix seconds), rows, mended."""
+        """Downloads what an archive lacks: requests, weight, windows (``Window``), rows, mended."""
     def sync_async(
         self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
     ) -> Awaitable[dict[str, Any]]:
@@ -387,8 +387,8 @@ class EventStream:
     def take(self, most: int) -> tuple[list[Any], bool]:
         """At most so many of what waits, and whether that was the end.
 
-        Each is an exception to raise in its turn, or an event: ``time`` (Unix nanoseconds or None), ``name``,
-        ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times Unix nanoseconds.
+        Each is an exception to raise in its turn, or an event: ``time`` (or None), ``name``, ``series``,
+        ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
         """
     def close(self) -> None:
         """Ends the connections; what waits can still be taken."""

@@ -1,10 +1,11 @@
 """Typed records of the prediction-market analytics (specification, section 2.5). Ids stay texts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .tables import Records, Table, TypedRecord
+from .tables import Records, Table, TypedRecord, fill
+from .times import from_wire, no_time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ __all__ = [
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TraderProfile(TypedRecord):
     """A wallet over all its positions. What the answer left out is 0.
 
@@ -32,7 +33,8 @@ class TraderProfile(TypedRecord):
         total_position_count: Tracked positions.
         open_position_count: Open positions.
         closed_position_count: Closed positions.
-        latest_open_position_ts: Unix seconds of the latest open position; None where the answer does not say.
+        latest_open_position_ts: Time of the latest open position, ``datetime64[ns]`` in UTC; NaT where the answer does
+            not say.
         total_size: Tracked size in outcome tokens.
         total_realized_pnl: Realized profit and loss in USD.
         total_unrealized_pnl: Unrealized profit and loss in USD.
@@ -52,7 +54,7 @@ class TraderProfile(TypedRecord):
     total_position_count: int = 0
     open_position_count: int = 0
     closed_position_count: int = 0
-    latest_open_position_ts: float | None = None
+    latest_open_position_ts: "np.datetime64" = field(default_factory=no_time)
     total_size: float = 0.0
     total_realized_pnl: float = 0.0
     total_unrealized_pnl: float = 0.0
@@ -66,7 +68,7 @@ class TraderProfile(TypedRecord):
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserPosition(TypedRecord):
     """A wallet's position in one outcome token. What the answer left out is 0 or empty.
 
@@ -79,7 +81,7 @@ class UserPosition(TypedRecord):
         avg_exit_price: Average exit price, 0 to 1.
         realized_pnl: Realized profit and loss in USD.
         resolved_price: 1 for a winner; None both for a resolved loser and before the market is resolved.
-        latest_open_ts: Unix seconds of the latest opening.
+        latest_open_ts: Time of the latest opening, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
         prev_hold_duration: Seconds for which the closed position was held.
         buy_count: Purchases.
         sell_count: Sales.
@@ -107,7 +109,7 @@ class UserPosition(TypedRecord):
     avg_exit_price: float = 0.0
     realized_pnl: float = 0.0
     resolved_price: float | None = None
-    latest_open_ts: int = 0
+    latest_open_ts: "np.datetime64" = field(default_factory=no_time)
     prev_hold_duration: int = 0
     buy_count: int = 0
     sell_count: int = 0
@@ -247,7 +249,7 @@ class MarketSummary(TypedRecord):
         }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CategoryRow(TypedRecord):
     """One category of a wallet.
 
@@ -272,7 +274,7 @@ class CategoryRow(TypedRecord):
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UserCategories(TypedRecord):
     """A wallet's positions by category.
 
@@ -305,14 +307,13 @@ def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
 
 def record(kind: Callable[..., Record], sent: Mapping[str, Any]) -> Record:
     """A record from its fields by wire name, as the engine hands them over."""
-    names = {one.name for one in fields(kind)} - {"extra"}  # type: ignore[arg-type]
-    known = {name: READ[name](value) if name in READ else value for name, value in sent.items() if name in names}
-    return kind(**known, extra={name: value for name, value in sent.items() if name not in names})
+    return fill(kind, sent, READ)
 
 
 #: How fields that are no plain values are read.
 READ: dict[str, Callable[[Any], Any]] = {
-    "latest_open_position_ts": lambda time: time.get("s", 0) + time.get("ns", 0) / 1e9,
+    "latest_open_position_ts": from_wire,
+    "latest_open_ts": lambda seconds: from_wire(seconds or None),  # what is 0 is left out on the wire
     "condition_id": lambda ids: ids if isinstance(ids, str) else tuple(ids),
     "realized_pnl_distribution": numbers_of,
     "open_pos_avg_price_distribution": numbers_of,

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .display import card, lines
-from .identity import SeriesId
+from .identity import SeriesId, Window
 from .tables import Records
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
 
-Windows = tuple[tuple[int, int], ...]
+Windows = tuple[Window, ...]
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class Archived:
         coin: Base asset.
         interval: Wire name of the interval.
         parameters: The other parameters, as the wire spells them.
-        start: First bucket start, Unix seconds.
-        end: End, exclusive, Unix seconds.
+        start: First bucket start, ``datetime64[ns]`` in UTC.
+        end: End, exclusive, ``datetime64[ns]`` in UTC.
         buckets: Buckets in the window, empty ones included.
         key: The last folder's name: of everything that changes the answer.
     """
@@ -36,8 +39,8 @@ class Archived:
     coin: str | None
     interval: str
     parameters: str
-    start: int
-    end: int
+    start: "np.datetime64"
+    end: "np.datetime64"
     buckets: int
     key: str
 
@@ -50,7 +53,7 @@ class Synced:
         requests: Requests that brought an answer.
         weight: Their summed weight.
         rows: Rows kept.
-        windows: Windows of bucket starts that were kept: (start, end) in Unix seconds, in order.
+        windows: Windows of bucket starts that were kept: each a :class:`~marketpoints.Window`, in order.
         mended: Files that were not what had been written, each with what was done.
     """
 
@@ -77,17 +80,18 @@ class Revision:
 
     Attributes:
         id: Whose.
-        time: Bucket start, Unix nanoseconds.
+        time: Bucket start, ``datetime64[ns]`` in UTC.
         column: Name of the column.
-        before: What was kept; None where there was no value. Of a list, how many entries.
+        before: What was kept; None where there was no value. Times are ``datetime64[ns]``; of a
+            list, how many entries.
         after: What the service says now.
     """
 
     id: SeriesId
-    time: int
+    time: "np.datetime64"
     column: str
-    before: float | int | str | None
-    after: float | int | str | None
+    before: "float | int | str | np.datetime64 | None"
+    after: "float | int | str | np.datetime64 | None"
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,14 +151,14 @@ class Verification:
         return card("Verification", self._facts())
 
 
-def _spans(windows: Sequence[tuple[int, int]]) -> Windows:
+def _spans(windows: Sequence[Window]) -> Windows:
     """Windows in order, those that touch as one."""
-    spans: list[tuple[int, int]] = []
+    spans: list[Window] = []
     for start, end in sorted(windows):
-        if spans and start <= spans[-1][1]:
-            spans[-1] = spans[-1][0], max(end, spans[-1][1])
+        if spans and start <= spans[-1].end:
+            spans[-1] = Window(spans[-1].start, max(end, spans[-1].end))
         else:
-            spans.append((start, end))
+            spans.append(Window(start, end))
     return tuple(spans)
 
 
@@ -183,7 +187,10 @@ def refreshed(about: Mapping[str, Any]) -> Refreshed:
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:
     """The windows of one query, from what the engine says of it."""
+    import numpy as np
+
     exchanges, plain, others = [], {}, []
+    step = np.timedelta64(entry["interval_seconds"], "s")
     for name, value in entry["query"]:
         if name == "exchange":
             exchanges.append(value)
@@ -201,7 +208,7 @@ def windows(entry: Mapping[str, Any]) -> list[Archived]:
             parameters=" ".join(others),
             start=start,
             end=end,
-            buckets=(end - start) // entry["interval_seconds"],
+            buckets=int((end - start) // step),
             key=entry["key"],
         )
         for start, end in entry["windows"]

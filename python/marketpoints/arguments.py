@@ -316,7 +316,8 @@ def number(value: Any, name: str) -> float | None:
     if value is None:
         return None
     try:
-        if not isinstance(value, (bool, str)):
+        # NumPy turns times and durations into numbers of whatever unit they are in.
+        if not isinstance(value, (bool, str)) and getattr(getattr(value, "dtype", None), "kind", "") not in ("m", "M"):
             return float(value)
     except (TypeError, ValueError):
         pass

@@ -2,7 +2,10 @@
 
 import builtins
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .identity import Window
 
 __all__ = [
     "ArchiveError",
@@ -41,7 +44,7 @@ class Error(Exception):
         results: What was fetched before the failure (:class:`PartialError`), or what of it is archived
             (:class:`NotArchivedError`), or what was fetched and could not be kept (:class:`ArchiveError`).
         failures: The error of each request that failed (:class:`PartialError`).
-        missing: Windows that were never asked, as Unix seconds (start, end) (:class:`NotArchivedError`).
+        missing: Windows that were never asked, as a list of :class:`~marketpoints.Window` (:class:`NotArchivedError`).
 
     Each argument is kept as an attribute of its name; None where it does not apply.
     """
@@ -58,7 +61,7 @@ class Error(Exception):
         path: str | None = None,
         results: Any = None,
         failures: Sequence[Exception] | None = None,
-        missing: Sequence[tuple[int, int]] | None = None,
+        missing: "Sequence[Window] | None" = None,
     ) -> None:
         super().__init__(message)
         self.status = status

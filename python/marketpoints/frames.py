@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from .optional import load
-from .protocols import Framed, Label
+from .errors import MissingDependencyError, SelectionError
+from .optional import load, load_if_there
+from .protocols import Exported, Framed, Label
 from .ragged import Nested, Ragged
 
 __all__ = [
     "Kind",
+    "arrow_stream",
+    "refuse_array",
     "set_to_arrow",
     "set_to_pandas",
     "set_to_polars",
@@ -21,7 +24,7 @@ __all__ = [
     "to_polars",
 ]
 
-#: What the values of a column are: text, int, float, truth, texts, numbers, json, any, or records of these.
+#: What the values of a column are: text, int, float, truth, time, texts, numbers, json, any, or records of these.
 Kind: TypeAlias = "str | Mapping[str, Kind]"
 #: Kind and values of each column.
 Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
@@ -86,7 +89,10 @@ def to_polars(series: Framed, label: Label = "left") -> Any:
 
 def _polars_column(polars: Any, name: str, values: Any) -> Any:
     if isinstance(values, (Ragged, Nested)):
-        return polars.Series(name, _arrow_column(load("pyarrow"), name, values))
+        if isinstance(values, Ragged):
+            return _polars_lists(polars, name, values.offsets, polars.Series(values.values))
+        inner = [_polars_column(polars, one, part) for one, part in values.fields.items()]
+        return _polars_lists(polars, name, values.offsets, polars.DataFrame(inner).to_struct())
     if name == "side" and values.dtype.kind == "i":
         sides = polars.Series(name, [*SIDES, None], dtype=polars.Enum(SIDES))
         return sides.gather(values % (len(SIDES) + 1))
@@ -153,7 +159,7 @@ def set_to_arrow(every: Sequence[Framed], label: Label = "left") -> Any:
 def table_to_pandas(table: Table) -> Any:
     """Columns as a pandas ``DataFrame``; lists and records stay Python's own."""
     pandas = load("pandas")
-    return pandas.DataFrame({name: _pandas_values(_settled(*one), one[1]) for name, one in table.items()})
+    return pandas.DataFrame({name: _pandas_values(pandas, _settled(*one), one[1]) for name, one in table.items()})
 
 
 def _settled(kind: Kind, values: Sequence[Any]) -> Kind:
@@ -162,50 +168,116 @@ def _settled(kind: Kind, values: Sequence[Any]) -> Kind:
     return "float" if fractions else kind
 
 
-def _pandas_values(kind: Kind, values: Sequence[Any]) -> Any:
+def _pandas_values(pandas: Any, kind: Kind, values: Sequence[Any]) -> Any:
     import numpy as np
 
     plain = {"int": np.int64, "float": np.float64, "truth": np.bool_}
     if isinstance(kind, str) and kind in plain:
         return np.array(values, dtype=plain[kind])
+    if kind == "time":
+        return pandas.DatetimeIndex(np.array(values, dtype="datetime64[ns]")).tz_localize("UTC")
     column = np.empty(len(values), dtype=object)
     for row, value in enumerate(values):
         column[row] = value
     return column
 
 
+def _flattened(kind: Mapping[str, Kind], values: Sequence[Any]) -> tuple[Any, Table]:
+    """Records within records as a table of their own, and where those of each row start: int64 (rows + 1)."""
+    import numpy as np
+
+    offsets = np.cumsum([0, *map(len, values)])
+    return offsets, {name: (inner, [row[name] for rows in values for row in rows]) for name, inner in kind.items()}
+
+
 def table_to_arrow(table: Table) -> Any:
     """Columns as a pyarrow ``Table``. Fields of no fixed form, under ``extra``, become JSON text."""
     pyarrow = load("pyarrow")
-    data = {
-        name: pyarrow.array(_arrow_values(kind, values), type=_arrow_type(pyarrow, _settled(kind, values)))
-        for name, (kind, values) in table.items()
-    }
-    return pyarrow.table(data)
+    return pyarrow.table({name: _arrow_values(pyarrow, *one) for name, one in table.items()})
 
 
-def _arrow_type(pyarrow: Any, kind: Kind) -> Any:
+def _arrow_values(pyarrow: Any, kind: Kind, values: Sequence[Any]) -> Any:
     if not isinstance(kind, str):
-        return pyarrow.list_(pyarrow.struct([(name, _arrow_type(pyarrow, inner)) for name, inner in kind.items()]))
+        offsets, inner = _flattened(kind, values)
+        arrays = [_arrow_values(pyarrow, *one) for one in inner.values()]
+        records = pyarrow.StructArray.from_arrays(arrays, names=list(inner))
+        return pyarrow.ListArray.from_arrays(offsets.astype("int32"), records)
     number, text = pyarrow.float64(), pyarrow.string()
-    lists = {"numbers": pyarrow.list_(number), "texts": pyarrow.list_(text)}
-    return ({"int": pyarrow.int64(), "float": number, "truth": pyarrow.bool_()} | lists).get(kind, text)
+    types = {"int": pyarrow.int64(), "float": number, "truth": pyarrow.bool_()}
+    types |= {"numbers": pyarrow.list_(number), "texts": pyarrow.list_(text)}
+    types |= {"time": pyarrow.timestamp("ns", tz="UTC")}
+    return pyarrow.array(_plain_values(kind, values), type=types.get(str(_settled(kind, values)), text))
 
 
-def _arrow_values(kind: Kind, values: Sequence[Any]) -> Sequence[Any]:
+def _plain_values(kind: Kind, values: Sequence[Any]) -> Any:
+    """Values as pyarrow and polars take them."""
+    import numpy as np
+
+    if kind == "time":
+        return np.array(values, dtype="datetime64[ns]")
     if kind == "json":
         return [json.dumps(value) for value in values]
     if kind == "any":
         return [None if value is None else str(value) for value in values]
-    if isinstance(kind, str):
-        return values
-    inner = {name: "json" for name, one in kind.items() if one == "json"}
-    return [[{**row, **{name: json.dumps(row[name]) for name in inner}} for row in rows] for rows in values]
+    return values
 
 
 def table_to_polars(table: Table) -> Any:
     """As :func:`table_to_arrow`, for polars."""
-    return load("polars").from_arrow(table_to_arrow(table))
+    polars = load("polars")
+    return polars.DataFrame([_polars_values(polars, name, *one) for name, one in table.items()])
+
+
+def _polars_values(polars: Any, name: str, kind: Kind, values: Sequence[Any]) -> Any:
+    if not isinstance(kind, str):
+        offsets, inner = _flattened(kind, values)
+        columns = [_polars_values(polars, *one) for one in ((field, *inner[field]) for field in inner)]
+        return _polars_lists(polars, name, offsets, polars.DataFrame(columns).to_struct())
+    if kind == "time":
+        return _polars_column(polars, name, _plain_values(kind, values))
+    types = {"int": polars.Int64, "float": polars.Float64, "truth": polars.Boolean}
+    types |= {"numbers": polars.List(polars.Float64), "texts": polars.List(polars.String)}
+    held = list(_plain_values(kind, values))
+    return polars.Series(name, held, dtype=types.get(str(_settled(kind, values)), polars.String))
+
+
+def _polars_lists(polars: Any, name: str, offsets: Any, values: Any) -> Any:
+    """Values back to back as a column of lists, without pyarrow and without a loop over rows."""
+    import numpy as np
+
+    rows = np.arange(len(offsets) - 1)
+    values = values[int(offsets[0]) : int(offsets[-1])].alias(name)
+    pairs = polars.DataFrame([polars.Series("row", np.repeat(rows, np.diff(offsets))), values])
+    lists = pairs.group_by("row", maintain_order=True).agg(name)
+    every = polars.DataFrame([polars.Series("row", rows)]).join(lists, on="row", how="left", maintain_order="left")
+    return every[name].fill_null(polars.Series([[]], dtype=polars.List(values.dtype)))
+
+
+def refuse_array(whole: object) -> NoReturn:
+    """What ``numpy.asarray`` and ``pandas.DataFrame`` get of a table that is no one array: a plain error.
+
+    Raises:
+        SelectionError: Always.
+    """
+    raise SelectionError(
+        f"a {type(whole).__name__} holds several columns and is no array: take one by its name, such as ['close'], "
+        "or all of them by to_pandas(), to_polars() or to_arrow()"
+    )
+
+
+def arrow_stream(whole: Exported, requested_schema: Any = None) -> Any:
+    """The Arrow C stream of a result, made by pyarrow or else by polars.
+
+    Raises:
+        MissingDependencyError: Neither is installed.
+    """
+    table = whole.to_arrow() if load_if_there("pyarrow") else whole.to_polars() if load_if_there("polars") else None
+    if table is None:
+        raise MissingDependencyError(
+            "an Arrow stream needs pyarrow or polars, and neither is installed: pip install 'marketpoints[arrow]'; "
+            "series['name'] is a NumPy array, and to_pandas() needs neither"
+        )
+    return table.__arrow_c_stream__(requested_schema)
 
 
 def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str | None, list[str]]]]]:

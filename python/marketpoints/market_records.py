@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .tables import Records, TypedRecord
+from .tables import Records, TypedRecord, fill
+from .times import from_wire, no_time
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Market", "PredictionMarket", "Tag"]
 
@@ -14,7 +18,7 @@ Record = TypeVar("Record")
 WORD = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tag(TypedRecord):
     """A tag of a prediction market.
 
@@ -33,7 +37,7 @@ class Tag(TypedRecord):
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PredictionMarket(TypedRecord):
     """One question of a prediction market (section 2.4). A field that the answer left out is empty or 0.
 
@@ -57,8 +61,8 @@ class PredictionMarket(TypedRecord):
         order_price_min_tick_size: Price step of an order.
         condition_id: Market condition, ``0x`` and 64 hexadecimal digits: the symbol of data queries.
         closed: Whether the market has resolved.
-        available_since: Unix seconds of the opening; None where the answer does not say.
-        available_to: Unix seconds of the expiry; None where the answer does not say.
+        available_since: The opening, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        available_to: The expiry, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
         sports_market_type: Kind of a sports market, if it is one.
         line: Line of a sports market, if it has one.
         extra: Fields that this version does not know, as sent, by wire name.
@@ -83,14 +87,14 @@ class PredictionMarket(TypedRecord):
     order_price_min_tick_size: float = 0.0
     condition_id: str = ""
     closed: bool = False
-    available_since: float | None = None
-    available_to: float | None = None
+    available_since: "np.datetime64" = field(default_factory=no_time)
+    available_to: "np.datetime64" = field(default_factory=no_time)
     sports_market_type: str = ""
     line: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Market(TypedRecord):
     """One market of ``/v1/markets`` (section 2.4). A field that the answer left out is empty or 0.
 
@@ -111,7 +115,8 @@ class Market(TypedRecord):
         oi_change_24h: 24-hour open interest change.
         marketcap: Market capitalization.
         icon_url: Address of the asset's icon.
-        available_since: Unix seconds since when the market is available; None where the answer does not say.
+        available_since: Since when the market is available, ``datetime64[ns]`` in UTC; NaT where the answer does not
+            say.
         prices: Recent price history, the newest last.
         pct_from_ath: Distance of the last price to the highest one in percent, 0 or below.
         volume_24h_usd: 24-hour volume in USD.
@@ -140,7 +145,7 @@ class Market(TypedRecord):
     oi_change_24h: float = 0.0
     marketcap: float = 0.0
     icon_url: str = ""
-    available_since: float | None = None
+    available_since: "np.datetime64" = field(default_factory=no_time)
     prices: tuple[float, ...] = ()
     pct_from_ath: float = 0.0
     volume_24h_usd: float = 0.0
@@ -157,26 +162,13 @@ class Market(TypedRecord):
 
 
 def _record(kind: Callable[..., Record], entry: Mapping[str, Any]) -> Record:
-    names = {one.name for one in fields(kind)} - {"extra"}  # type: ignore[arg-type]
-    known: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    for wire_name, value in entry.items():
-        name = WORD.sub("_", wire_name).lower()
-        if name in names:
-            known[name] = READ[name](value) if name in READ else value
-        else:
-            extra[wire_name] = value
-    return kind(**known, extra=extra)
-
-
-def _seconds(time: Any) -> Any:
-    return time.get("s", 0) + time.get("ns", 0) / 1e9 if isinstance(time, Mapping) else time
+    return fill(kind, entry, READ, lambda name: WORD.sub("_", name).lower())
 
 
 #: How fields that are no plain values are read.
 READ: dict[str, Callable[[Any], Any]] = {
-    "available_since": _seconds,
-    "available_to": _seconds,
+    "available_since": from_wire,
+    "available_to": from_wire,
     "outcomes": tuple,
     "prices": tuple,
     "tags": lambda tags: Records([_record(Tag, tag) for tag in tags], Tag),

@@ -2,53 +2,56 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _engine
 from .display import card, lines
 from .errors import InvalidRequest
-from .tables import Records
-from .times import iso
+from .tables import Records, TypedRecord
+from .times import from_seconds, iso, no_time
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Budget", "Plan", "PlannedRequest", "Usage"]
 
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True)
-class Usage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Usage(TypedRecord):
     """The answer of ``/v1/usage`` (section 2.4).
 
     Attributes:
         limit: Weight budget of a window.
         remaining: Whole weight left, burst included.
         used: Weight spent in the last window.
-        reset: Unix second at which the bucket is full again.
+        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
         window_seconds: Length of the window.
     """
 
     limit: int
     remaining: int
     used: int
-    reset: int
+    reset: "np.datetime64"
     window_seconds: int
 
 
-@dataclass(frozen=True)
-class Budget:
+@dataclass(frozen=True, eq=False, repr=False)
+class Budget(TypedRecord):
     """The budget as the client's own bucket sees it, brought up to date by every answer's headers (section 8.5).
 
     Attributes:
         limit: Weight per minute.
         remaining: Whole weight left, burst included.
         used: Weight spent in the last minute.
-        reset: Unix second at which the bucket is full again.
+        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
     """
 
     limit: int
     remaining: int
     used: int
-    reset: int
+    reset: "np.datetime64"
 
 
 @dataclass(frozen=True)
@@ -113,13 +116,14 @@ def told_plan(plan: _engine.Plan) -> Plan:
 
 
 def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
-    """A :class:`Usage` or :class:`Budget` from the engine's dictionary; what it leaves out is 0.
+    """A :class:`Usage` or :class:`Budget` from the engine's dictionary; what it leaves out is 0, a time NaT.
 
     Raises:
         InvalidRequest: The dictionary holds something else than numbers.
     """
     try:
-        return kind(**{one.name: int(record.get(one.name, 0)) for one in fields(kind)})  # type: ignore[arg-type]
+        told: dict[str, Any] = {one.name: int(record.get(one.name, 0)) for one in fields(kind)}  # type: ignore[arg-type]
+        return kind(**told | {"reset": from_seconds(told["reset"]) if told["reset"] else no_time()})
     except (TypeError, ValueError) as problem:
         raise InvalidRequest(f"{kind.__name__}: {problem}") from None
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from . import _engine, frames
 from .buckets import closing, missing, spans, step_of
@@ -11,6 +11,7 @@ from .errors import InvalidRequest
 from .identity import SeriesId, Window
 from .protocols import Label
 from .ragged import Nested, Ragged, same
+from .times import from_seconds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +67,7 @@ class Series:
 
         None of what an archive read: that holds closed buckets only.
         """
-        return None if self._now is None else _moment(self._now)
+        return None if self._now is None else from_seconds(self._now)
 
     @property
     def requested(self) -> Window | None:
@@ -75,7 +76,7 @@ class Series:
         None for a body decoded alone, and for what an archive read where the ends were left open. It is what the call's
         arguments mean: on bucket starts, and without the buckets that were not closed yet unless these were wanted.
         """
-        return None if self._window is None else Window(*(_moment(edge) for edge in self._window))
+        return None if self._window is None else Window(*(from_seconds(edge) for edge in self._window))
 
     @property
     def covered(self) -> Window | None:
@@ -243,8 +244,16 @@ class Series:
         return frames.to_arrow(self, label)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`, for every library that reads one."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        """The Arrow C stream of :meth:`to_arrow`, for whoever reads one; without pyarrow :meth:`to_polars`'s."""
+        return frames.arrow_stream(self, requested_schema)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
 
     def plot(self, *, ax: Any = None, volume: bool = True) -> Any:
         """Draws candles with volume below, or lines where the series holds none.
@@ -262,13 +271,6 @@ class Series:
         from . import plots
 
         return plots.series(self, ax=ax, volume=volume)
-
-
-def _moment(seconds: float) -> "np.datetime64":
-    """A Unix time, to the microsecond: all that a double of seconds tells."""
-    import numpy as np
-
-    return np.datetime64(round(seconds * 1_000_000) * 1_000, "ns")
 
 
 def read(columns: _engine.Columns, name: str) -> Values:

@@ -1,15 +1,16 @@
 """The set of series that a call answers with (specification, section 2.2)."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any, SupportsIndex, overload
+from typing import Any, NoReturn, SupportsIndex, overload
 
 from . import _engine, frames
 from .dialect import Dialect
 from .display import card, listing
 from .errors import InvalidRequest, SelectionError
 from .identity import SeriesId
+from .items import Items
 from .levels import Heatmap, Profile, Tpo
 from .protocols import Label
 from .series import Series
@@ -21,20 +22,20 @@ __all__ = ["SeriesSet", "decode_points", "wrap"]
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
 
-class SeriesSet(Sequence[Series]):
+class SeriesSet(Items[Series]):
     """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 
     Series are found by what they are of, never by position: ``answer.sel(side="BUY")``.
     """
 
-    def __init__(self, series: Sequence[Series], *, why_empty: str = "the answer holds no data") -> None:
-        self._series = tuple(series)
+    def __init__(self, series: Iterable[Series], *, why_empty: str = "the answer holds no data") -> None:
+        self._items = tuple(series)
         self._why_empty = why_empty
 
     @property
     def ids(self) -> tuple[SeriesId, ...]:
         """What each series is of."""
-        return tuple(one.id for one in self._series)
+        return tuple(one.id for one in self._items)
 
     @property
     def only(self) -> Series:
@@ -43,12 +44,12 @@ class SeriesSet(Sequence[Series]):
         Raises:
             SelectionError: There are none or several; the message lists what there is.
         """
-        if len(self._series) == 1:
-            return self._series[0]
-        if not self._series:
+        if len(self._items) == 1:
+            return self._items[0]
+        if not self._items:
             raise SelectionError(f"there is no series: {self._why_empty}")
         ids = listing([str(one) for one in self.ids])
-        raise SelectionError(f"there are {len(self._series)} series; pick one with sel(…): {ids}")
+        raise SelectionError(f"there are {len(self._items)} series; pick one with sel(…): {ids}")
 
     def sel(self, **wanted: str) -> "SeriesSet":
         """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
@@ -60,7 +61,7 @@ class SeriesSet(Sequence[Series]):
         for name in wanted:
             if name not in names:
                 raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(names)}")
-        matching = [one for one in self._series if wanted.items() <= one.id.known().items()]
+        matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
         if matching:
             return SeriesSet(matching)
         asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
@@ -77,14 +78,7 @@ class SeriesSet(Sequence[Series]):
         """A column of the only series by name; or a series by position, or several by slice."""
         if isinstance(index, str):
             return self.only[index]
-        return SeriesSet(self._series[index]) if isinstance(index, slice) else self._series[index]
-
-    def __len__(self) -> int:
-        """Number of series."""
-        return len(self._series)
-
-    def __iter__(self) -> Iterator[Series]:
-        return iter(self._series)
+        return SeriesSet(self._items[index]) if isinstance(index, slice) else self._items[index]
 
     def __getattr__(self, name: str) -> Any:
         """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
@@ -94,21 +88,21 @@ class SeriesSet(Sequence[Series]):
 
     def __dir__(self) -> list[str]:
         names = set(super().__dir__())
-        return sorted(names | set(dir(self._series[0])) if len(self._series) == 1 else names)
+        return sorted(names | set(dir(self._items[0])) if len(self._items) == 1 else names)
 
     def __repr__(self) -> str:
-        if not self._series:
+        if not self._items:
             return "<SeriesSet: no series>"
-        return "<SeriesSet\n" + "\n".join(f"  {one!r}" for one in self._series) + "\n>"
+        return "<SeriesSet\n" + "\n".join(f"  {one!r}" for one in self._items) + "\n>"
 
     def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self._series) or card("SeriesSet", {"series": "none"})
+        return "".join(one._repr_html_() for one in self._items) or card("SeriesSet", {"series": "none"})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SeriesSet) and self._series == other._series
+        return isinstance(other, SeriesSet) and self._items == other._items
 
     def __hash__(self) -> int:
-        return hash(self._series)
+        return hash(self._items)
 
     def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
         """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
@@ -118,23 +112,31 @@ class SeriesSet(Sequence[Series]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        if len(self._series) == 1:
-            return self._series[0].to_pandas(label=label, copy=copy)
-        return frames.set_to_pandas(self._series, label)
+        if len(self._items) == 1:
+            return self._items[0].to_pandas(label=label, copy=copy)
+        return frames.set_to_pandas(self._items, label)
 
     def to_polars(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for polars."""
-        several = len(self._series) != 1
-        return frames.set_to_polars(self._series, label) if several else self.only.to_polars(label=label)
+        several = len(self._items) != 1
+        return frames.set_to_polars(self._items, label) if several else self.only.to_polars(label=label)
 
     def to_arrow(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for pyarrow."""
-        several = len(self._series) != 1
-        return frames.set_to_arrow(self._series, label) if several else self.only.to_arrow(label=label)
+        several = len(self._items) != 1
+        return frames.set_to_arrow(self._items, label) if several else self.only.to_arrow(label=label)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
+        return frames.arrow_stream(self, requested_schema)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
 
 
 def decode_points(

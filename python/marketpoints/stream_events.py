@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .errors import DecodeError
+from .times import no_time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +35,13 @@ class StreamEvent:
         exchange: Exchange identifier.
         symbol: Exchange-native symbol.
         side: ``BUY`` or ``SELL``, of the taker or of the forced order; None for what has no side.
-        time: Unix nanoseconds of the event; None where the frame does not say.
+        time: The event's time, ``datetime64[ns]`` in UTC; NaT where the frame does not say.
         normalized_symbol: Symbol in BASE-QUOTE form.
         category: ``SPOT``, ``PERPETUAL`` or another open string.
         coin: Base asset.
         name: Key under which the values came, such as ``trade``; empty for a frame that is no data frame.
         series: What the event is of, by wire name, as sent.
-        values: What it tells, by wire name: times in Unix nanoseconds, lists of numbers as float64 arrays.
+        values: What it tells, by wire name: times as ``datetime64[ns]``, lists of numbers as float64 arrays.
         extra: What else the point held.
     """
 
@@ -48,7 +49,7 @@ class StreamEvent:
     exchange: str = ""
     symbol: str = ""
     side: str | None = None
-    time: int | None = None
+    time: "np.datetime64" = field(default_factory=no_time)
     normalized_symbol: str = ""
     category: str = ""
     coin: str = ""
@@ -59,10 +60,8 @@ class StreamEvent:
 
     @property
     def timestamp(self) -> "np.datetime64":
-        """The event's time as ``datetime64[ns]``, UTC; NaT where the frame does not say."""
-        import numpy as np
-
-        return np.datetime64("NaT", "ns") if self.time is None else np.datetime64(self.time, "ns")
+        """The same as :attr:`time`: the name that it has in series."""
+        return self.time
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,8 +104,8 @@ class TradeAggEvent(StreamEvent):
         low: Lowest price.
         close: Last price.
         volume: Sum of amounts.
-        first_time: Unix nanoseconds of the first trade; None where the frame does not say.
-        last_time: Unix nanoseconds of the last trade; None where the frame does not say.
+        first_time: Time of the first trade, ``datetime64[ns]``; NaT where the frame does not say.
+        last_time: Time of the last trade, ``datetime64[ns]``; NaT where the frame does not say.
     """
 
     open: float
@@ -114,8 +113,8 @@ class TradeAggEvent(StreamEvent):
     low: float
     close: float
     volume: float
-    first_time: int | None
-    last_time: int | None
+    first_time: "np.datetime64"
+    last_time: "np.datetime64"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,7 +180,7 @@ def event_of(told: Mapping[str, Any]) -> StreamEvent:
         exchange=_text(series, "exchange"),
         symbol=_text(series, "symbol"),
         side=_text(series, "side") or None,
-        time=told["time"],
+        time=no_time() if told["time"] is None else told["time"],
         normalized_symbol=_text(series, "normalizedSymbol"),
         category=_text(series, "category"),
         coin=_text(series, "coin"),
@@ -208,9 +207,11 @@ def _number(fields: Mapping[str, Any], name: str, absent: float) -> float:
         raise DecodeError(f"{name}: {value!r} is not a number", path=name) from None
 
 
-def _time(fields: Mapping[str, Any], name: str) -> int | None:
+def _time(fields: Mapping[str, Any], name: str) -> "np.datetime64":
+    import numpy as np
+
     value = fields.get(name)
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, np.datetime64) else no_time()
 
 
 def _levels(fields: Mapping[str, Any], name: str, width: int) -> "npt.NDArray[np.float64]":

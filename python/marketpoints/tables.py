@@ -1,18 +1,20 @@
 """Typed records, alone and in sequence, and plain tables: all with frames, a short repr and a card."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
 
 from . import frames
 from .display import SHOWN, card, lines
 from .frames import Kind
+from .items import Items
 from .ragged import same
+from .times import spell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Records", "Table", "TypedRecord"]
+__all__ = ["Records", "Table", "TypedRecord", "fill"]
 
 Record = TypeVar("Record")
 
@@ -27,6 +29,7 @@ KINDS: dict[Any, Kind] = {
     tuple[str, ...]: "texts",
     tuple[float, ...]: "numbers",
     "npt.NDArray[np.float64]": "numbers",
+    "np.datetime64": "time",
 }
 
 
@@ -49,7 +52,7 @@ class Tabular:
         """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
 
         Raises:
-            MissingDependencyError: polars or pyarrow is not installed.
+            MissingDependencyError: polars is not installed.
         """
         return frames.table_to_polars(self._table())
 
@@ -62,8 +65,8 @@ class Tabular:
         return frames.table_to_arrow(self._table())
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
+        return frames.arrow_stream(self, requested_schema)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -84,7 +87,7 @@ class TypedRecord(Tabular):
 
     def _facts(self) -> dict[str, str]:
         shown = {name: getattr(self, name) for name in self.SHOWN or [one.name for one in fields(self)]}
-        return {name: _brief(value) for name, value in shown.items() if value is not None and value not in ("", ())}
+        return {name: _brief(value) for name, value in shown.items() if not _is_absent(value)}
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -97,18 +100,18 @@ class TypedRecord(Tabular):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
-            if hasattr(value, "flags"):
+            if getattr(value, "ndim", 0):
                 value.flags.writeable = False  # a copied or unpickled array is as read-only as the first one
         self.__dict__.update(state)
 
 
-class Records(Tabular, Sequence[Record], Generic[Record]):
+class Records(Items[Record], Tabular, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
-    def __init__(self, records: Sequence[Record], kind: type[Record] | None = None) -> None:
+    def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
         """Records of a kind; the kind gives the frame of none its columns."""
-        self._records = tuple(records)
-        self._kind = kind or (type(self._records[0]) if self._records else None)
+        self._items = tuple(records)
+        self._kind = kind or (type(self._items[0]) if self._items else None)
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -116,25 +119,19 @@ class Records(Tabular, Sequence[Record], Generic[Record]):
     def __getitem__(self, index: slice) -> "Records[Record]": ...
     def __getitem__(self, index: int | slice) -> "Record | Records[Record]":
         """One record, or the records of a slice."""
-        return Records(self._records[index], self._kind) if isinstance(index, slice) else self._records[index]
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
+        return Records(self._items[index], self._kind) if isinstance(index, slice) else self._items[index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Records) and self._records == other._records
+        return isinstance(other, Records) and self._items == other._items
 
     def __hash__(self) -> int:
-        return hash(self._records)
+        return hash(self._items)
 
     def __repr__(self) -> str:
         return f"<{len(self)} × {self._name()}>"
 
     def _repr_html_(self) -> str:
-        facts = {str(place): _brief(record) for place, record in enumerate(self._records[:SHOWN])}
+        facts = {str(place): _brief(record) for place, record in enumerate(self._items[:SHOWN])}
         more = len(self) - len(facts)
         return card(f"{len(self):,} × {self._name()}", facts | ({"…": f"and {more:,} more"} if more else {}))
 
@@ -142,11 +139,11 @@ class Records(Tabular, Sequence[Record], Generic[Record]):
         return "record" if self._kind is None else self._kind.__name__
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        return {} if self._kind is None else _columns(self._kind, self._records)
+        return {} if self._kind is None else _columns(self._kind, self._items)
 
     def _rows(self) -> list[dict[str, Any]]:
         """The records as plain dictionaries."""
-        return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._records]  # type: ignore[arg-type]
+        return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._items]  # type: ignore[arg-type]
 
 
 class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
@@ -175,6 +172,14 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
+
     def __repr__(self) -> str:
         return f"<Table {lines(self._facts())}>"
 
@@ -189,6 +194,33 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
         kinds: dict[str, Kind] = {"f": "float", "i": "int", "O": "text"}
         columns: Mapping[str, Any] = self._columns
         return {name: (kinds[values.dtype.kind], values) for name, values in columns.items()}
+
+
+def fill(
+    kind: Callable[..., Record],
+    sent: Mapping[str, Any],
+    read: Mapping[str, Callable[[Any], Any]],
+    spelt: Callable[[str], str] = str,
+) -> Record:
+    """A record of a kind from its fields by wire name.
+
+    Args:
+        kind: The record's class, with a field ``extra`` for what it does not know, and for what a reader cannot hold.
+        sent: The fields, as the engine hands them over.
+        read: How fields that are no plain values are read, by attribute name; None is no value of the field.
+        spelt: From a wire name to an attribute's.
+    """
+    names = {one.name for one in fields(kind)} - {"extra"}  # type: ignore[arg-type]
+    known: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for wire_name, value in sent.items():
+        name = spelt(wire_name)
+        held = read[name](value) if name in names and name in read else value
+        if name in names and (held is not None or value is None):
+            known[name] = held
+        else:
+            extra[wire_name] = value
+    return kind(**known, extra=extra)
 
 
 def _columns(kind: Any, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
@@ -210,12 +242,22 @@ def _plain(value: Any) -> Any:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    return same(left, right) if hasattr(left, "dtype") else bool(left == right)
+    if hasattr(left, "ndim") and left.ndim:
+        return same(left, right)
+    return bool(left == right) or (left != left and right != right)  # NaT and NaN equal themselves
+
+
+def _is_absent(value: Any) -> bool:
+    if value is None or (isinstance(value, (str, tuple)) and not value):
+        return True
+    return not getattr(value, "ndim", 0) and bool(value != value)  # NaN and NaT
 
 
 def _brief(value: Any) -> str:
     if isinstance(value, TypedRecord):
         return lines(value._facts())
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+        return spell(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,23 +1,29 @@
-"""Times and durations as users write them, to Unix seconds.
+"""Times and durations as users write them, to Unix seconds; and times as results hold them, ``datetime64[ns]`` in UTC.
 
 Accepted as a time: ``datetime`` (UTC when naive) and pandas' ``Timestamp``, ``date`` (midnight UTC), ISO 8601 text (UTC
-without an offset), NumPy's ``datetime64``, and Unix seconds as a number.
+without an offset), NumPy's ``datetime64``, and Unix seconds as a number. As a duration: ``timedelta`` and pandas'
+``Timedelta``, NumPy's ``timedelta64``, text with units such as ``90d`` or ``1h30m``, and seconds as a number.
 """
 
 import datetime as dt
 import math
 import numbers
 import re
-from typing import Any, TypeAlias, TypeGuard
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .errors import InvalidRequest
 
-__all__ = ["Duration", "Time", "iso", "to_duration", "to_unix"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Duration", "Time", "from_seconds", "from_wire", "iso", "no_time", "spell", "to_duration", "to_unix"]
 
 #: Whatever :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
 Time: TypeAlias = dt.date | str | float | Any
 #: Whatever :func:`to_duration` reads.
-Duration: TypeAlias = dt.timedelta | float | Any
+Duration: TypeAlias = dt.timedelta | str | float | Any
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 # Unix seconds reach this in the year 5138; a larger number is milliseconds, microseconds or nanoseconds.
@@ -28,6 +34,19 @@ ISO_TIME = re.compile(
     r" ?(Z|z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
+# Seconds of the units that a text may have. A capital M is a month elsewhere, and refused here.
+UNITS = {
+    1: ("s", "sec", "second", "seconds"),
+    60: ("m", "min", "minute", "minutes"),
+    3_600: ("h", "H", "hour", "hours"),
+    86_400: ("d", "D", "day", "days"),
+    604_800: ("w", "W", "week", "weeks"),
+}
+SECONDS_OF = {name: seconds for seconds, names in UNITS.items() for name in names}
+PART = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", re.ASCII)
+SECOND = 1_000_000_000
+# What datetime64[ns] holds; the smallest 64-bit number is NaT.
+LARGEST_NANOSECONDS = 2**63 - 1
 WANTED = "give a datetime, an ISO 8601 text such as 2026-01-31T12:00:00Z, or Unix seconds"
 
 
@@ -54,23 +73,97 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
 
 
 def to_duration(value: Duration | None, name: str = "period") -> int | None:
-    """Whole seconds of a duration (a number of seconds or a ``timedelta``); None stays None.
+    """Whole seconds of a duration; None stays None.
 
     Raises:
         InvalidRequest: The value is no duration, or not a whole number of seconds.
     """
     if value is None:
         return None
-    seconds: object = value.total_seconds() if isinstance(value, dt.timedelta) else value
-    if not _is_number(seconds) or not math.isfinite(seconds) or int(seconds) != seconds:
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number of seconds or a timedelta")
+    seconds = _exact_seconds(value)
+    if seconds is None or seconds.denominator != 1:
+        raise InvalidRequest(
+            f"{name}: {value!r} is not a whole number of seconds; give seconds, a timedelta, or a text such as 90d"
+        )
     return int(seconds)
+
+
+def _exact_seconds(value: Any) -> Fraction | None:
+    """Seconds of a duration; None where it is none."""
+    if isinstance(value, str):
+        return _seconds_of_text(value.strip())
+    if isinstance(value, dt.timedelta):
+        # Of pandas' Timedelta, which knows nanoseconds too.
+        nanoseconds = getattr(value, "nanoseconds", 0)
+        microseconds = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
+        return Fraction(microseconds * 1_000 + nanoseconds, SECOND)
+    if getattr(getattr(value, "dtype", None), "kind", "") == "m":
+        return _seconds_of_numpy(value)
+    return Fraction(value) if _is_number(value) and math.isfinite(value) else None
+
+
+def _seconds_of_text(text: str) -> Fraction | None:
+    parts = PART.findall(text)
+    if not parts or PART.sub("", text) or any(unit not in SECONDS_OF for _, unit in parts):
+        return None
+    return sum((Fraction(count) * SECONDS_OF[unit] for count, unit in parts), Fraction(0))
+
+
+def _seconds_of_numpy(value: Any) -> Fraction | None:
+    import numpy as np
+
+    unit, count = np.datetime_data(value.dtype)
+    lengths = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 10**-3, "us": 10**-6, "ns": 10**-9}
+    if getattr(value, "ndim", 0) or unit not in lengths or np.isnat(value):
+        return None  # several, months and years that differ in length, or none
+    length = Fraction(lengths[unit]).limit_denominator(SECOND)
+    return int(value.astype("int64")) * count * length
 
 
 def iso(seconds: float) -> str:
     """A Unix time as people read it: ``2026-01-31 12:00`` in UTC, with seconds where there are some."""
     moment = EPOCH + dt.timedelta(seconds=seconds)
     return moment.strftime("%Y-%m-%d %H:%M:%S" if moment.second else "%Y-%m-%d %H:%M")
+
+
+def no_time() -> "np.datetime64":
+    """The time of what has none: NaT."""
+    import numpy as np
+
+    return np.datetime64("NaT", "ns")
+
+
+def from_seconds(seconds: float) -> "np.datetime64":
+    """A Unix time as ``datetime64[ns]``: whole seconds exactly, others to the microsecond, all that a double tells."""
+    import numpy as np
+
+    nanoseconds = seconds * SECOND if isinstance(seconds, int) else round(seconds * 1_000_000) * 1_000
+    return np.datetime64(int(nanoseconds), "ns")
+
+
+def from_wire(value: Any) -> "np.datetime64 | None":
+    """A time of an answer (section 2.1) as ``datetime64[ns]``: ``{"s", "ns"}``, or whole Unix seconds.
+
+    Absent and null are NaT. None is what ``datetime64[ns]`` cannot hold: no time, or one outside of 1677 to 2262.
+    """
+    import numpy as np
+
+    if value is None:
+        return no_time()
+    parts = (value.get("s", 0), value.get("ns", 0)) if isinstance(value, Mapping) else (value, 0)
+    if not all(_is_number(part) and part == part // 1 for part in parts):
+        return None
+    nanoseconds = int(parts[0]) * SECOND + int(parts[1])
+    return np.datetime64(nanoseconds, "ns") if abs(nanoseconds) <= LARGEST_NANOSECONDS else None
+
+
+def spell(time: "np.datetime64") -> str:
+    """A time as people read it, to its last digit: ``2026-01-31 12:00:00.5 UTC``."""
+    text = str(time)
+    if text == "NaT":
+        return "none"
+    text = text.replace("T", " ")
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + " UTC"
 
 
 def _from_text(text: str, name: str) -> float:
@@ -120,7 +213,9 @@ def _from_number(value: Any, name: str) -> float:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a real number, NumPy's included; a bool is none here."""
+    """Whether it is a real number, NumPy's included; a bool is none here, nor a timedelta64, which NumPy counts in."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "m":
+        return False
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

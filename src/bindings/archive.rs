@@ -12,10 +12,10 @@ use super::columns::{Columns, python_name};
 use super::errors;
 use super::query::Query;
 use super::runtime::{Process, wait};
+use super::times::{moment, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Revision};
 use crate::client::{Checked, ClientError, Synced, read_archive};
 use crate::columns::NO_TIME;
-use crate::weight::Window;
 
 /// An archive of points.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -63,7 +63,7 @@ impl Archive {
             entry.set_item("key", content.key.name())?;
             entry.set_item("query", content.key.query().pairs())?;
             entry.set_item("interval_seconds", content.key.interval().seconds)?;
-            entry.set_item("windows", pairs(&content.windows))?;
+            entry.set_item("windows", windows(py, &content.windows)?)?;
             entry.set_item("rows", content.rows)?;
             entry.set_item("bytes", content.bytes)?;
             entry.set_item("files", content.files)?;
@@ -100,10 +100,6 @@ impl Archive {
     }
 }
 
-fn pairs(windows: &[Window]) -> Vec<(i64, i64)> {
-    windows.iter().map(|window| (window.from, window.to)).collect()
-}
-
 /// What a sync did, as a dictionary.
 pub(super) fn synced(py: Python<'_>, answer: Result<Synced, ClientError>) -> PyResult<Py<PyAny>> {
     let done = answer.map_err(|error| errors::from_client(py, error))?;
@@ -120,7 +116,7 @@ pub(super) fn checked(py: Python<'_>, answer: Result<Checked, ClientError>) -> P
         for (name, value) in id.fields() {
             entry.set_item(python_name(name), value)?;
         }
-        entry.set_item("time", time)?;
+        entry.set_item("time", moment(py, time)?)?;
         entry.set_item("column", column)?;
         entry.set_item("before", cell(py, before)?)?;
         entry.set_item("after", cell(py, after)?)?;
@@ -134,7 +130,7 @@ fn describe<'py>(py: Python<'py>, done: &Synced) -> PyResult<Bound<'py, PyDict>>
     let about = PyDict::new(py);
     about.set_item("requests", done.requests)?;
     about.set_item("weight", done.weight)?;
-    about.set_item("windows", pairs(&done.windows))?;
+    about.set_item("windows", windows(py, &done.windows)?)?;
     about.set_item("rows", done.rows)?;
     about.set_item("mended", &done.aside)?;
     Ok(about)
@@ -144,7 +140,8 @@ fn cell(py: Python<'_>, cell: Cell) -> PyResult<Py<PyAny>> {
     match cell {
         Cell::Absent | Cell::Text(None) | Cell::Time(NO_TIME) => Ok(py.None()),
         Cell::Float(value) => value.into_py_any(py),
-        Cell::Int(value) | Cell::Time(value) => value.into_py_any(py),
+        Cell::Int(value) => value.into_py_any(py),
+        Cell::Time(value) => moment(py, value).map(Bound::unbind),
         Cell::Text(Some(text)) => text.into_py_any(py),
         Cell::List(entries) => format!("{entries} entries").into_py_any(py),
     }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::columns::Columns;
+use super::times::windows;
 use crate::archive::points::{ArchiveFault, FileState};
 use crate::client::{ClientError, ErrorKind, Place};
 use crate::decode::DecodeError;
@@ -97,8 +98,7 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
             attributes.set_item("path", path)?;
         }
         Some(Place::Archive(ArchiveFault::NotAsked { missing, .. })) => {
-            let missing: Vec<_> = missing.iter().map(|window| (window.from, window.to)).collect();
-            attributes.set_item("missing", missing)?;
+            attributes.set_item("missing", windows(py, missing)?)?;
         }
         _ => {}
     }

@@ -18,6 +18,7 @@ mod records;
 mod runtime;
 mod service;
 mod stream;
+mod times;
 
 use pyo3::prelude::*;
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::errors;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
+use super::times::moment;
 use crate::client::{self, Backoff, ClientError, Event, Overflow, StreamOptions, nanoseconds};
 use crate::protocol::stream::Channel;
 
@@ -154,7 +155,7 @@ fn handed_over(py: Python<'_>, event: Result<Event, ClientError>) -> PyResult<Py
         Err(error) => return errors::from_client(py, error).into_value(py).into_py_any(py),
     };
     let dict = PyDict::new(py);
-    dict.set_item("time", event.time())?;
+    dict.set_item("time", event.time().map(|time| moment(py, time)).transpose()?)?;
     dict.set_item("name", &event.name)?;
     dict.set_item("series", fields(py, &event.series)?)?;
     dict.set_item("values", fields(py, &event.values)?)?;
@@ -175,7 +176,7 @@ fn is_only_time(value: &Value) -> bool {
     value.as_object().is_some_and(|fields| fields.keys().all(|name| names.contains(&name.as_str())))
 }
 
-/// Lists of numbers become arrays, times Unix nanoseconds.
+/// Lists of numbers become arrays, times `datetime64[ns]`.
 fn field(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     let numbers: Option<Vec<f64>> = match value {
         Value::Array(values) => values.iter().map(Value::as_f64).collect(),
@@ -184,7 +185,7 @@ fn field(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     match numbers {
         Some(numbers) => numbers.into_pyarray(py).into_py_any(py),
         None => match nanoseconds(value).filter(|_| is_only_time(value)) {
-            Some(time) => time.into_py_any(py),
+            Some(time) => moment(py, time).map(Bound::unbind),
             None => object(py, value),
         },
     }

@@ -10,6 +10,11 @@ END = 1_789_999_200
 MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
 
 
+def between(start, end):
+    """A window of Unix seconds as the archive tells it."""
+    return mp.Window(np.datetime64(start, "s"), np.datetime64(end, "s"))
+
+
 def values(column):
     """A column's memory, so that NaN equals NaN and -0.0 differs from 0.0."""
     if isinstance(column, mp.Ragged):

@@ -62,18 +62,20 @@ def test_the_leaderboard_sends_every_filter():
         "pnlComponents": ["a", "b"],
     }
     rows = [
-        {"wallet_address": "0xa", "latest_open_position_ts": {"s": 5, "ns": 500_000_000}},
+        {"wallet_address": "0xa", "latest_open_position_ts": {"s": 1776595344, "ns": 123456789}},
         {"wallet_address": "0xb"},
     ]
     with scripted(lambda _: {"traderProfiles": rows}) as (url, asked), mp.Client("key", url, tier="advanced") as client:
         board = client.leaderboard(limit=2, **filters)
     assert [urlsplit(path).path for path in asked] == [f"{PREFIX}/leaderboard"]
     assert parse_qs(urlsplit(asked[0]).query) == expected
-    assert board[0] == mp.TraderProfile(wallet_address="0xa", latest_open_position_ts=5.5)
-    assert board[1].latest_open_position_ts is None and board[1].total_roi == 0
+    assert board[0] == mp.TraderProfile(
+        wallet_address="0xa", latest_open_position_ts=np.datetime64("2026-04-19T10:42:24.123456789")
+    )
+    assert np.isnat(board[1].latest_open_position_ts) and board[1].total_roi == 0
     assert repr(board) == "<2 × TraderProfile>"
     assert board.to_pandas()["wallet_address"].tolist() == ["0xa", "0xb"]
-    assert board.to_polars()["latest_open_position_ts"].to_list() == [5.5, None]
+    assert board.to_polars()["latest_open_position_ts"].to_physical().to_list() == [1776595344123456789, None]
     assert board.to_arrow()["wallet_address"].to_pylist() == ["0xa", "0xb"]
     assert pa.table(board)["extra"].to_pylist() == ["{}", "{}"]
 
@@ -251,4 +253,5 @@ def test_the_recorded_profile(shared):
         got = client.trader_profile(WALLET)
     row = json.loads(body)["traderProfile"]
     assert {name: getattr(got, name) for name in row} == row
-    assert (got.open_position_count, got.total_roi, got.latest_open_position_ts, got.extra) == (0, 0.0, None, {})
+    assert (got.open_position_count, got.total_roi, got.extra) == (0, 0.0, {})
+    assert np.isnat(got.latest_open_position_ts)

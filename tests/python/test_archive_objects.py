@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, content, part_files, spent
+from archives import END, HOUR, MARKET, between, content, part_files, spent
 from object_store import ACCESS_KEY, SECRET_KEY, running
 
 DAY = 24 * HOUR
@@ -72,7 +72,7 @@ def test_it_keeps_what_a_folder_keeps(demo, client, bucket, tmp_path):
     assert {name: bucket.read(name) for name in bucket.parts()} == local
     with pytest.raises(mp.NotArchivedError) as caught:
         far.read("side_candles", *MARKET, start=END - 46 * DAY, end=END)
-    assert caught.value.missing == [(END - 46 * DAY, END - 45 * DAY)]
+    assert caught.value.missing == [between(END - 46 * DAY, END - 45 * DAY)]
     assert content(caught.value.results) == content(near.read("side_candles", *MARKET))
 
 

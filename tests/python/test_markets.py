@@ -62,7 +62,11 @@ def test_an_entry_becomes_typed_records_with_every_field():
         -3.5,
         2.5,
     )
-    assert (market.prices, market.available_since, market.extra) == ((0.5, 0.0), 5.5, {"newer": {"a": 1}})
+    assert (market.prices, market.available_since, market.extra) == (
+        (0.5, 0.0),
+        np.datetime64(5_500, "ms"),
+        {"newer": {"a": 1}},
+    )
     assert list(market.tags) == [mp.Tag("7", "Weather", "weather", {"newer": 1})]
     assert list(market.prediction_markets) == [
         mp.PredictionMarket(
@@ -83,8 +87,8 @@ def test_an_entry_becomes_typed_records_with_every_field():
             order_price_min_tick_size=0.001,
             condition_id="0xab",
             closed=True,
-            available_since=5.0,
-            available_to=9.0,
+            available_since=np.datetime64(5, "s"),
+            available_to=np.datetime64(9, "s"),
             sports_market_type="total",
             line=2.5,
             extra={"newer": [1]},
@@ -205,7 +209,7 @@ def test_a_market_that_is_over_keeps_its_last_price_and_its_volume(client):
     (listed,) = client.markets(exchange="PREDICTION_VENUE", symbol_filter="above $150k")
     (market,) = listed.prediction_markets
     days = client.candles("PREDICTION_VENUE", market.condition_id, "1d", start=market.available_since, end=NOW)
-    assert market.closed and days.timestamps[-1] < np.datetime64(int(market.available_to), "s")
+    assert market.closed and days.timestamps[-1] < market.available_to
     assert days["close"][-1] == market.last_price == listed.last_price
     assert days["volume"].sum() == pytest.approx(market.total_volume)
     assert (market.buy_volume_24h, market.sell_volume_24h, listed.volume_24h) == (0, 0, 0)

@@ -23,9 +23,13 @@ def twin():
         yield service
 
 
+def at(second):
+    return np.datetime64(second, "s")
+
+
 def until(stream, second):
     """The events up to a Unix second, by the order of the stream; one after it must come."""
-    return list(itertools.takewhile(lambda event: event.time < second * SECOND, stream))
+    return list(itertools.takewhile(lambda event: event.time < at(second), stream))
 
 
 def test_a_minutes_trades_are_its_candle(twin):
@@ -33,7 +37,7 @@ def test_a_minutes_trades_are_its_candle(twin):
     with client.stream([mp.Channel(type="TRADE", **MARKET)]) as stream:
         twin.advance(200)
         trades = until(stream, BEGIN + 120)
-    trades = [trade for trade in trades if trade.time >= (BEGIN + 60) * SECOND]
+    trades = [trade for trade in trades if trade.time >= at(BEGIN + 60)]
     assert all(isinstance(trade, mp.TradeEvent) for trade in trades)
     prices = [trade.price for trade in trades]
     window = {"start": BEGIN + 60, "end": BEGIN + 120}
@@ -47,7 +51,7 @@ def test_a_minutes_trades_are_its_candle(twin):
     first = trades[0]
     assert (first.type, first.exchange, first.symbol) == ("TRADE", *PAIR)
     assert (first.normalized_symbol, first.category, first.coin) == ("BTC-USDT", "PERPETUAL", "BTC")
-    assert first.timestamp == np.datetime64(first.time, "ns") and first.timestamp.dtype == "datetime64[ns]"
+    assert first.timestamp == first.time and first.timestamp.dtype == "datetime64[ns]"
     assert len({trade.id for trade in trades}) == len(trades)
 
 
@@ -62,11 +66,11 @@ def test_liquidations_add_up_to_their_bars(twin):
     for side in ("BUY", "SELL"):
         sums = {}
         for event in forced:
-            start = event.time // (60 * SECOND) * 60 * SECOND
-            if event.side == side and start >= (BEGIN + 60) * SECOND:
+            start = event.time.astype("datetime64[m]")
+            if event.side == side and start >= at(BEGIN + 60):
                 sums[start] = sums.get(start, 0.0) + event.amount
         series = bars.sel(side=side)
-        assert series.timestamps.astype(np.int64).tolist() == sorted(sums)
+        assert series.timestamps.tolist() == np.array(sorted(sums), "datetime64[ns]").tolist()
         assert series["liquidations"] == pytest.approx([sums[start] for start in sorted(sums)], rel=1e-12)
 
 
@@ -78,8 +82,8 @@ def test_the_last_book_of_a_minute_is_the_heatmaps(twin):
     with client.stream(channel) as stream:
         twin.advance(200)
         # A snapshot stamped t holds what was before t.
-        books = list(itertools.takewhile(lambda event: event.time <= (BEGIN + 120) * SECOND, stream))
-    last = [book for book in books if book.time > (BEGIN + 60) * SECOND][-1]
+        books = list(itertools.takewhile(lambda event: event.time <= at(BEGIN + 120), stream))
+    last = [book for book in books if book.time > at(BEGIN + 60)][-1]
     heatmap = client.orderbook_heatmap(*PAIR, "1m", block_size=25, max_depth=30, start=BEGIN + 60, end=BEGIN + 120)
     assert last.bids.shape == (heatmap[0].split[0], 2)
     assert np.array_equal(np.concatenate([last.bids[::-1], last.asks]), heatmap[0].snapshot(0))
@@ -107,8 +111,9 @@ def test_every_known_channel_has_its_own_event(twin):
             first.setdefault(event.type, event)
     assert {kind: type(event) for kind, event in first.items()} == kinds
     batch = first["TRADE_AGG"]
-    assert batch.time % (5 * SECOND) == 0
-    assert batch.time <= batch.first_time <= batch.last_time < batch.time + 5 * SECOND
+    assert batch.time.astype(np.int64) % (5 * SECOND) == 0
+    assert batch.time <= batch.first_time <= batch.last_time < batch.time + np.timedelta64(5, "s")
+    assert {time.dtype.str for time in (batch.time, batch.first_time, batch.last_time)} == {"<M8[ns]"}
     assert batch.low <= batch.open <= batch.high and batch.volume > 0
     profile = first["VOLUME_PROFILE_AGG"]
     assert profile.profile.shape[1] == 3 and (profile.profile[:, 0] % profile.block_size == 0).all()
@@ -123,10 +128,10 @@ def test_awaited_streams_tell_the_same(twin):
             twin.advance(100)
             told = []
             async for event in stream:
-                if event.time >= (BEGIN + 60) * SECOND:
+                if event.time >= at(BEGIN + 60):
                     break
                 told.append(event)
-            assert [event.time for event in await stream.poll(5.0)]
+            assert await stream.poll(5.0)
         return told
 
     told = asyncio.run(main())
@@ -146,12 +151,12 @@ def test_a_wait_that_is_cancelled_loses_nothing(twin):
                 for wait in (0.0, 0.001, 0.02):
                     with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                         times.append((await asyncio.wait_for(anext(stream), wait)).time)
-            while times[-1] < (BEGIN + 300) * SECOND:
+            while times[-1] < at(BEGIN + 300):
                 times.append((await anext(stream)).time)
             return times
 
     times = asyncio.run(main())
-    assert times == [(BEGIN + second) * SECOND for second in range(15, 301, 15)]
+    assert times == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
 def test_polling_waits_for_the_first_and_no_longer(twin):
@@ -163,7 +168,7 @@ def test_polling_waits_for_the_first_and_no_longer(twin):
         while len(found) < 20:
             found += stream.poll(timeout=30, most=3)
             assert len(found) <= 20
-        assert [event.time // SECOND - BEGIN for event in found] == list(range(15, 301, 15))
+        assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
 def test_walls_are_told_by_their_names(twin):
@@ -272,7 +277,10 @@ def test_a_store_is_told_as_its_dumps_say(store):
             while len(told.get("TRADE", [])) < 4 or len(told.get("BLOCK_BOOK_SNAPSHOT", [])) < 3:
                 event = next(stream)
                 told.setdefault(event.type, []).append(event)
-    seconds = {kind: [event.time / SECOND - 1_700_000_000 for event in events] for kind, events in told.items()}
+    seconds = {
+        kind: [(event.time - at(1_700_000_000)) / np.timedelta64(1, "s") for event in events]
+        for kind, events in told.items()
+    }
     assert seconds["TRADE"] == [1, 1, 30.5, 70]
     trades = [(event.side, event.price, event.amount) for event in told["TRADE"]]
     assert trades == [("BUY", 100.5, 2), ("SELL", 100, 1), ("BUY", 101.5, 0.5), ("SELL", 99, 4)]

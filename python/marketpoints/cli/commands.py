@@ -20,7 +20,7 @@ from ..dialect import address, dialect_of_environment
 from ..errors import Error, InvalidRequest
 from ..records import when
 from ..service import LocalService
-from ..times import Time
+from ..times import Time, spell
 from . import tables
 
 __all__ = ["DUMPS", "Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
@@ -165,7 +165,7 @@ def usage(_: argparse.Namespace) -> int:
     print(f"limit      {record.limit:,} weight in {record.window_seconds} s")
     print(f"used       {record.used:,}")
     print(f"remaining  {record.remaining:,}")
-    print(f"full again {when(record.reset)}")
+    print(f"full again {spell(record.reset)}")
     return 0
 
 
