@@ -9,6 +9,7 @@
 
 import atexit
 
+from . import adapters
 from ._engine import __version__, shutdown
 from .analytics_records import (
     CategoryRow,
@@ -46,7 +47,7 @@ from .errors import (
 )
 from .faults import FaultRule, Faults
 from .identity import SeriesId, Window
-from .levels import Heatmap, Profile, Tpo
+from .levels import Heatmap, Profile, Sessions, Tpo
 from .limits import TIERS, Tier, weight
 from .market_records import Market, PredictionMarket, Tag
 from .ragged import Nested, Ragged
@@ -119,6 +120,7 @@ __all__ = [
     "SeriesId",
     "SeriesSet",
     "ServerError",
+    "Sessions",
     "Stream",
     "StreamEvent",
     "Synced",
@@ -140,6 +142,7 @@ __all__ = [
     "VolumeProfileEvent",
     "Window",
     "__version__",
+    "adapters",
     "altcoin_dominance",
     "decode_points",
     "ingest",

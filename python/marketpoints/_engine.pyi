@@ -31,6 +31,7 @@ __all__ = [
     "intervals",
     "openapi",
     "shutdown",
+    "table_text",
     "tiers",
     "to_grid",
     "weight",
@@ -97,6 +98,11 @@ class Columns:
         """A column of kind list: offsets int64 (rows + 1, counting values) and values float64; read-only, no copy."""
     def rows(self, name: str) -> tuple[npt.NDArray[np.int64], Columns]:
         """A column of kind rows: offsets int64 (rows + 1) and the nested columns; read-only, no copy."""
+    def cut(self, start: int, stop: int) -> Columns:
+        """The rows from ``start`` up to ``stop``, as views of the same memory; offsets begin at 0 again.
+
+        IndexError where there are no such rows.
+        """
     def __len__(self) -> int: ...
 
 @final
@@ -522,9 +528,15 @@ def to_grid(
     """Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P)."""
 
 def write_table(path: str, columns: Sequence[tuple[str, Any]]) -> None:
-    """Writes columns to a ``.parquet`` or ``.csv`` file, whole or not at all.
+    """Writes columns to a ``.parquet``, ``.csv`` or ``.json`` file, whole or not at all.
 
     A column is a float64, int64 or datetime64[ns] array, or a list of strings and None.
+    """
+
+def table_text(columns: Sequence[tuple[str, Any]], format: str) -> bytes:
+    """Columns as :func:`write_table` takes them, as the text of a ``csv`` or ``json`` file.
+
+    JSON is a list of objects, one a line, null for what is not there.
     """
 
 def tiers() -> list[tuple[str, int, int, int | None, int, int]]:

@@ -1,5 +1,6 @@
 """Candles in the shapes that backtest frameworks take. None of them is imported here, and none is needed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .buckets import step_of
@@ -10,6 +11,16 @@ from .sets import SeriesSet
 
 __all__ = ["backtesting", "closes"]
 
+# What may name the columns of several series, the shortest first.
+NAMES: tuple[tuple[str, ...], ...] = (
+    ("raw_symbol",),
+    ("exchange",),
+    ("exchange", "raw_symbol"),
+    ("coin",),
+    ("exchange", "coin"),
+    ("exchange", "raw_symbol", "side"),
+    ("raw_symbol", "tenor"),
+)
 #: The columns that backtesting.py names, and ours.
 OHLCV = {"Open": "open", "High": "high", "Low": "low", "Close": "close", "Volume": "volume"}
 
@@ -37,7 +48,7 @@ def backtesting(candles: Series | SeriesSet) -> Any:
     return frame
 
 
-def closes(candles: SeriesSet, *, column: str = "close", by: str = "raw_symbol") -> Any:
+def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequence[str] | None = None) -> Any:
     """Several series side by side, as vectorbt and bt take them: a row a time, a column a series.
 
     Rows are stamped with the end of their bucket, tz-aware UTC, and cover every bucket from the first to the last, so
@@ -45,9 +56,10 @@ def closes(candles: SeriesSet, *, column: str = "close", by: str = "raw_symbol")
     that were still forming are left out.
 
     Args:
-        candles: Series of one interval.
+        candles: Series of one interval, of one exchange or several.
         column: The column to lay side by side.
-        by: The field of the identity that names the columns.
+        by: The field of the identity that names the columns, or several, joined by a space. None takes the symbol;
+            where it does not tell the series apart the exchange, or exchange and symbol, such as ``BYBIT BTCUSDT``.
 
     Returns:
         A pandas ``DataFrame`` whose values are its own.
@@ -57,11 +69,8 @@ def closes(candles: SeriesSet, *, column: str = "close", by: str = "raw_symbol")
         SelectionError: There is no series, their names are not distinct, their intervals differ, or one has no such
             column or several rows of one time.
     """
-    names = [getattr(series.id, by, None) for series in candles]
-    if not names or None in names or len(set(names)) < len(names):
-        raise SelectionError(
-            f"{by} does not tell the series apart: {names}; pick some with sel(…), or name another field"
-        )
+    candles = candles if isinstance(candles, SeriesSet) else SeriesSet([candles])
+    names = _names(candles, by)
     intervals = {series.id.interval for series in candles}
     if len(intervals) > 1:
         raise SelectionError(f"the series have different intervals: {', '.join(sorted(map(str, intervals)))}")
@@ -82,3 +91,23 @@ def closes(candles: SeriesSet, *, column: str = "close", by: str = "raw_symbol")
     step = pandas.Timedelta(step_of(intervals.pop()))
     every = pandas.date_range(frame.index[0], frame.index[-1], freq=step, name="time").as_unit("ns")
     return frame.reindex(every if frame.index.isin(every).all() else every.union(frame.index))
+
+
+def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
+    """A name of each series, all different.
+
+    Raises:
+        SelectionError: There is no series, or the fields do not tell them apart.
+    """
+    choices = NAMES if by is None else ((by,) if isinstance(by, str) else tuple(by),)
+    known = [series.id.known() for series in candles]
+    for fields in choices:
+        if all(field in one for one in known for field in fields):
+            names = [" ".join(one[field] for field in fields) for one in known]
+            if names and len(set(names)) == len(names):
+                return names
+    ids = ", ".join(str(series.id) for series in candles) or "no series"
+    raise SelectionError(
+        f"the series are not told apart by {' and '.join(choices[0]) if by else 'exchange and symbol'}: {ids}; "
+        "pick some with sel(…), or name other fields by by="
+    )

@@ -1,9 +1,11 @@
 """Typed records of the prediction-market analytics (specification, section 2.5). Ids stay texts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .frames import Kind
 from .tables import Records, Table, TypedRecord, fill
 from .times import from_wire, no_time
 
@@ -183,7 +185,7 @@ class MarketSummary(TypedRecord):
         realized_pnl_max: Largest realized profit and loss in USD.
         realized_pnl_distribution: float64 (100,): percentiles p0 to p99 of the realized profit and loss in USD; empty
             where the answer has none. Read-only.
-        win_rate: Share of closed positions with a gain, a fraction of 1.
+        win_rate: Share of closed positions with a gain, 0 to 100 as in :class:`TraderProfile`; the wire has a fraction.
         avg_buy_count: Purchases a position.
         avg_sell_count: Sales a position.
         avg_size: Mean size of a position in outcome tokens.
@@ -245,7 +247,7 @@ class MarketSummary(TypedRecord):
             "outcomes": ", ".join(row.outcome_name for row in self.outcome_pricing),
             "positions": f"{self.total_open_positions:,} open, {self.total_closed_positions:,} closed",
             "size": f"{self.total_size:,.2f}",
-            "win rate": f"{self.win_rate:.3f}",
+            "win rate": f"{self.win_rate:.1f} %",
         }
 
 
@@ -276,7 +278,7 @@ class CategoryRow(TypedRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserCategories(TypedRecord):
-    """A wallet's positions by category.
+    """A wallet's positions by category; its frames have a row a category.
 
     Attributes:
         wallet_address: Trader wallet.
@@ -287,6 +289,13 @@ class UserCategories(TypedRecord):
     wallet_address: str = ""
     category_breakdown: Records[CategoryRow] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        """A row a category, with the wallet whose it is."""
+        rows = [(record.wallet_address, row) for record in records for row in record.category_breakdown]
+        wallets: dict[str, tuple[Kind, Sequence[Any]]] = {"wallet_address": ("text", [wallet for wallet, _ in rows])}
+        return wallets | CategoryRow._tabled([row for _, row in rows])
 
     def _facts(self) -> dict[str, str]:
         facts = {"wallet": self.wallet_address}
@@ -305,6 +314,11 @@ def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
     return array
 
 
+def percent(fraction: Any) -> Any:
+    """A fraction in percent, without the last digit's noise: 0.07 is 7, not 7.000000000000001."""
+    return float(Decimal(repr(fraction)) * 100) if isinstance(fraction, (int, float)) else fraction
+
+
 def record(kind: Callable[..., Record], sent: Mapping[str, Any]) -> Record:
     """A record from its fields by wire name, as the engine hands them over."""
     return fill(kind, sent, READ)
@@ -314,6 +328,7 @@ def record(kind: Callable[..., Record], sent: Mapping[str, Any]) -> Record:
 READ: dict[str, Callable[[Any], Any]] = {
     "latest_open_position_ts": from_wire,
     "latest_open_ts": lambda seconds: from_wire(seconds or None),  # what is 0 is left out on the wire
+    "win_rate": percent,
     "condition_id": lambda ids: ids if isinstance(ids, str) else tuple(ids),
     "realized_pnl_distribution": numbers_of,
     "open_pos_avg_price_distribution": numbers_of,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from . import _engine
 from .errors import InvalidRequest
-from .times import Duration, Time, to_duration, to_unix
+from .times import Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
     "ANALYTICS",
@@ -19,6 +19,7 @@ __all__ = [
     "analytics",
     "build_query",
     "data_type",
+    "interval_name",
     "names",
     "pairs",
     "series_type",
@@ -98,7 +99,7 @@ def build_query(
     type: str,  # noqa: A002 - the wire's own name
     exchange: Names = None,
     symbol: str | None = None,
-    interval: str | None = None,
+    interval: Interval | None = None,
     *,
     start: Time | None = None,
     end: Time | None = None,
@@ -128,7 +129,7 @@ def build_query(
         series_type(type),
         names(exchange, "exchange"),
         text(symbol, "symbol"),
-        text(interval, "interval"),
+        interval_name(interval),
         start=to_unix(start, "start"),
         end=to_unix(end, "end"),
         period=to_duration(period),
@@ -191,6 +192,25 @@ def text(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a text")
+
+
+def interval_name(value: Interval | None) -> str | None:
+    """The name of an interval; a duration, such as ``timedelta(hours=1)``, gives that of its length.
+
+    Raises:
+        InvalidRequest: It is neither a text nor a duration, or no interval has that length.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    # A plain number would be seconds here and minutes elsewhere.
+    seconds = None if isinstance(value, (int, float)) else to_duration(value, "interval")
+    known = {length: short for _, short, length in _engine.intervals()}
+    if seconds in known:
+        return known[seconds]
+    raise InvalidRequest(
+        f"interval: {value!r} of type {type(value).__name__} is no interval; those are {', '.join(known.values())}, "
+        "wire names, and durations of these lengths"
+    )
 
 
 def folder(value: Any) -> str:

@@ -1,14 +1,22 @@
 """Short texts and notebook cards. Everything shown passes through an escape."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
-__all__ = ["card", "lines", "listing"]
+from .times import spell
+
+__all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing"]
 
 # Quiet colours that read on light and dark notebooks.
 CARD = "border:1px solid #8884;border-radius:6px;padding:.5em .8em;display:inline-block;line-height:1.4"
 NAME = "opacity:.65;padding-right:1em;vertical-align:top;text-align:left"
+CELL = "text-align:right;padding:0 .6em;white-space:nowrap"
 SHOWN = 8
+#: Rows that a card shows from each end of a table.
+EDGE = 5
+# Columns and characters of a cell that a card shows.
+WIDE, LONG = 12, 40
 
 
 def lines(facts: Mapping[str, str]) -> str:
@@ -16,13 +24,41 @@ def lines(facts: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in facts.items())
 
 
-def card(title: str, facts: Mapping[str, str]) -> str:
-    """Facts as an HTML card."""
+def card(title: str, facts: Mapping[str, str], below: str = "") -> str:
+    """Facts as an HTML card, with HTML below them."""
     rows = "".join(
         f'<tr><td style="{NAME}">{escape(name)}</td><td style="text-align:left">{escape(value)}</td></tr>'
         for name, value in facts.items()
     )
-    return f'<div style="{CARD}"><b>{escape(title)}</b><table style="border:0">{rows}</table></div>'
+    return f'<div style="{CARD}"><b>{escape(title)}</b><table style="border:0">{rows}</table>{below}</div>'
+
+
+def cell(value: Any) -> str:
+    """A value in a few characters."""
+    if value is None:
+        return ""
+    if isinstance(value, Mapping) or bool(getattr(value, "ndim", False)):
+        return f"{len(value):,} values"
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "M":
+        return "" if value != value else spell(value).removesuffix(" UTC")
+    text = repr(value.item()) if kind and kind in "fiub" else str(value)
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+
+
+def grid(header: Sequence[str], first: Sequence[Sequence[str]], last: Sequence[Sequence[str]], left_out: int) -> str:
+    """The first and the last rows of a table in HTML, with how many are left out in between."""
+    names = [*header[:WIDE], *(["…"] if len(header) > WIDE else [])]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return (
+            "<tr>" + "".join(f'<{tag} style="{CELL}">{escape(text)}</{tag}>' for text in cells[: len(names)]) + "</tr>"
+        )
+
+    between = f'<tr><td colspan="{len(names)}" style="text-align:center">… {left_out:,} more</td></tr>'
+    rows = [*(line(cells, "td") for cells in first), *([between] if left_out else [])]
+    rows += [line(cells, "td") for cells in last]
+    return f'<table style="border:0">{line(names, "th")}{"".join(rows)}</table>'
 
 
 def listing(items: list[str]) -> str:

@@ -235,8 +235,13 @@ def _polars_values(polars: Any, name: str, kind: Kind, values: Sequence[Any]) ->
         return _polars_lists(polars, name, offsets, polars.DataFrame(columns).to_struct())
     if kind == "time":
         return _polars_column(polars, name, _plain_values(kind, values))
+    if kind == "numbers":  # polars itself would take arrays of one length for a matrix
+        import numpy as np
+
+        flat = np.concatenate([np.array([], dtype=np.float64), *values])
+        return _polars_lists(polars, name, np.cumsum([0, *map(len, values)]), polars.Series(flat))
     types = {"int": polars.Int64, "float": polars.Float64, "truth": polars.Boolean}
-    types |= {"numbers": polars.List(polars.Float64), "texts": polars.List(polars.String)}
+    types |= {"texts": polars.List(polars.String)}
     held = list(_plain_values(kind, values))
     return polars.Series(name, held, dtype=types.get(str(_settled(kind, values)), polars.String))
 

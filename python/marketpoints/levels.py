@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Heatmap", "Profile", "Tpo"]
+__all__ = ["Heatmap", "Profile", "Sessions", "Tpo"]
 
 
 class Levels(Series):
@@ -49,11 +49,11 @@ class Levels(Series):
         """Column names: ``levels``, and those that have a value a row."""
         return ("levels", *(name for name in self._columns.layout.names if name != self.LIST))
 
-    def __getitem__(self, name: str) -> Any:
-        """A column by name; also ``levels``, ``offsets``, and the columns of a level, such as ``prices``."""
+    def _column(self, name: str) -> Any:
+        """Also ``levels``, ``offsets``, and the columns of a level, such as ``prices``."""
         if name in ("levels", "offsets", *self.FIELDS):
             return getattr(self, name)
-        return super().__getitem__(name)
+        return super()._column(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -70,10 +70,13 @@ class Levels(Series):
         part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)
         return self.levels[part.start // width : part.stop // width]
 
+    def _lines(self) -> int:
+        return len(self.levels)
+
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         facts.pop("columns")
-        return facts | {"levels": f"{len(self.levels):,}"}
+        return facts | {"levels": f"{self._lines():,}"}
 
 
 class Heatmap(Levels):
@@ -177,12 +180,66 @@ class Profile(Levels):
         return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
 
-class Tpo(Series):
+class Sessions(Series):
+    """The values of market profiles: a row a session, such as ``poc_price``, ``vah_price`` and ``single_prints``."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order, without the levels."""
+        return tuple(name for name in self._columns.layout.names if name != "levels")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each session: ``period_end`` where the service tells it, else by the session's length.
+
+        datetime64[ns] in UTC, shape (sessions,).
+
+        Raises:
+            SelectionError: The length of a session is not known.
+        """
+        import numpy as np
+
+        told = self._ends()
+        if told is not None and not np.isnat(told).any():
+            return told
+        ends = closing(self.timestamps, self._step())
+        return ends if told is None else np.where(np.isnat(told), ends, told)
+
+    def _ends(self) -> "npt.NDArray[np.datetime64] | None":
+        if "period_end" not in self:
+            return None
+        ends: npt.NDArray[np.datetime64] = self["period_end"]
+        return ends
+
+    def _step(self) -> "np.timedelta64":
+        """The session's length: as asked, else as the rows tell it, else the interval."""
+        if self._session is None and (ends := self._ends()) is not None:
+            told = step_between(self.timestamps, ends)
+            if told is not None:
+                return told
+        return step_of(self.id.interval, self._session)
+
+
+class Tpo(Sessions):
     """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
 
-    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out; values of a
+    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out, and
+    ``tpo["single_prints"][0]``, the prices of the first session; :attr:`sessions` has them as a table. Values of a
     level are :attr:`levels`, those of all sessions back to back.
     """
+
+    @property
+    def sessions(self) -> Sessions:
+        """The values of the sessions without their levels: a series with a row a session, and its frames."""
+        return Sessions(self._columns, self._now, self._window, self._session)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order: values of a session, and ``levels``."""
+        return self._columns.layout.names
 
     @property
     def levels(self) -> Nested:
@@ -221,37 +278,6 @@ class Tpo(Series):
         blocks: Ragged = fields["block_ids"]
         return blocks
 
-    @property
-    def closes_at(self) -> "npt.NDArray[np.datetime64]":
-        """End of each session: ``period_end`` where the service tells it, else by the session's length.
-
-        datetime64[ns] in UTC, shape (sessions,).
-
-        Raises:
-            SelectionError: The length of a session is not known.
-        """
-        import numpy as np
-
-        told = self._ends()
-        if told is not None and not np.isnat(told).any():
-            return told
-        ends = closing(self.timestamps, self._step())
-        return ends if told is None else np.where(np.isnat(told), ends, told)
-
-    def _ends(self) -> "npt.NDArray[np.datetime64] | None":
-        if "period_end" not in self:
-            return None
-        ends: npt.NDArray[np.datetime64] = self["period_end"]
-        return ends
-
-    def _step(self) -> "np.timedelta64":
-        """The session's length: as asked, else as the rows tell it, else the interval."""
-        if self._session is None and (ends := self._ends()) is not None:
-            told = step_between(self.timestamps, ends)
-            if told is not None:
-                return told
-        return step_of(self.id.interval, self._session)
-
     def snapshot(self, index: int) -> dict[str, Any]:
         """The levels of one session by field, views. Negative indices count from the end.
 
@@ -261,10 +287,32 @@ class Tpo(Series):
         return self.levels.row(index)
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """A row a level with the fields of a level; the values of a session are columns of this object."""
+        """A row a level: the fields of a level, then the values of its session, the same on each of its levels.
+
+        Lists of prices become a truth value of a level: ``single_print``, ``poor_high`` and ``poor_low`` say whether
+        its price is one of them.
+        """
         import numpy as np
 
-        return np.repeat(self._stamps(label), np.diff(self.offsets)), dict(self.levels.fields)
+        counts = np.diff(self.offsets)
+        columns = dict(self.levels.fields)
+        for name, values in super().flat(label)[1].items():
+            if isinstance(values, np.ndarray):
+                columns.setdefault(name, np.repeat(values, counts))
+            elif isinstance(values, Ragged):
+                columns.setdefault(name.removesuffix("s"), self._among(values))
+        return np.repeat(self._stamps(label), counts), columns
+
+    def _among(self, prices: Ragged) -> "npt.NDArray[np.bool_]":
+        """Whether each level's price is in its session's list: bool (levels,)."""
+        import numpy as np
+
+        # Session and price as one number: sessions share prices.
+        def keys(offsets: Any, values: Any) -> Any:
+            return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) + 1j * values
+
+        found: npt.NDArray[np.bool_] = np.isin(keys(self.offsets, self.prices), keys(prices.offsets, prices.values))
+        return found
 
     def _level(self, name: str) -> "npt.NDArray[np.float64]":
         import numpy as np
@@ -273,7 +321,10 @@ class Tpo(Series):
         values: npt.NDArray[np.float64] = self.levels.fields.get(name, blank)
         return values
 
+    def _lines(self) -> int:
+        return int(self.offsets[-1])
+
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         facts.pop("columns")
-        return facts | {"levels": f"{int(self.offsets[-1]):,}"}
+        return facts | {"levels": f"{self._lines():,}"}

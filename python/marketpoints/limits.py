@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from . import _engine
-from .arguments import data_type
-from .times import Duration, to_duration
+from .arguments import data_type, interval_name
+from .times import Duration, Interval, to_duration
 
 __all__ = ["TIERS", "Tier", "weight"]
 
@@ -39,7 +39,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType({row[0]: Tier(*row) for row in _eng
 def weight(
     type: str,  # noqa: A002 - the wire's own name
     *,
-    interval: str | None = None,
+    interval: Interval | None = None,
     interval_seconds: int | None = None,
     period: Duration | None = None,
     points: int | None = None,
@@ -51,9 +51,9 @@ def weight(
     Args:
         type: Data type by its wire name or its method's (``candles``), or an analytics method such as ``leaderboard``:
             that weighs the same whatever it asks, and takes no other argument.
-        interval: Bucket size, ``"1m"`` … ``"1w"`` or a wire name.
+        interval: Bucket size, ``"1m"`` … ``"1w"``, a wire name, or a ``timedelta`` of that length.
         interval_seconds: Bucket size in seconds, for an interval this version does not know.
-        period: Window length in seconds, or a ``timedelta``.
+        period: Window length in seconds, a ``timedelta``, or a text such as ``"90d"``.
         points: Number of buckets, instead of interval and period.
         exchanges: How many exchanges are aggregated: their number or their names.
         max_depth: ``maxDepth`` of a heatmap.
@@ -68,7 +68,7 @@ def weight(
         exchanges = len(exchanges)
     return _engine.weight(
         data_type(type),
-        interval=interval,
+        interval=interval_name(interval),
         interval_seconds=interval_seconds,
         period=to_duration(period),
         points=points,

@@ -1,19 +1,22 @@
 """Columns whose rows differ in length: values back to back, and where each row starts."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+from .errors import InvalidRequest
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Nested", "Ragged", "same", "span"]
+__all__ = ["Nested", "Ragged", "cut", "same", "span"]
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """A list of numbers a row.
+    """A list of numbers a row: ``ragged[3]`` is the fourth row's, ``ragged[2:5]`` are three rows, and it is iterated.
 
     Attributes:
         offsets: Where each row starts in ``values``: int64 (rows + 1).
@@ -34,10 +37,26 @@ class Ragged:
         """
         return self.values[span(self.offsets, index)]
 
+    @overload
+    def __getitem__(self, index: int) -> "npt.NDArray[np.float64]": ...
+    @overload
+    def __getitem__(self, index: slice) -> "Ragged": ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """The numbers of one row, or several rows; views.
+
+        Raises:
+            IndexError: There is no such row.
+            InvalidRequest: Several rows have a step.
+        """
+        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(operator.index(index))
+
+    def __iter__(self) -> "Iterator[npt.NDArray[np.float64]]":
+        return map(self.row, range(len(self)))
+
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """A list of records a row.
+    """A list of records a row: ``nested[3]`` is the fourth row's, ``nested["price"]`` a field of all rows' records.
 
     Attributes:
         offsets: Where each row starts in the fields: int64 (rows + 1).
@@ -57,7 +76,31 @@ class Nested:
             IndexError: There is no such row.
         """
         part = span(self.offsets, index)
-        return {name: _part(values, part) for name, values in self.fields.items()}
+        return {name: cut(values, part.start, part.stop) for name, values in self.fields.items()}
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Nested": ...
+    @overload
+    def __getitem__(self, index: str) -> Any: ...
+    def __getitem__(self, index: int | slice | str) -> Any:
+        """The records of one row, several rows, or a field of :attr:`fields`.
+
+        Raises:
+            IndexError: There is no such row.
+            KeyError: There is no such field; the message names those that are.
+            InvalidRequest: Several rows have a step.
+        """
+        if isinstance(index, str):
+            if index not in self.fields:
+                raise KeyError(f"no field {index!r}; there are: {', '.join(self.fields) or 'none'}")
+            return self.fields[index]
+        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(operator.index(index))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Each row's records."""
+        return map(self.row, range(len(self)))
 
 
 def span(offsets: "npt.NDArray[np.int64]", index: int) -> slice:
@@ -73,12 +116,23 @@ def span(offsets: "npt.NDArray[np.int64]", index: int) -> slice:
     return slice(int(offsets[index]), int(offsets[index + 1]))
 
 
-def _part(values: Any, part: slice) -> Any:
+def _stretch(rows: slice, count: int) -> tuple[int, int]:
+    if rows.step not in (None, 1):
+        raise InvalidRequest(f"rows: a step of {rows.step!r} is not possible where rows differ in length")
+    start, stop, _ = rows.indices(count)
+    return start, max(start, stop)
+
+
+def cut(values: Any, start: int, stop: int) -> Any:
+    """The rows of a column from ``start`` up to ``stop``; numbers are views, offsets begin at 0 again."""
+    if not isinstance(values, (Ragged, Nested)):
+        return values[start:stop]
+    first, last = int(values.offsets[start]), int(values.offsets[stop])
+    offsets = values.offsets[start : stop + 1] - first
+    offsets.flags.writeable = False
     if isinstance(values, Ragged):
-        return Ragged(values.offsets[part.start : part.stop + 1], values.values)
-    if isinstance(values, Nested):
-        return Nested(values.offsets[part.start : part.stop + 1], values.fields)
-    return values[part]
+        return Ragged(offsets, values.values[first:last])
+    return Nested(offsets, {name: cut(part, first, last) for name, part in values.fields.items()})
 
 
 def same(left: Any, right: Any) -> bool:

@@ -1,21 +1,23 @@
 """Results: one series with its identity and its columns (specification, section 2.2)."""
 
 import difflib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+import operator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from . import _engine, frames
 from .buckets import closing, missing, spans, step_of
-from .display import card, lines
+from .display import EDGE, card, cell, grid, lines
 from .errors import InvalidRequest
 from .identity import SeriesId, Window
 from .protocols import Label
-from .ragged import Nested, Ragged, same
+from .ragged import Nested, Ragged, cut, same
 from .times import from_seconds
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Self
 
 __all__ = ["Series", "read"]
 
@@ -37,7 +39,7 @@ class Series:
         self,
         columns: _engine.Columns,
         now: float | None,
-        window: tuple[int, int] | None = None,
+        window: tuple[int, int] | Window | None = None,
         session: str | None = None,
     ) -> None:
         # The parts of an Asked: one for each small body would take as long to make as the series itself.
@@ -73,10 +75,12 @@ class Series:
     def requested(self) -> Window | None:
         """The window of bucket starts that was asked for.
 
-        None for a body decoded alone, and for what an archive read where the ends were left open. It is what the call's
-        arguments mean: on bucket starts, and without the buckets that were not closed yet unless these were wanted.
+        None for a body decoded alone, and for what an archive read where the ends were left open. A stretch of rows has
+        the part from its first row to the row that follows it; where it begins or ends as the whole, so does its
+        window. It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet
+        unless these were wanted.
         """
-        return None if self._window is None else Window(*(from_seconds(edge) for edge in self._window))
+        return None if self._window is None else _window(self._window)
 
     @property
     def covered(self) -> Window | None:
@@ -164,23 +168,66 @@ class Series:
     def __hash__(self) -> int:
         return hash((type(self), self.id, len(self), *self._columns.layout.names))
 
-    def __getitem__(self, name: str) -> Any:
-        """A column by name.
+    @overload
+    def __getitem__(self, name: str) -> Any: ...
+    @overload
+    def __getitem__(self, name: slice) -> "Self": ...
+    def __getitem__(self, name: Any) -> Any:
+        """A column by name, or a stretch of rows: ``series[10:20]``, a series of the same kind over the same memory.
 
         Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only.
         Texts are an object array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
 
         Raises:
             KeyError: There is no such column; the message names those that are.
+            InvalidRequest: A stretch of rows has a step: rows would be missing in between, or not ascend.
         """
         try:
             columns = self._columns
             return columns.arrays[columns.layout.places[name]]
         except (KeyError, TypeError):  # a column of another kind, or no name
             pass
+        if isinstance(name, slice):
+            return self._cut(name)
         if not isinstance(name, str):
-            raise TypeError(f"columns go by name, such as series['close'], not by {name!r}; rows by series['close'][0]")
+            raise TypeError(
+                f"columns go by name, such as series['close'], not by {name!r}; one row's value is series['close'][0], "
+                "and series[10:20] or series.head() are rows"
+            )
+        return self._column(name)
+
+    def _column(self, name: str) -> Any:
+        """A column that is not one array of numbers or times."""
         return read(self._columns, name)
+
+    def head(self, rows: int = 5) -> "Self":
+        """The first rows; with a negative number all but so many of the last."""
+        return self[: operator.index(rows)]
+
+    def tail(self, rows: int = 5) -> "Self":
+        """The last rows; with a negative number all but so many of the first."""
+        rows = operator.index(rows)
+        return self[-rows:] if rows < 0 else self[max(len(self) - rows, 0) :]
+
+    def _cut(self, rows: slice) -> "Self":
+        if rows.step not in (None, 1):
+            raise InvalidRequest(
+                f"rows: a step of {rows.step!r} is not possible, a series has every row and they ascend; "
+                "series['close'][::2] takes every second value of a column"
+            )
+        start, stop, _ = rows.indices(len(self))
+        stop = max(start, stop)
+        if (start, stop) == (0, len(self)):
+            return self
+        # The windows of neighbours touch, so that what is missing between two of them is missing in one of them.
+        window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
+        return type(self)(self._columns.cut(start, stop), self._now, window, self._session)
+
+    def _edge(self, row: int) -> Any:
+        """Where the window of the rows before a row ends and that of the others begins."""
+        if self.requested is not None and row in (0, len(self)):
+            return self.requested.end if row else self.requested.start
+        return self.timestamps[row]
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns.layout.names
@@ -193,14 +240,20 @@ class Series:
         return f"<{type(self).__name__} {self.id}: {lines(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return card(f"{type(self).__name__} {self.id}", self._facts())
+        return card(f"{type(self).__name__} {self.id}", self._facts(), ends(self))
 
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
+        if self.id.side is not None:
+            facts["side"] = f"{self.id.side} only"
         if len(self):
             first, last = (str(moment)[:19].replace("T", " ") for moment in self.timestamps[[0, -1]])
             facts |= {"from": first, "to": f"{last} UTC"}
         return facts | {"columns": " ".join(self.columns)}
+
+    def _lines(self) -> int:
+        """Rows of :meth:`flat`."""
+        return len(self)
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
@@ -271,6 +324,34 @@ class Series:
         from . import plots
 
         return plots.series(self, ax=ax, volume=volume)
+
+
+def _window(window: tuple[int, int] | Window) -> Window:
+    return window if isinstance(window, Window) else Window(*map(from_seconds, window))
+
+
+def ends(series: Series) -> str:
+    """The first and the last rows of a series' table in HTML; price levels have a row each."""
+    few = len(series) <= 2 * EDGE
+    head, tail = (series, series) if few else (series.head(EDGE), series.tail(EDGE))
+    (first_times, first), (last_times, last) = head.flat(), tail.flat()
+    whole = few and len(first_times) <= 2 * EDGE
+    front, back = (len(first_times), 0) if whole else (min(EDGE, len(first_times)), min(EDGE, len(last_times)))
+    above = _cells(first_times[:front], {name: cut(values, 0, front) for name, values in first.items()})
+    start = len(last_times) - back
+    below = _cells(last_times[start:], {name: cut(values, start, start + back) for name, values in last.items()})
+    return grid(["time (UTC)", *first], above, below, 0 if whole else series._lines() - front - back)
+
+
+def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
+    """Rows as texts."""
+    values = [times, *(_sides(name, column) for name, column in columns.items())]
+    return [[cell(one[row]) for one in values] for row in range(len(times))]
+
+
+def _sides(name: str, column: Any) -> Any:
+    coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
+    return [(*frames.SIDES, None)[code] for code in column] if coded else column
 
 
 def read(columns: _engine.Columns, name: str) -> Values:

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from html import escape
 from typing import Any, NoReturn, SupportsIndex, overload
 
 from . import _engine, frames
 from .dialect import Dialect
-from .display import card, listing
+from .display import SHOWN, card, listing
 from .errors import InvalidRequest, SelectionError
 from .identity import SeriesId
 from .items import Items
@@ -18,6 +19,8 @@ from .times import Time, to_unix
 
 __all__ = ["SeriesSet", "decode_points", "wrap"]
 
+#: The fields of an identity that have one value.
+IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
 #: The class of a series, by the engine's word for what a row holds.
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
@@ -25,7 +28,9 @@ SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile
 class SeriesSet(Items[Series]):
     """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 
-    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``.
+    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``. They stand in the order in
+    which the service sent them, so ``answer[0]`` of a per-side type is either side. ``one + other`` is a set of the
+    series of both.
     """
 
     def __init__(self, series: Iterable[Series], *, why_empty: str = "the answer holds no data") -> None:
@@ -49,18 +54,27 @@ class SeriesSet(Items[Series]):
         if not self._items:
             raise SelectionError(f"there is no series: {self._why_empty}")
         ids = listing([str(one) for one in self.ids])
-        raise SelectionError(f"there are {len(self._items)} series; pick one with sel(…): {ids}")
+        raise SelectionError(f"there are {len(self._items)} series; pick one with {self._by()}: {ids}")
+
+    def _by(self) -> str:
+        """A call that picks one of several series, as far as their identities tell them apart."""
+        known = [one.known() for one in self.ids]
+        names = [name for name in IDENTITY if len({one.get(name) for one in known}) > 1]
+        # What differs in step with the symbol says nothing new.
+        names = [name for name in names if name in known[0] and name not in ("normalized_symbol", "category")]
+        return f"sel({', '.join(f'{name}={known[0][name]!r}' for name in names)})" if names else "sel(…)"
 
     def sel(self, **wanted: str) -> "SeriesSet":
         """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
 
+        Per-side types have a series for each side, in no fixed order: this is the way to one, not ``answer[0]``.
+
         Raises:
             InvalidRequest: An identity has no such field.
         """
-        names = [one.name for one in fields(SeriesId) if one.name != "extra"]
         for name in wanted:
-            if name not in names:
-                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(names)}")
+            if name not in IDENTITY:
+                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(IDENTITY)}")
         matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
         if matching:
             return SeriesSet(matching)
@@ -75,10 +89,28 @@ class SeriesSet(Items[Series]):
     @overload
     def __getitem__(self, index: str) -> Any: ...
     def __getitem__(self, index: SupportsIndex | slice | str) -> Any:
-        """A column of the only series by name; or a series by position, or several by slice."""
+        """A column of the only series by name; or a series by position, or several series by slice.
+
+        Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
+        """
         if isinstance(index, str):
             return self.only[index]
         return SeriesSet(self._items[index]) if isinstance(index, slice) else self._items[index]
+
+    def __add__(self, other: "SeriesSet | Series") -> "SeriesSet":
+        """The series of both, in this order; none is joined with another."""
+        if isinstance(other, (SeriesSet, Series)):
+            more = (other,) if isinstance(other, Series) else other._items
+            return SeriesSet(self._items + more, why_empty=self._why_empty)
+        return NotImplemented
+
+    def head(self, rows: int = 5) -> "SeriesSet":
+        """The first rows of each series, as :meth:`Series.head`."""
+        return SeriesSet([one.head(rows) for one in self._items], why_empty=self._why_empty)
+
+    def tail(self, rows: int = 5) -> "SeriesSet":
+        """The last rows of each series, as :meth:`Series.tail`."""
+        return SeriesSet([one.tail(rows) for one in self._items], why_empty=self._why_empty)
 
     def __getattr__(self, name: str) -> Any:
         """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
@@ -93,10 +125,20 @@ class SeriesSet(Items[Series]):
     def __repr__(self) -> str:
         if not self._items:
             return "<SeriesSet: no series>"
-        return "<SeriesSet\n" + "\n".join(f"  {one!r}" for one in self._items) + "\n>"
+        return "\n".join(["<SeriesSet", *(f"  {one!r}" for one in self._items[:SHOWN]), *self._hints(), ">"])
 
     def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self._items) or card("SeriesSet", {"series": "none"})
+        if not self._items:
+            return card("SeriesSet", {"series": "none"})
+        cards = [one._repr_html_() for one in self._items[:SHOWN]]
+        return "".join([*cards, *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
+
+    def _hints(self) -> list[str]:
+        more = len(self._items) - SHOWN
+        hints = [f"  and {more:,} more"] if more > 0 else []
+        if len({one.id.side for one in self._items} - {None}) > 1:
+            hints.append("  the sides are in no fixed order: pick one with sel(side=…), not by its position")
+        return hints
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SeriesSet) and self._items == other._items

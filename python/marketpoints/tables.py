@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
 
 from . import frames
-from .display import SHOWN, card, lines
+from .display import EDGE, card, cell, grid, lines
 from .frames import Kind
 from .items import Items
 from .ragged import same
@@ -77,7 +77,12 @@ class TypedRecord(Tabular):
     SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        return _columns(type(self), [self])
+        return self._tabled([self])
+
+    @classmethod
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        """The columns of several records of this class."""
+        return _columns(cls, records)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {lines(self._facts())}>"
@@ -131,15 +136,18 @@ class Records(Items[Record], Tabular, Generic[Record]):
         return f"<{len(self)} × {self._name()}>"
 
     def _repr_html_(self) -> str:
-        facts = {str(place): _brief(record) for place, record in enumerate(self._items[:SHOWN])}
-        more = len(self) - len(facts)
-        return card(f"{len(self):,} × {self._name()}", facts | ({"…": f"and {more:,} more"} if more else {}))
+        names = _shown(self._kind)
+        rows = [[cell(_brief(getattr(one, name))) for name in names] for one in _edges(self._items)]
+        return card(f"{len(self):,} × {self._name()}", {}, _ends(names, rows, len(self)))
 
     def _name(self) -> str:
         return "record" if self._kind is None else self._kind.__name__
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        return {} if self._kind is None else _columns(self._kind, self._items)
+        if self._kind is None:
+            return {}
+        tabled = getattr(self._kind, "_tabled", None)
+        return _columns(self._kind, self._items) if tabled is None else tabled(self._items)
 
     def _rows(self) -> list[dict[str, Any]]:
         """The records as plain dictionaries."""
@@ -184,16 +192,35 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
         return f"<Table {lines(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return card("Table", self._facts())
+        edges = {name: _edges(values) for name, values in self._columns.items()}
+        rows = [[cell(value) for value in row] for row in zip(*edges.values(), strict=True)]
+        return card("Table", self._facts(), _ends(list(edges), rows, self._rows()))
+
+    def _rows(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
 
     def _facts(self) -> dict[str, str]:
-        rows = len(next(iter(self._columns.values()), ()))
-        return {"rows": f"{rows:,}", "columns": " ".join(self._columns)}
+        return {"rows": f"{self._rows():,}", "columns": " ".join(self._columns)}
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
         kinds: dict[str, Kind] = {"f": "float", "i": "int", "O": "text"}
         columns: Mapping[str, Any] = self._columns
         return {name: (kinds[values.dtype.kind], values) for name, values in columns.items()}
+
+
+def _shown(kind: Any) -> list[str]:
+    """The fields of a record that a table on the screen has."""
+    return [] if kind is None else list(getattr(kind, "SHOWN", ()) or (one.name for one in fields(kind)))
+
+
+def _edges(rows: Any) -> list[Any]:
+    """The first and the last of many rows."""
+    return list(rows) if len(rows) <= 2 * EDGE else [*rows[:EDGE], *rows[-EDGE:]]
+
+
+def _ends(names: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> str:
+    whole = count <= 2 * EDGE
+    return grid(names, rows if whole else rows[:EDGE], [] if whole else rows[EDGE:], count - len(rows))
 
 
 def fill(

@@ -18,12 +18,25 @@ from .errors import InvalidRequest
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Duration", "Time", "from_seconds", "from_wire", "iso", "no_time", "spell", "to_duration", "to_unix"]
+__all__ = [
+    "Duration",
+    "Interval",
+    "Time",
+    "from_seconds",
+    "from_wire",
+    "iso",
+    "no_time",
+    "spell",
+    "to_duration",
+    "to_unix",
+]
 
 #: Whatever :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
 Time: TypeAlias = dt.date | str | float | Any
 #: Whatever :func:`to_duration` reads.
 Duration: TypeAlias = dt.timedelta | str | float | Any
+#: The name of an interval, or a duration of its length.
+Interval: TypeAlias = str | dt.timedelta | Any
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 # Unix seconds reach this in the year 5138; a larger number is milliseconds, microseconds or nanoseconds.

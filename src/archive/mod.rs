@@ -1,17 +1,17 @@
 //! Parquet: files that appear whole or not at all, and archives of points made of them, on disk or in an object store. No
 //! HTTP of its own.
 
-mod csv_file;
 mod error;
 mod parquet_read;
 mod parquet_write;
 pub mod points;
 mod table;
+mod text_file;
 mod whole;
 
-pub use csv_file::write_csv;
 pub use error::ArchiveError;
 pub use parquet_read::{read_first, read_metadata, read_parquet};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
+pub use text_file::{TextFormat, table_text, write_text};
 pub(crate) use whole::UNFINISHED;

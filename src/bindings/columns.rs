@@ -7,10 +7,10 @@ use ndarray::Array2;
 use numpy::datetime::{Datetime, units::Nanoseconds};
 use numpy::{Element, IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
 use super::layout::Layout;
 use crate::columns::{Column, Name, Series};
@@ -347,6 +347,43 @@ impl Columns {
 
     fn rows(&self, py: Python<'_>, name: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         self.ragged(py, name, "rows")
+    }
+
+    /// The rows from `start` up to `stop`, as views of the same memory; texts are listed anew.
+    fn cut(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Self> {
+        if start > stop || stop > self.rows {
+            return Err(PyIndexError::new_err(format!("rows {start} to {stop}: there are {}", self.rows)));
+        }
+        let part = |whole: &Py<PyAny>, start: usize, stop: usize| -> PyResult<Py<PyAny>> {
+            let range = PySlice::new(py, start as isize, stop as isize, 1);
+            Ok(whole.bind(py).get_item(range)?.unbind())
+        };
+        let plain = self.arrays.bind(py).iter().map(|array| part(&array.unbind(), start, stop));
+        let plain = plain.collect::<PyResult<Vec<_>>>()?;
+        let mut others = Vec::with_capacity(self.others.len());
+        for (index, held) in &self.others {
+            let held = match held {
+                Held::Text(_) => {
+                    let name = self.layout.get().columns()[*index].0.as_ref();
+                    Held::Text(Mutex::new(Text::Python(part(&self.text(py, name)?, start, stop)?)))
+                }
+                Held::Ragged(offsets, values) => {
+                    let kept = part(offsets, start, stop + 1)?;
+                    let edge = |row: usize| -> PyResult<usize> { offsets.bind(py).get_item(row)?.extract() };
+                    let (first, last) = (edge(start)?, edge(stop)?);
+                    let offsets = kept.bind(py).sub(first)?;
+                    make_read_only(&offsets)?;
+                    let values = match values.cast_bound::<Self>(py) {
+                        Ok(nested) => Py::new(py, nested.get().cut(py, first, last)?)?.into_any(),
+                        Err(_) => part(values, first, last)?,
+                    };
+                    Held::Ragged(offsets.unbind(), values)
+                }
+            };
+            others.push((*index, held));
+        }
+        let timestamps = part(&self.timestamps, start, stop)?;
+        Self::of(py, (Arc::clone(&self.id), self.layout.clone_ref(py)), (stop - start, timestamps), plain, others)
     }
 
     fn __len__(&self) -> usize {

@@ -8,12 +8,12 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use super::columns::Columns;
 use super::dialect::Dialect;
 use super::{errors, runtime};
-use crate::archive::{self, Table};
+use crate::archive::{self, Table, TextFormat};
 use crate::columns::{Column, Grid};
 use crate::decode;
 use crate::protocol::analytics::ANALYTICS;
@@ -115,19 +115,41 @@ pub(super) fn to_grid(
     Ok((grid.prices.into_pyarray(py).into_any().unbind(), grid.volumes.into_pyarray(py).into_any().unbind()))
 }
 
-/// Writes columns to a `.parquet` or `.csv` file, whole or not at all.
+/// Writes columns to a `.parquet`, `.csv` or `.json` file, whole or not at all.
 #[pyfunction]
 pub(super) fn write_table(py: Python<'_>, path: std::path::PathBuf, columns: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
-    let table: Table = columns
-        .into_iter()
-        .map(|(name, values)| Ok((name.clone(), column(values.bind(py)).map_err(|_| wrong_column(&name))?)))
-        .collect::<PyResult<_>>()?;
+    let table = table(py, columns)?;
     let written = py.detach(|| match path.extension().and_then(|suffix| suffix.to_str()) {
         Some("parquet") => archive::write_parquet(&path, &table, &Vec::new()).map_err(|error| error.to_string()),
-        Some("csv") => archive::write_csv(&path, &table).map_err(|error| error.to_string()),
-        _ => Err(format!("{}: the name must end in .parquet or .csv", Path::new(&path).display())),
+        suffix => match suffix.and_then(TextFormat::named) {
+            Some(format) => archive::write_text(&path, &table, format).map_err(|error| error.to_string()),
+            None => Err(format!("{}: the name must end in .parquet, .csv or .json", Path::new(&path).display())),
+        },
     });
     written.map_err(|problem| errors::invalid(py, &problem))
+}
+
+/// Columns as the text of a `csv` or `json` file.
+#[pyfunction]
+pub(super) fn table_text<'py>(
+    py: Python<'py>,
+    columns: Vec<(String, Py<PyAny>)>,
+    format: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let table = table(py, columns)?;
+    let Some(format) = TextFormat::named(format) else {
+        return Err(errors::invalid(py, &format!("{format:?} is neither \"csv\" nor \"json\"")));
+    };
+    let text = py.detach(|| archive::table_text(&table, format));
+    text.map(|text| PyBytes::new(py, &text)).map_err(|error| errors::invalid(py, &error.to_string()))
+}
+
+fn table(py: Python<'_>, columns: Vec<(String, Py<PyAny>)>) -> PyResult<Table> {
+    let named = |(name, values): (String, Py<PyAny>)| {
+        let read = column(values.bind(py)).map_err(|_| wrong_column(&name))?;
+        Ok((name, read))
+    };
+    columns.into_iter().map(named).collect()
 }
 
 fn column(values: &Bound<'_, PyAny>) -> PyResult<Column> {

@@ -36,7 +36,9 @@ mod _engine {
     #[pymodule_export]
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
-    use super::functions::{data_types, decode_points, intervals, shutdown, tiers, to_grid, weight, write_table};
+    use super::functions::{
+        data_types, decode_points, intervals, shutdown, table_text, tiers, to_grid, weight, write_table,
+    };
     #[pymodule_export]
     use super::layout::Layout;
     #[pymodule_export]

@@ -50,13 +50,29 @@ def test_closes_lie_side_by_side_on_a_whole_grid():
     assert len(whole) == 6 and whole["A"].isna().tolist() == [False, False, True, True, True, False]
 
 
+def test_closes_of_several_exchanges():
+    def of(exchange, symbol):
+        made = sparse(symbol, [0])
+        made["id"]["exchange"] = exchange
+        return made
+
+    one_symbol = mp.decode_points(body(of("BYBIT", "A"), of("BINANCE", "A")))
+    assert list(mp.adapters.closes(one_symbol).columns) == ["BYBIT", "BINANCE"]
+    both = mp.decode_points(body(of("BYBIT", "A"), of("BINANCE", "A"), of("BYBIT", "B")))
+    assert list(adapters.closes(both).columns) == ["BYBIT A", "BINANCE A", "BYBIT B"]
+    assert list(adapters.closes(both, by=("raw_symbol", "exchange")).columns) == ["A BYBIT", "A BINANCE", "B BYBIT"]
+    assert list(adapters.closes(both[0]).columns) == ["A"]
+
+
 def test_closes_that_cannot_be_told_apart_are_refused():
     other = sparse("A", [1])
     other["id"]["exchange"] = "BINANCE"
     twice = mp.decode_points(body(sparse("A", [0]), other))
     assert list(adapters.closes(twice, by="exchange").columns) == ["BYBIT", "BINANCE"]
-    with pytest.raises(mp.SelectionError, match="raw_symbol does not tell the series apart"):
-        adapters.closes(twice)
+    with pytest.raises(mp.SelectionError, match=r"not told apart by raw_symbol: .*BYBIT A.*BINANCE A"):
+        adapters.closes(twice, by="raw_symbol")
+    with pytest.raises(mp.SelectionError, match="not told apart by exchange and symbol"):
+        adapters.closes(twice[:1] + twice[:1])
     with pytest.raises(mp.SelectionError, match="DAY, HOUR"):
         adapters.closes(mp.decode_points(body(sparse("A", [0]), sparse("B", [0], "DAY"))))
     with pytest.raises(mp.SelectionError, match="no column 'clos'"):

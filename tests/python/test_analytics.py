@@ -158,12 +158,17 @@ def test_positions_keep_ids_as_texts_and_say_what_is_unknown():
 def test_a_summary_holds_its_distributions_as_arrays():
     bins = [0.0] * 60 + [3.0] + [0.0] * 40
     row = {"token_id": ASSET, "outcome_name": "Yes", "open_pos_avg_price_distribution": bins}
-    summary = {"event_id": "7", "condition_id": ["0xc"], "win_rate": 0.5, "total_buy_count": 4}
+    summary = {"event_id": "7", "condition_id": ["0xc"], "win_rate": 0.07, "total_buy_count": 4}
     summary |= {"realized_pnl_distribution": [float(rank) for rank in range(100)], "outcome_pricing": [row]}
     with scripted(lambda _: {"marketSummary": summary}) as (url, asked), mp.Client("key", url) as client:
         got = client.market_summary(condition_id="0xc")
     assert asked[-1] == f"{PREFIX}/market-summary?conditionId=0xc"
-    assert (got.condition_id, got.win_rate, got.total_buy_count, got.total_sell_count) == (("0xc",), 0.5, 4, 0)
+    assert (got.condition_id, got.win_rate, got.total_buy_count, got.total_sell_count) == (
+        ("0xc",),
+        7.0,
+        4,
+        0,
+    )  # percent, as of traders
     assert got.realized_pnl_distribution.dtype == np.float64
     assert got.realized_pnl_distribution.tolist() == list(range(100))
     assert not got.realized_pnl_distribution.flags.writeable

@@ -1,6 +1,7 @@
 """The command line, as a child process: what it prints, what it writes, what it says when something is wrong."""
 
 import gzip
+import io
 import json
 import re
 import signal
@@ -84,10 +85,44 @@ def test_fetch_writes_a_file(cli, client, tmp_path, suffix):
     assert text.startswith(f"{file}: 24 rows; ")
     frame = pd.read_parquet(file) if suffix == ".parquet" else pd.read_csv(file, parse_dates=["time"])
     expected = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02").to_pandas()
-    assert list(frame.columns) == ["time", *expected.columns]
+    # Whose rows they are stands in the file.
+    assert list(frame.columns)[: 1 + len(expected.columns)] == ["time", *expected.columns]
+    assert frame[list(frame.columns)[1 + len(expected.columns) :]].drop_duplicates().to_dict("records") == [
+        {
+            "type": "TRADE_SIDE_AGNOSTIC_AGG",
+            "exchange": "BINANCE_FUTURES",
+            "symbol": "BTCUSDT",
+            "normalized_symbol": "BTC-USDT",
+            "category": "PERPETUAL",
+            "interval": "HOUR",
+            "coin": "BTC",
+        }
+    ]
     assert frame["close"].tolist() == expected["close"].tolist()
     assert pd.DatetimeIndex(frame["time"]).as_unit("ns").tolist() == expected.index.tolist()
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_fetch_writes_into_a_pipe(cli, client, tmp_path):
+    expected = client.side_candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
+    rows = [(side, value) for one in expected for side, value in zip([one.id.side] * 24, one["close"], strict=True)]
+    for options in (("--format", "csv"), ("-o", "-"), ("-o", "-", "--format", "csv")):
+        text = good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, *options))
+        frame = pd.read_csv(io.StringIO(text), parse_dates=["time"])
+        assert list(zip(frame["side"], frame["close"], strict=True)) == rows
+    told = json.loads(good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "--format", "json")))
+    assert [(row["side"], row["close"]) for row in told] == rows
+    assert (told[0]["time"], told[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
+    good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.json"))
+    assert json.loads((tmp_path / "sides.json").read_text()) == told
+    assert json.loads(good(cli("fetch", "candles", "NOWHERE", "NOTHING", "1h", *WINDOW, "--format", "json"))) == []
+
+
+def test_a_period_has_a_unit(cli):
+    for period in ("86400", "1d", "24h"):
+        text = good(cli("plan", "candles", *MARKET, "1h", "--start", "2026-01-01", "--period", period))
+        assert text.splitlines()[-1] == "1 request, 24 points, weight 1"
+    assert good(cli("weight", "candles", "--interval", "1m", "--period", "30d")) == "44\n"
 
 
 def test_fetch_writes_sides_and_levels(cli, client, tmp_path):
@@ -140,8 +175,11 @@ def test_usage(cli, demo):
         (
             ("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "x.xlsx"),
             2,
-            "x.xlsx: the name must end in .parquet or .csv",
+            "x.xlsx: the name must end in .parquet or .csv or .json",
         ),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "x.csv", "--format", "json"), 2, "must end in .json"),
+        (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "-", "--format", "parquet"), 2, "not for a pipe"),
+        (("fetch", "candles", *MARKET, "1h", "--period", "1M"), 2, "period: '1M' is not a whole number of seconds"),
         (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "no/x.csv"), 2, "there is no folder no"),
         (("fetch", "candles", *MARKET, "1x", *WINDOW), 2, "1x"),
         (("fetch", "candles", *MARKET, "1h", "--start", "yesterday"), 2, "start: 'yesterday' is not a time"),

@@ -3,6 +3,9 @@
 import importlib
 import io
 import json
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -109,6 +112,76 @@ def test_the_arrow_stream_is_read_by_others(series, both_sides):
     assert pa.table(series.only).equals(series.to_arrow())
     assert pl.DataFrame(series.only)["close"].to_list() == series["close"].tolist()
     assert pa.table(both_sides).num_rows == 5
+
+
+def frames_of(series, both_sides):
+    levels = [{"price": 99.0, "block_ids": [0, 2]}, {"price": 100.0, "block_ids": []}]
+    points = [{"Point": {"TpoAggregation": {"timestamp": stamp(START), "levels": levels, "single_prints": [99.0]}}}]
+    tpo = mp.decode_points(body({"id": {"type": "TPO_AGG", "interval": "DAY"}, "points": points}))
+    newer = [{"Point": {"legs": legs, "timestamp": stamp(START + at)}} for at, legs in enumerate([[{"a": 1.5}], []])]
+    unknown = mp.decode_points(body({"id": {"type": "A_NEWER_AGG"}, "points": newer}))
+    market = mp.Market.from_wire({"exchange": "X", "availableSince": {"s": 5}, "tags": [{"id": "1"}]})
+    summary = mp.MarketSummary(condition_id=("0x1",))
+    some = [series, series.only, both_sides, tpo, tpo.sessions, unknown, mp.decode_points(b"{}")]
+    return [*some, mp.Records([market, mp.Market()]), mp.Records([], mp.Market), market, summary, summary.distributions]
+
+
+def test_polars_takes_whatever_has_a_frame(series, both_sides):
+    for one in frames_of(series, both_sides):
+        frame = pl.DataFrame(one)
+        assert frame.shape == (one.to_arrow().num_rows, one.to_arrow().num_columns)
+        if isinstance(one, mp.Table):
+            continue  # a Mapping, whose columns polars takes one by one
+        wanted = one.to_polars()
+        # Names of series are categories, which Arrow tells otherwise.
+        plain = [name for name, kind in wanted.schema.items() if not isinstance(kind, pl.Enum)]
+        assert frame.columns == wanted.columns and frame.select(plain).schema == wanted.select(plain).schema
+        assert frame.select(plain).equals(wanted.select(plain))
+
+
+WITHOUT_PYARROW = """
+import sys
+sys.modules["pyarrow"] = None  # an import of it fails as if it were not installed
+import pickle
+import polars
+import marketpoints as mp
+
+several = pickle.load(sys.stdin.buffer)
+print([polars.DataFrame(one).shape for one in several], [one.to_polars().shape for one in several])
+lists = several[4].to_polars()["single_prints"].to_list(), several[5].to_polars()["legs"].to_list()
+print(lists)
+try:
+    several[0].to_arrow()
+except mp.MissingDependencyError as error:
+    print(error)
+sys.modules["polars"] = None
+try:
+    several[0].__arrow_c_stream__()
+except mp.MissingDependencyError as error:
+    print(error)
+"""
+
+
+def test_polars_needs_no_pyarrow(series, both_sides):
+    every = frames_of(series, both_sides)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], input=pickle.dumps(every), capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    shapes, lists, *errors = done.stdout.decode().splitlines()
+    expected = [(one.to_arrow().num_rows, one.to_arrow().num_columns) for one in every]
+    assert shapes == f"{expected} {expected}"
+    assert lists == str(([[99.0]], [[{"a": 1.5}], []]))
+    assert "pip install 'marketpoints[arrow]'" in errors[0]
+    assert "needs pyarrow or polars" in errors[1] and "to_pandas()" in errors[1]
+
+
+def test_what_is_no_array_says_so(series, both_sides):
+    for one in (series, series.only, both_sides, mp.MarketSummary().distributions):
+        for take in (pd.DataFrame, np.asarray, np.array):
+            with pytest.raises(mp.SelectionError, match=r"holds several columns and is no array.*to_pandas\(\)"):
+                take(one)
+    # Records are rows as they stand.
+    listed = mp.Records([mp.Market(exchange="X"), mp.Market(exchange="Y")])
+    assert pd.DataFrame(listed)["exchange"].tolist() == ["X", "Y"]
 
 
 def test_absent_times_and_optional_values():

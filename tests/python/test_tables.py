@@ -68,10 +68,16 @@ def plain(value):
     return json.dumps(value) if isinstance(value, dict) else value
 
 
+def row(one):
+    if isinstance(one, mp.UserCategories):  # its one category, with whose it is
+        return {"wallet_address": one.wallet_address} | row(one.category_breakdown[0])
+    return {field.name: plain(getattr(one, field.name)) for field in fields(one)}
+
+
 @pytest.mark.parametrize("made", RECORDS.values(), ids=RECORDS)
 def test_a_record_is_a_frame_of_one_row(made):
     one = made()
-    expected = {field.name: plain(getattr(one, field.name)) for field in fields(one)}
+    expected = row(one)
     table = one.to_arrow()
     assert table.to_pylist() == [expected]
     assert pa.table(one).equals(table)
@@ -91,7 +97,7 @@ def test_records_of_a_kind_are_a_table_even_when_there_are_none(made):
     several, none = mp.Records([one, made()]), mp.Records([], type(one))
     assert several.to_arrow().num_rows == len(several.to_pandas()) == len(several.to_polars()) == 2
     assert none.to_arrow().schema == several.to_arrow().schema == one.to_arrow().schema
-    assert list(none.to_pandas().columns) == none.to_polars().columns == [field.name for field in fields(one)]
+    assert list(none.to_pandas().columns) == none.to_polars().columns == list(row(one))
     assert repr(several) == f"<2 × {type(one).__name__}>" and repr(none) == f"<0 × {type(one).__name__}>"
     assert repr(several[1:]) == f"<1 × {type(one).__name__}>"
     assert len(pa.table(several)) == 2
@@ -105,7 +111,10 @@ def test_cards_are_short_and_escape_everything(made):
         html = shown._repr_html_()
         assert type(one).__name__ in html and "<img" not in html
     assert repr(one).startswith(f"<{type(one).__name__} ")
-    assert "and 12 more" in mp.Records([one] * 20)._repr_html_()
+    # Five rows from each end, and how many are between.
+    assert mp.Records([one] * 20)._repr_html_().count("<tr>") == 1 + 5 + 1 + 5
+    assert "… 10 more" in mp.Records([one] * 20)._repr_html_()
+    assert "more<" not in mp.Records([one] * 10)._repr_html_()
 
 
 @pytest.mark.parametrize("made", RECORDS.values(), ids=RECORDS)
@@ -118,6 +127,19 @@ def test_records_are_equal_by_value_and_pickle(made):
             assert not isinstance(value, np.ndarray) or not value.flags.writeable
     assert pickle.loads(pickle.dumps(mp.Records([one]))) == mp.Records([one])
     assert one != type(one)() and one != "record"
+
+
+def test_categories_are_the_rows_of_their_frame():
+    rows = [{"market_category": f"C{number} ", "count": 40 - number, "newer": number} for number in range(40)]
+    told = record(mp.UserCategories, {"wallet_address": "0xa", "category_breakdown": rows})
+    frame = told.to_pandas()
+    assert len(frame) == len(told.to_polars()) == told.to_arrow().num_rows == 40
+    assert frame["market_category"].tolist() == [row["market_category"] for row in rows]
+    assert frame["count"].tolist() == [row["count"] for row in rows] and set(frame["wallet_address"]) == {"0xa"}
+    assert told.to_polars()["extra"][3] == '{"newer": 3}'
+    other = record(mp.UserCategories, {"wallet_address": "0xb", "category_breakdown": rows[:2]})
+    assert mp.Records([told, other]).to_pandas()["wallet_address"].tolist() == ["0xa"] * 40 + ["0xb"] * 2
+    assert len(mp.UserCategories().to_pandas()) == 0
 
 
 def test_a_summary_differs_by_its_distributions():

@@ -118,6 +118,63 @@ def test_durations():
             to_duration(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("90d", 90 * 86_400),
+        ("1h30m", 5_400),
+        ("1.5h", 5_400),
+        ("90 min", 5_400),
+        ("2w", 1_209_600),
+        ("1D", 86_400),
+        (" 30s ", 30),
+        ("0.1m", 6),
+        (np.timedelta64(90, "D"), 90 * 86_400),
+        (np.timedelta64(3_600_000_000_000, "ns"), 3_600),
+        (np.timedelta64(2, "W"), 1_209_600),
+        (np.timedelta64(4, "15m"), 3_600),
+        (pd.Timedelta("2 days 3h"), 183_600),
+        (dt.timedelta(days=-1), -86_400),
+    ],
+)
+def test_durations_with_a_unit(value, seconds):
+    assert to_duration(value) == seconds
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("90", "d", "1M", "1 month", "1y", "h1", "1d-2h", "1,5h", "-1d", "", "0.3s", "٣d", "1e9d"),
+        *(np.timedelta64("NaT", "s"), np.timedelta64(1, "M"), np.timedelta64(1, "Y"), np.timedelta64(5)),
+        *(np.timedelta64(1_500, "ms"), np.array([1], "timedelta64[D]"), np.datetime64("2026-01-01")),
+        *(pd.Timedelta("1h1ns"), pd.NaT),
+    ],
+)
+def test_what_is_no_duration_is_refused(value):
+    with pytest.raises(mp.InvalidRequest, match=r"period: .* is not a whole number of seconds"):
+        to_duration(value)
+
+
+def test_a_duration_is_no_time_and_no_number():
+    """NumPy counts a timedelta64 among the whole numbers."""
+    with pytest.raises(mp.InvalidRequest, match="start: "):
+        to_unix(np.timedelta64(5, "s"), "start")
+    with pytest.raises(mp.InvalidRequest, match="timeout: "):
+        mp.Client("key", "http://127.0.0.1:9", timeout=np.timedelta64(5, "m"))
+
+
+def test_intervals_by_their_length(client):
+    market = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "start": "2026-01-01"}
+    hour = client.plan("candles", interval="1h", period=86_400, **market).requests[0].url
+    for length in (dt.timedelta(hours=1), np.timedelta64(60, "m"), pd.Timedelta("1h")):
+        assert client.plan("candles", interval=length, period="1d", **market).requests[0].url == hour
+    assert client.candles(**market, interval=dt.timedelta(days=7), period="14d").id.interval == "WEEK"
+    assert mp.weight("candles", interval=dt.timedelta(minutes=1), period="30d") == 44  # 43,200 points
+    for length in (dt.timedelta(minutes=2), 3_600, 60.0, np.timedelta64(1, "M"), dt.timedelta(milliseconds=1), [60]):
+        with pytest.raises(mp.InvalidRequest, match="interval: "):
+            client.plan("candles", interval=length, period="1d", **market)
+
+
 def test_times_as_people_read_them():
     assert iso(NOON) == "2026-01-01 12:00"
     assert iso(NOON + 5) == "2026-01-01 12:00:05"

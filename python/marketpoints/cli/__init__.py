@@ -47,6 +47,7 @@ Series only. The analytics ({", ".join(sorted(ANALYTICS))}) are asked in Python:
 client.leaderboard(…); `marketpoints weight leaderboard` tells what one request of them weighs."""
 EXAMPLE = "example:\n  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv"
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
+LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
 # An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
@@ -145,11 +146,19 @@ def parser() -> argparse.ArgumentParser:
     one = command(
         "fetch",
         commands.fetch,
-        "fetch points into a file or onto the screen",
+        "fetch points into a file, onto the screen or into a pipe",
         f"{SERIES_ONLY}\n\n{EXAMPLE}",
     )
     query_arguments(one)
-    one.add_argument("-o", "--output", metavar="FILE", help="a .parquet or .csv file (default: a table on the screen)")
+    one.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a .parquet, .csv or .json file; - is standard output (default: a table on the screen)",
+    )
+    one.add_argument(
+        "--format", choices=commands.FORMATS, help="format of the file, or of standard output (csv where that is -)"
+    )
     one.add_argument("--progress", action="store_true", help="show how far it is")
 
     one = command(
@@ -163,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--interval", help=INTERVAL_HELP)
     one.add_argument("--interval-seconds", type=int, metavar="S", help="length of an interval that has no name here")
-    one.add_argument("--period", type=int, metavar="S", help="length of the window in seconds")
+    one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")
     one.add_argument("--points", type=int, metavar="N", help="number of buckets, instead of interval and period")
     one.add_argument(
         "--exchanges", type=int, default=1, metavar="N", help="exchanges aggregated (default: %(default)s)"
@@ -182,7 +191,7 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("interval", metavar="INTERVAL", help=INTERVAL_HELP)
     one.add_argument("--start", metavar="TIME", help=f"first bucket: {TIME_HELP}")
     one.add_argument("--end", metavar="TIME", help="end of the window, exclusive (default: now)")
-    one.add_argument("--period", type=int, metavar="S", help="length of the window in seconds")
+    one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")
     one.add_argument("--coin", help="base asset, instead of a symbol")
     one.add_argument("--usd", action="store_true", help="values in USD")
     one.add_argument("--group-by", choices=["sum", "oi_weighted"], help="one series over all exchanges")

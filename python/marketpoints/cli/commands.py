@@ -20,10 +20,11 @@ from ..dialect import address, dialect_of_environment
 from ..errors import Error, InvalidRequest
 from ..records import when
 from ..service import LocalService
-from ..times import Time, spell
+from ..times import Duration, Time, spell
 from . import tables
+from .tables import FORMATS
 
-__all__ = ["DUMPS", "Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
+__all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
 
 #: A command: what was typed, to the exit status.
 Command: TypeAlias = Callable[[argparse.Namespace], int]
@@ -110,12 +111,19 @@ def loses_data(problem: store.Problem) -> bool:
 def fetch(given: argparse.Namespace) -> int:
     """Fetches points into a file or onto the screen."""
     wanted = series_type(given.type)
-    output = None if given.output is None else tables.target(given.output)
+    piped = given.output == "-" or (given.output is None and given.format is not None)
+    form = given.format or "csv"
+    if piped and form == "parquet":
+        raise InvalidRequest("a Parquet file is not for a pipe: name it with --output FILE.parquet")
+    output = None if piped or given.output is None else tables.target(given.output, given.format)
     with Client() as client:
         wait = client.plan(wanted, *where(given), **window(given)).eta
         if wait > 1:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
         answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
+        if piped:
+            tables.tell(answer, form, sys.stdout)
+            return 0
         if output is None:
             tables.show(answer, sys.stdout)
             return 0
@@ -149,7 +157,7 @@ def weight(given: argparse.Namespace) -> int:
         given.type,
         interval=given.interval,
         interval_seconds=given.interval_seconds,
-        period=given.period,
+        period=duration(given.period),
         points=given.points,
         exchanges=given.exchanges,
         max_depth=given.max_depth,
@@ -185,11 +193,17 @@ def window(given: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end)}
     for name in OPTIONS:
         options[name] = getattr(given, name)
+    options["period"] = duration(given.period)
     return options
 
 
 def moment(typed: str | None) -> Time | None:
     """A time as typed: on a command line, Unix seconds are text too."""
+    return float(typed) if typed is not None and NUMBER.fullmatch(typed) else typed
+
+
+def duration(typed: str | None) -> Duration | None:
+    """A duration as typed: a number alone is seconds."""
     return float(typed) if typed is not None and NUMBER.fullmatch(typed) else typed
 
 

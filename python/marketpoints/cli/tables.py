@@ -1,37 +1,46 @@
 """Answers as files and as text."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
 
 from .. import _engine
 from ..errors import InvalidRequest
-from ..frames import LABELS, SIDES
+from ..frames import SIDES
+from ..identity import SeriesId
 from ..ragged import Nested, Ragged
 from ..series import Series
 from ..sets import SeriesSet
 
-__all__ = ["lay_out", "show", "target", "write"]
+__all__ = ["FORMATS", "lay_out", "show", "target", "tell", "write"]
 
-SUFFIXES = (".parquet", ".csv")
+#: Forms of a table besides that on the screen; files of Parquet are not for a screen or a pipe.
+FORMATS = ("parquet", "csv", "json")
+# The columns that say what a row is of, and the identity's field that each tells; named as in long frames.
+IDENTITY = {
+    {"raw_symbol": "symbol"}.get(one.name, one.name): one.name for one in fields(SeriesId) if one.name != "extra"
+}
 
 
-def target(path: str) -> Path:
+def target(path: str, form: str | None = None) -> Path:
     """The file to write, checked before anything is fetched.
 
     Raises:
-        InvalidRequest: The name ends in neither .parquet nor .csv, or the folder is not there.
+        InvalidRequest: The name does not end as files of that format do, or of any where none is named, or there is no
+            such folder.
     """
     file = Path(path)
-    if file.suffix not in SUFFIXES:
-        raise InvalidRequest(f"{path}: the name must end in {' or '.join(SUFFIXES)}")
+    suffixes = [f".{name}" for name in FORMATS if form in (None, name)]
+    if file.suffix not in suffixes:
+        raise InvalidRequest(f"{path}: the name must end in {' or '.join(suffixes)}")
     if not file.parent.is_dir():
         raise InvalidRequest(f"{path}: there is no folder {file.parent}")
     return file
 
 
 def write(answer: SeriesSet, file: Path) -> int:
-    """Writes an answer as one table, whole or not at all; several series get columns that tell them apart.
+    """Writes an answer as one table, whole or not at all, with columns that say what each row is of.
 
     Returns:
         Number of rows.
@@ -39,9 +48,25 @@ def write(answer: SeriesSet, file: Path) -> int:
     Raises:
         InvalidRequest: The file cannot be written, or a column has a form that a table cannot hold.
     """
+    columns = _joined(answer)
+    _engine.write_table(str(file), columns)
+    return len(columns[0][1])
+
+
+def tell(answer: SeriesSet, form: str, out: TextIO) -> None:
+    """Prints an answer as :func:`write` writes it, as ``csv`` or ``json``.
+
+    Raises:
+        InvalidRequest: A column has a form that a table cannot hold.
+    """
+    out.write(_engine.table_text(_joined(answer), form).decode())
+
+
+def _joined(answer: SeriesSet) -> list[tuple[str, Any]]:
+    """The series of an answer one below the other: name and values of each column."""
     import numpy as np
 
-    tables = [_columns(series, labelled=len(answer) > 1) for series in answer]
+    tables = [_columns(series, labelled=True) for series in answer]
     names = list(dict.fromkeys(name for table in tables for name in table)) or ["time"]
     columns: list[tuple[str, Any]] = []
     for name in names:
@@ -52,8 +77,7 @@ def write(answer: SeriesSet, file: Path) -> int:
             columns.append((name, np.concatenate(parts)))
         else:
             columns.append((name, np.array([], dtype="datetime64[ns]")))
-    _engine.write_table(str(file), columns)
-    return len(columns[0][1])
+    return columns
 
 
 def show(answer: SeriesSet, out: TextIO) -> None:
@@ -86,11 +110,6 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
 
     times, columns = series.flat()
     table: dict[str, Any] = {"time": times}
-    if labelled:
-        for name, field in LABELS.items():
-            label = getattr(series.id, field)
-            if label is not None and name not in columns:
-                table[name] = [label] * len(times)
     for name, values in columns.items():
         if isinstance(values, Nested):
             raise InvalidRequest(f"column {name}: records have no place in a flat table; use to_arrow() in Python")
@@ -99,10 +118,19 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
             continue
         if values.dtype == np.int8:
             table[name] = np.array([*SIDES, None], dtype=object)[values].tolist()
+        elif values.dtype == bool:
+            table[name] = values.astype(np.int64)
         elif values.dtype == object:
             table[name] = values.tolist()
         else:
             table[name] = np.ascontiguousarray(values)
+    if labelled:
+        known = series.id.known()
+        table |= {
+            name: [known[field]] * len(times)
+            for name, field in IDENTITY.items()
+            if field in known and name not in table
+        }
     return table
 
 
