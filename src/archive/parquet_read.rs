@@ -149,7 +149,7 @@ fn spread<T: DataType, V>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{write_csv, write_parquet};
+    use crate::archive::{TextFormat, write_parquet, write_text};
     use crate::columns::List;
 
     fn table() -> Table {
@@ -201,7 +201,7 @@ mod tests {
     fn csv_spells_what_is_not_there_as_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
-        write_csv(&path, &table()).unwrap();
+        write_text(&path, &table(), TextFormat::Csv).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(
             text,
@@ -249,7 +249,7 @@ mod tests {
         let uneven = vec![("a".to_owned(), Column::Int(vec![1])), ("b".to_owned(), Column::Int(vec![]))];
         for table in [ragged, uneven] {
             assert!(write_parquet(&path, &table, &vec![]).is_err());
-            assert!(write_csv(&path, &table).is_err());
+            assert!(write_text(&path, &table, TextFormat::Csv).is_err());
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
