@@ -141,6 +141,9 @@ class Query:
     def bounded(self) -> tuple[int, int] | None:
         """The half-open window of bucket starts where the query names both its ends, Unix seconds."""
     @property
+    def usd(self) -> bool:
+        """Whether the values are asked in USD."""
+    @property
     def session(self) -> str | None:
         """The session asked for (TPO) by its wire name; None follows the interval."""
 
@@ -544,6 +547,9 @@ def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
 
 def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
+
+def contract_usd(exchange: str, raw_symbol: str) -> float | None:
+    """USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin."""
 
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.

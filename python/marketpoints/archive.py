@@ -89,7 +89,7 @@ class Archive:
                 :class:`NewerFormatError`.
         """
         query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
-        asked = Asked(None, query.bounded, query.session)
+        asked = Asked(None, query.bounded, query.session, query.usd)
         try:
             return wrap(self._engine.read(query), *asked)
         except NotArchivedError as error:

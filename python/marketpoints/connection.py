@@ -146,7 +146,7 @@ class Connection(ABC):
 
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now), query.session), now
+        return live, Asked(now, query.window(now), query.session, query.usd), now
 
     @property
     def base_url(self) -> str:

@@ -67,8 +67,10 @@ class Asked(NamedTuple):
         window: First bucket start asked for and the end, half-open, Unix seconds; None for a body decoded alone, or
             for all that is kept.
         session: Wire name of the session asked for (TPO); None follows the interval.
+        usd: Whether values were asked in USD; None where that is not known.
     """
 
     now: float | None
     window: tuple[int, int] | None = None
     session: str | None = None
+    usd: bool | None = None

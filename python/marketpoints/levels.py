@@ -134,7 +134,7 @@ class Heatmap(Levels):
     def plot(  # type: ignore[override]
         self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
     ) -> Any:
-        """Draws volume by time and price on a logarithmic colour scale.
+        """Draws volume by time and price on a logarithmic colour scale; a missing snapshot stays empty.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
@@ -178,6 +178,26 @@ class Profile(Levels):
 
         times = np.repeat(self._stamps(label), np.diff(self.offsets))
         return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws volume by price: bars of buys and sells in each bucket, or cells where buckets are narrow.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses where nearly all the volume is.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from . import plots
+
+        return plots.profile(self, ax=ax, step=step, prices=prices)
 
 
 class Sessions(Series):
@@ -313,6 +333,26 @@ class Tpo(Sessions):
 
         found: npt.NDArray[np.bool_] = np.isin(keys(self.offsets, self.prices), keys(prices.offsets, prices.values))
         return found
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws the blocks that visited each price, session by session, with value area and point of control.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses all of them.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from . import plots
+
+        return plots.tpo(self, ax=ax, step=step, prices=prices)
 
     def _level(self, name: str) -> "npt.NDArray[np.float64]":
         import numpy as np

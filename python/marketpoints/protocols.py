@@ -3,9 +3,9 @@
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from . import _engine
-from .identity import SeriesId
+from .identity import SeriesId, Window
 
-__all__ = ["Drawable", "DrawableLevels", "Exported", "Framed", "Kept", "Label"]
+__all__ = ["Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Exported", "Framed", "Kept", "Label"]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]
@@ -54,36 +54,72 @@ class Drawable(Protocol):
     def timestamps(self) -> Any:
         """Start of each row's bucket: datetime64[ns] (rows,)."""
 
+    @property
+    def usd(self) -> bool | None:
+        """Whether values were asked in USD; None where that is not known."""
+
+    @property
+    def requested(self) -> Window | None:
+        """The window that was asked for; None where that is not known."""
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draws it."""
+
     def __len__(self) -> int: ...
     def __getitem__(self, name: str) -> Any: ...
     def __contains__(self, name: object) -> bool: ...
 
 
-class DrawableLevels(Drawable, Protocol):
-    """What is drawn over time and price."""
-
-    @property
-    def levels(self) -> Any:
-        """Price and volume of every level: float64 (levels, 2)."""
+class DrawableLadder(Drawable, Protocol):
+    """What has prices in every row."""
 
     @property
     def prices(self) -> Any:
         """Price of every level: float64 (levels,)."""
 
     @property
-    def volumes(self) -> Any:
-        """Volume of every level: float64 (levels,)."""
-
-    @property
     def offsets(self) -> Any:
         """Where each row starts in the levels: int64 (rows + 1)."""
+
+    def snapshot(self, index: int) -> Any:
+        """The levels of one row."""
+
+
+class DrawableLevels(DrawableLadder, Protocol):
+    """A heatmap."""
+
+    @property
+    def levels(self) -> Any:
+        """Price and volume of every level: float64 (levels, 2)."""
+
+    @property
+    def volumes(self) -> Any:
+        """Volume of every level: float64 (levels,)."""
 
     @property
     def split(self) -> Any:
         """Bids of each row: int64 (rows,); -1 where unknown."""
 
-    def snapshot(self, index: int) -> Any:
-        """The levels of one row."""
 
-    def to_grid(self, step: float | None = None) -> tuple[Any, Any, Any]:
-        """Times (T,), lower edges of the price buckets (P,), volumes (T, P)."""
+class DrawableProfile(DrawableLadder, Protocol):
+    """Volume by price and side."""
+
+    @property
+    def buys(self) -> Any:
+        """Buy volume of every level: float64 (levels,)."""
+
+    @property
+    def sells(self) -> Any:
+        """Sell volume of every level: float64 (levels,)."""
+
+
+class DrawableTpo(DrawableProfile, Protocol):
+    """A market profile."""
+
+    @property
+    def block_ids(self) -> Any:
+        """The time blocks that visited each level: values and offsets, a row a level."""
+
+    @property
+    def closes_at(self) -> Any:
+        """End of each session: datetime64[ns] (sessions,)."""

@@ -41,12 +41,14 @@ class Series:
         now: float | None,
         window: tuple[int, int] | Window | None = None,
         session: str | None = None,
+        usd: bool | None = None,
     ) -> None:
         # The parts of an Asked: one for each small body would take as long to make as the series itself.
         self._columns = columns
         self._now = now
         self._window = window
         self._session = session
+        self._usd = usd
 
     @property
     def id(self) -> SeriesId:
@@ -70,6 +72,11 @@ class Series:
         None of what an archive read: that holds closed buckets only.
         """
         return None if self._now is None else from_seconds(self._now)
+
+    @property
+    def usd(self) -> bool | None:
+        """Whether values were asked in USD; None of a body decoded alone, which does not tell."""
+        return self._usd
 
     @property
     def requested(self) -> Window | None:
@@ -309,17 +316,21 @@ class Series:
         frames.refuse_array(self)
 
     def plot(self, *, ax: Any = None, volume: bool = True) -> Any:
-        """Draws candles with volume below, or lines where the series holds none.
+        """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.
+
+        Of more rows than pixels none is lost: bars that share a column of pixels show the highest of them. A gap in the
+        rows is a gap in the picture.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
             volume: Whether candles have their volume below.
 
         Returns:
-            The axes of the prices.
+            The axes of the first panel.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            SelectionError: There is no column of numbers.
         """
         from . import plots
 

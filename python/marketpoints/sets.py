@@ -180,6 +180,30 @@ class SeriesSet(Items[Series]):
         """
         frames.refuse_array(self)
 
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+        """Draws the only series by its own ``plot``; of several, all of them.
+
+        Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
+        funding rates, are lines on one axis with a legend; everything else has panels below each other that share the
+        time. A set without series gives empty axes that say why.
+
+        Args:
+            ax: The matplotlib axes to draw on; they are divided where there are several panels. None makes a figure.
+            options: As of the series' own ``plot``, such as ``volume`` or ``step``.
+
+        Returns:
+            The axes of the first panel.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+            SelectionError: They do not fit into one figure, or there is nothing to draw.
+        """
+        if len(self._series) == 1:
+            return self._series[0].plot(ax=ax, **options)
+        from . import plots
+
+        return plots.several(self._series, ax=ax, why_empty=self._why_empty, options=options)
+
 
 def decode_points(
     body: bytes | bytearray | memoryview, *, now: Time | None = None, dialect: Dialect | None = None
@@ -205,9 +229,10 @@ def wrap(
     now: float | None,
     window: tuple[int, int] | None = None,
     session: str | None = None,
+    usd: bool | None = None,
 ) -> SeriesSet:
     """The engine's answer as users see it; the rest are the parts of an :class:`~marketpoints.identity.Asked`."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as the series
-        series.append(SHAPES[one.layout.shape](one, now, window, session))
+        series.append(SHAPES[one.layout.shape](one, now, window, session, usd))
     return SeriesSet(series)

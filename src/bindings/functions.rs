@@ -17,6 +17,7 @@ use crate::archive::{self, Table, TextFormat};
 use crate::columns::{Column, Grid};
 use crate::decode;
 use crate::protocol::analytics::ANALYTICS;
+use crate::protocol::contract;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
@@ -187,6 +188,12 @@ pub(super) fn tiers() -> Vec<TierRow> {
 #[pyfunction]
 pub(super) fn intervals() -> Vec<(&'static str, &'static str, i64)> {
     INTERVALS.iter().map(|row| (row.name, row.short, row.seconds)).collect()
+}
+
+/// USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin.
+#[pyfunction]
+pub(super) fn contract_usd(exchange: &str, raw_symbol: &str) -> Option<f64> {
+    contract::contract_usd(exchange, raw_symbol)
 }
 
 /// The data-type table.

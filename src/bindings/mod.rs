@@ -37,7 +37,7 @@ mod _engine {
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{
-        data_types, decode_points, intervals, shutdown, table_text, tiers, to_grid, weight, write_table,
+        contract_usd, data_types, decode_points, intervals, shutdown, table_text, tiers, to_grid, weight, write_table,
     };
     #[pymodule_export]
     use super::layout::Layout;

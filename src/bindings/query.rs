@@ -82,6 +82,11 @@ impl Query {
     }
 
     #[getter]
+    fn usd(&self) -> bool {
+        self.0.usd()
+    }
+
+    #[getter]
     fn session(&self) -> Option<&str> {
         self.0.session()
     }

@@ -145,6 +145,13 @@ impl PointsRequest {
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
     }
 
+    /// Whether the values are asked in USD, by the argument or by the parameter passed through.
+    #[must_use]
+    pub fn usd(&self) -> bool {
+        let normalized = |(name, value): &(String, String)| name == "transform.normalize.quote" && value == "USD";
+        self.query.usd || self.query.extra.iter().any(normalized)
+    }
+
     /// The session asked for (TPO), by its wire name; `None` follows the interval.
     #[must_use]
     pub fn session(&self) -> Option<&str> {

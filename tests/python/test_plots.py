@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from bodies import BOOK, CANDLES, START, body, candles, heatmap
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -62,12 +62,6 @@ def test_many_candles_become_a_line():
     drawn(ax)
 
 
-def test_other_series_are_lines():
-    points = [{"Point": {"rateClose": i / 1e4, "timestamp": stamp(START + 60 * i)}} for i in range(5)]
-    ax = mp.decode_points(body({"id": {"type": "FUNDING_RATE_AGG"}, "points": points})).plot()
-    assert "rate_close" in drawn(ax)
-
-
 @pytest.mark.parametrize("rows", [[], CANDLES[:1]])
 def test_few_or_no_candles(rows):
     drawn(mp.decode_points(body(candles(rows))).only.plot())
@@ -77,11 +71,17 @@ def test_a_heatmap_shows_its_levels():
     ax = mp.decode_points(body(heatmap(BOOK))).plot(step=1, prices=(97, 102))
     texts = drawn(ax)
     assert "XRPUSDT on BYBIT · order book · 1m" in texts
-    mesh = ax.collections[0]
-    assert isinstance(mesh.norm, mpl.colors.LogNorm)
-    shown = np.ma.filled(mesh.get_array(), 0)
-    assert shown.shape == (6, 3)
-    assert shown.T.tolist() == [[0, 2, 1, 3, 0, 4], [0, 0, 0, 5, 0, 0], [6, 0, 7, 0, 8, 0]]
+    (picture,) = ax.images
+    assert isinstance(picture.norm, mpl.colors.LogNorm)
+    assert ax.get_ylim() == (97, 103)
+    # Three minutes, six prices of 1: a pixel for each of them.
+    assert np.nan_to_num(picture.raster(3, 6)).T.tolist() == [
+        [0, 2, 1, 3, 0, 4],
+        [0, 0, 0, 5, 0, 0],
+        [6, 0, 7, 0, 8, 0],
+    ]
+    # Two pixels for six prices: the largest of three.
+    assert np.nan_to_num(picture.raster(3, 2)).T.tolist() == [[2, 4], [0, 5], [7, 8]]
     (mid,) = ax.lines
     assert mid.get_ydata()[[0, 2]].tolist() == [99.5, 98.0]
     assert np.isnan(mid.get_ydata()[1])
@@ -107,7 +107,7 @@ def test_a_heatmap_without_sides_shows_where_the_volume_is():
 def test_the_demo_market_in_a_picture(client):
     ax = client.orderbook_heatmap("BINANCE_FUTURES", "BTCUSDT", "1m", block_size=10, period=3600).plot()
     texts = drawn(ax)
-    assert "volume per bucket" in texts
+    assert "volume per bucket (BTC)" in texts
     low, high = ax.get_ylim()
     mid = ax.lines[0].get_ydata()
     assert low < mid.min() < mid.max() < high

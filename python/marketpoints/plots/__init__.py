@@ -1,0 +1,94 @@
+"""Pictures with matplotlib: every data type, one series or several. Times are UTC."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SelectionError
+from ..protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
+from . import axes, bars, candles, cells, lines, words
+from .tpo import tpo as draw_tpo
+
+if TYPE_CHECKING:
+    from ..identity import SeriesId
+
+__all__ = ["heatmap", "profile", "series", "several", "tpo"]
+
+LEVELS = "levels"
+#: Most panels of one figure: beyond, none of them could be read.
+MOST_PANELS = 24
+
+
+def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
+    """Draws candles with volume, liquidations as bars, other columns as lines. Returns the first panel's axes."""
+    if candles.is_candles(shown):
+        return candles.candles(shown, ax, volume)
+    if shown.id.type == "LIQUIDATION_AGG":
+        return bars.liquidations([shown], ax)
+    return lines.lines([shown], ax)
+
+
+def heatmap(shown: DrawableLevels, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
+    """Draws volume by time and price on a logarithmic colour scale. Returns the axes."""
+    return cells.heatmap(shown, ax, step, prices)
+
+
+def profile(shown: DrawableProfile, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
+    """Draws traded volume by price in each bucket. Returns the axes."""
+    return cells.profile(shown, ax, step, prices)
+
+
+def tpo(shown: DrawableTpo, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
+    """Draws the time blocks that visited each price of each session. Returns the axes."""
+    return draw_tpo(shown, ax, step, prices)
+
+
+def several(every: Sequence[Drawable], *, ax: Any, why_empty: str, options: dict[str, Any]) -> Any:
+    """Draws several series: both sides on one axis, lines of one unit on one axis, the rest below each other.
+
+    Returns the first panel's axes.
+    """
+    if not every:
+        return axes.blank(axes.make(ax), f"no series: {why_empty}")
+    groups: dict[SeriesId, list[Drawable]] = {}
+    for one in every:
+        groups.setdefault(replace(one.id, side=None), []).append(one)
+    if len(groups) == 1 and _is_one_picture(every):
+        return _draw(every, ax, options)
+    if all(_is_lines(one) for one in every) and len({words.amount_unit(one) for one in every}) == 1:
+        return lines.lines(every, ax, **options)
+    pictures = [
+        part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])
+    ]
+    if len(pictures) > MOST_PANELS:
+        raise SelectionError(
+            f"{len(pictures)} pictures do not fit into one figure; pick up to {MOST_PANELS} with sel(…)"
+        )
+    panels = axes.panels(axes.make(ax, max(5.0, 3.2 * len(pictures))), [1.0] * len(pictures))
+    for part, panel in zip(pictures, panels, strict=True):
+        _draw(part, panel, options)
+    return panels[0]
+
+
+def _draw(group: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
+    if len(group) == 1:
+        return group[0].plot(ax=ax, **options)
+    if candles.is_candles(group[0]):
+        return candles.of_sides(group, ax, **{"volume": True, **options})
+    return bars.liquidations(group, ax, **options)
+
+
+def _is_one_picture(group: Sequence[Drawable]) -> bool:
+    """Whether series that differ by their side alone go on one axis."""
+    if len(group) == 1:
+        return True
+    sides = [one.id.side for one in group]
+    if None in sides or len(set(sides)) < len(sides) or len(sides) > 2:
+        return False
+    if all(one.id.type == "LIQUIDATION_AGG" for one in group):
+        return True
+    return all(candles.is_candles(one) for one in group) and candles.same_prices(group)
+
+
+def _is_lines(one: Drawable) -> bool:
+    return LEVELS not in one and not candles.is_candles(one) and one.id.type != "LIQUIDATION_AGG"

@@ -1,0 +1,178 @@
+"""Axes: made, divided into panels that share their time, and formatted. Times are UTC, in matplotlib's days."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _engine
+from ..optional import load
+from ..protocols import Drawable
+
+__all__ = [
+    "DOWN",
+    "LINE",
+    "QUIET",
+    "UP",
+    "amounts",
+    "blank",
+    "broken",
+    "days",
+    "legend",
+    "make",
+    "panels",
+    "prices",
+    "show_asked",
+    "show_span",
+    "spans",
+    "stacked",
+    "times",
+]
+
+UP, DOWN, LINE, QUIET = "#1a9c86", "#e0524d", "#2f6fde", "#8a8f98"
+# Of the nanoseconds in a day: matplotlib counts days.
+DAY = 86_400_000_000_000
+MINUTE = 60_000_000_000
+
+
+def make(ax: Any, height: float = 5.0) -> Any:
+    """The axes given, or those of a new figure."""
+    pyplot = load("matplotlib.pyplot")
+    if ax is not None:
+        return ax
+    return pyplot.subplots(figsize=(10, height), layout="constrained")[1]
+
+
+def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
+    """Divides axes into panels one below the other that share their time axis; the first is ``ax`` itself."""
+    place = ax.get_subplotspec()
+    if len(ratios) == 1:
+        return [ax]
+    if place is None:
+        divider = load("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
+        sizes = [f"{100 * ratio / ratios[0]:.6g}%" for ratio in ratios[1:]]
+        return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
+    # A layout engine knows the panels of a grid, and nothing of appended ones.
+    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=0.04)
+    ax.set_subplotspec(grid[0])
+    return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
+
+
+def blank(ax: Any, text: str) -> Any:
+    """Axes that hold nothing, and say so."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=QUIET)
+    ax.set_yticks([])
+    if ax.get_autoscalex_on():  # nothing else is drawn on this time axis
+        ax.set_xticks([])
+    return ax
+
+
+def days(moments: Any) -> Any:
+    """datetime64[ns] as matplotlib's days."""
+    return moments.astype("datetime64[ns]").view("int64") / DAY
+
+
+def step(shown: Drawable) -> int | None:
+    """Length of a bucket in nanoseconds; None where the interval is not known."""
+    for wire, _, seconds in _engine.intervals():
+        if wire == shown.id.interval:
+            return seconds * 1_000_000_000
+    return None
+
+
+def spans(shown: Drawable) -> tuple[Any, Any]:
+    """Start and end of each row's bucket, in days. A bucket ends before the next one starts; a gap stays a gap."""
+    import numpy as np
+
+    starts = shown.timestamps.view("int64")
+    width = step(shown)
+    gaps = np.diff(starts)
+    gaps = gaps[gaps > 0]
+    if width is None:  # of an unknown interval: what most rows are apart
+        width = int(np.median(gaps)) if gaps.size else MINUTE
+    ends = starts + width
+    if gaps.size and gaps.min() < width:
+        later = np.append(starts[1:], np.iinfo("int64").max)
+        ends = np.where(later > starts, np.minimum(ends, later), ends)
+    return starts / DAY, ends / DAY
+
+
+def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:
+    """Times of a line through the given rows, and which row stands at each: -1, for no value, in every gap.
+
+    A row stands in the middle of its bucket, as a candle does.
+    """
+    import numpy as np
+
+    starts, ends = (edges[rows] for edges in spans(shown))
+    middles, places = (starts + ends) / 2, np.arange(len(starts))
+    width = step(shown)
+    if width is None or not len(starts):
+        return middles, places
+    holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY)
+    return np.insert(middles, holes + 1, ends[holes]), np.insert(places, holes + 1, -1)
+
+
+def show_span(ax: Any, low: float, high: float) -> None:
+    """Shows a stretch of time, beside what the axes show already."""
+    if not math.isfinite(low + high):
+        return
+    if not ax.get_autoscalex_on():
+        shown = ax.get_xlim()
+        low, high = min(low, *shown), max(high, *shown)
+    ax.set_xlim(low, high)
+
+
+def show_asked(ax: Any, shown: Drawable) -> None:
+    """Shows the window that was asked for, of what has no row where nothing happened."""
+    if shown.requested is not None:
+        show_span(ax, *(float(days(edge)) for edge in shown.requested))
+
+
+def legend(ax: Any) -> None:
+    """A legend in rows at the top, and room for it above what is drawn."""
+    import numpy as np
+
+    handles, texts = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    columns = int(np.clip(ax.bbox.width // (60 + 7 * max(map(len, texts))), 1, len(texts)))
+    low, high = ax.get_ylim()
+    rows = -(-len(texts) // columns)
+    ax.set_ylim(low, high + (high - low) * min(0.5, rows * 22 / max(ax.bbox.height, 1)))
+    ax.legend(handles, texts, frameon=False, loc="upper left", fontsize="small", ncols=columns)
+
+
+def times(ax: Any) -> None:
+    """Formats the time axis."""
+    dates = load("matplotlib.dates")
+    locator = dates.AutoDateLocator(minticks=3, maxticks=9, tz="UTC")
+    ax.xaxis.set_major_locator(locator)
+    beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC", offset_formats=beside))
+    ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def stacked(every: Sequence[Any]) -> None:
+    """Leaves the labels of the time to the lowest of several panels."""
+    for one in every[:-1]:
+        one.tick_params(axis="x", labelbottom=False)
+        one.xaxis.get_offset_text().set_visible(False)
+
+
+def prices(ax: Any, label: str) -> None:
+    """Formats an axis of prices: every digit, no offset."""
+    ax.yaxis.set_major_formatter(load("matplotlib.ticker").FuncFormatter(lambda value, _: f"{value:,.12g}"))
+    ax.set_ylabel(label)
+
+
+def amounts(ax: Any, label: str, ticks: int | None = None) -> None:
+    """Formats an axis of amounts: 1.5k, 20M, 3B; what hangs below the base line is an amount as well."""
+    ticker = load("matplotlib.ticker")
+    short = ticker.EngFormatter(sep="")
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(abs(value)).replace("G", "B")))
+    if ticks:
+        ax.yaxis.set_major_locator(ticker.MaxNLocator(ticks))
+    ax.set_ylabel(label)

@@ -1,0 +1,58 @@
+"""Amounts as bars: liquidations by side, volumes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..protocols import Drawable
+from .axes import DOWN, LINE, UP, amounts, blank, legend, make, show_asked, show_span, spans, times
+from .words import amount_unit, label, shared, title
+
+__all__ = ["draw", "liquidations"]
+
+COLUMN = "liquidations"
+COLOURS = {"BUY": UP, "SELL": DOWN}
+
+
+def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
+    """Liquidated volume: of both sides on one axis, BUY up and SELL down (the service's words; it tells no more)."""
+    ax = make(ax)
+    unit = amount_unit(series[0])
+    ax.set_title(title(shared([one.id for one in series]), unit), loc="left")
+    amounts(ax, label("liquidated volume", unit))
+    if not any(len(one) for one in series):
+        return blank(ax, "no liquidations")
+    bars = []
+    for one in series:
+        if len(one):
+            down = one.id.side == "SELL" and len(series) > 1
+            heights = -one[COLUMN] if down else one[COLUMN]
+            bars.append((*spans(one), heights, COLOURS.get(one.id.side or "", LINE), one.id.side))
+    draw(ax, bars)
+    for one in series:
+        show_asked(ax, one)
+    if len(series) > 1:
+        ax.axhline(0, color="black", linewidth=0.6)
+    if any(one.id.side for one in series):
+        legend(ax)
+    return ax
+
+
+def draw(ax: Any, several: Sequence[tuple[Any, Any, Any, Any, str | None]]) -> None:
+    """Bars from several series: starts, ends, heights, colours, and the name in the legend."""
+    import numpy as np
+
+    from .artists import Bars
+
+    low = high = 0.0
+    for starts, ends, heights, colours, name in several:
+        bars = Bars(starts, ends, heights, colours)
+        if name:
+            bars.set_label(name)
+        ax.add_collection(bars, autolim=False)
+        finite = heights[np.isfinite(heights)]
+        low, high = min(low, finite.min(initial=0.0)), max(high, finite.max(initial=0.0))
+        if len(starts):
+            room = (ends[-1] - starts[0]) * 0.01  # the axis' line would hide the first bar
+            show_span(ax, starts[0] - room, ends[-1] + room)
+    ax.set_ylim(low * 1.08, high * 1.08 if high > low else 1.0)
+    times(ax)

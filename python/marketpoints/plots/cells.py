@@ -1,0 +1,207 @@
+"""Volume by time and price: heatmaps, and volume profiles as bars within their bucket or as cells."""
+
+import math
+from typing import Any
+
+from ..optional import load
+from ..protocols import DrawableLevels, DrawableProfile
+from .axes import DOWN, QUIET, UP, blank, make, prices, show_asked, show_span, spans, times
+from .words import amount_unit, label, price_label, title
+
+__all__ = ["NIGHT", "add_cells", "heatmap", "mass", "profile", "step_of"]
+
+#: Rows that a picture can show.
+ROWS = 240
+#: Below a palette's lowest colour: nothing was there.
+NIGHT = "#000004"
+#: Pixels that a bucket needs for its profile to have a shape.
+SHAPED = 40
+
+
+def heatmap(shown: DrawableLevels, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
+    """Volume by time and price on a logarithmic colour scale; a bucket without a snapshot stays empty."""
+    ax = make(ax)
+    unit = amount_unit(shown)
+    ax.set_title(title(shown.id, unit), loc="left")
+    prices(ax, price_label(shown))
+    if len(shown) == 0 or len(shown.levels) == 0:
+        return blank(ax, "no levels")
+    low, high = window or _around_market(shown)
+    height = step or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    starts, ends = spans(shown)
+    base, row, cell, total = gathered(shown, shown.volumes, height, low, high)
+    _night(ax)
+    add_cells(ax, starts, ends, cell, row, total, base, height, label("volume per bucket", unit))
+    middles = _middles(shown)
+    if any(map(math.isfinite, middles)):
+        _line(ax, starts, ends, middles)
+    show_span(ax, starts[0], ends[-1])
+    if shown.id.type == "VENUE_LIQUIDATION_AGG":
+        show_asked(ax, shown)
+    bottom = base + height * math.floor((low - base) / height + 1e-6)
+    ax.set_ylim(bottom, max(bottom + height, base + height * math.floor((high - base) / height + 1 + 1e-6)))
+    times(ax)
+    ax.grid(visible=False)
+    return ax
+
+
+def profile(shown: DrawableProfile, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
+    """Traded volume by price in each bucket: bars from the bucket's start, or cells where buckets are narrow."""
+    import numpy as np
+
+    ax = make(ax)
+    unit = amount_unit(shown)
+    ax.set_title(title(shown.id, unit), loc="left")
+    prices(ax, price_label(shown))
+    volumes = shown.buys + shown.sells
+    if len(shown) == 0 or len(volumes) == 0:
+        return blank(ax, "no levels")
+    low, high = window or mass(shown.prices, volumes)
+    height = step or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    starts, ends = spans(shown)
+    base, row, cell, total = gathered(shown, volumes, height, low, high)
+    whole = float((ends[-1] - starts[0]) / np.median(ends - starts))
+    if ax.bbox.width / whole < SHAPED or not total.size or not total.max() > 0:
+        _night(ax)
+        add_cells(ax, starts, ends, cell, row, total, base, height, label("volume per bucket", unit))
+    else:
+        _, _, _, buys = gathered(shown, shown.buys, height, low, high)
+        room = 0.92 * (ends - starts)[cell] / total.max()
+        left, bottom = starts[cell], base + height * row
+        _rows(ax, left, left + buys * room, bottom, height, UP, "buys")
+        _rows(ax, left + buys * room, left + total * room, bottom, height, DOWN, "sells")
+        for start in starts:
+            ax.axvline(start, color=QUIET, linewidth=0.6)
+        ax.legend(frameon=False, loc="upper left", title=f"longest bar: {total.max():,.6g} {unit or ''}".rstrip())
+    show_span(ax, starts[0], ends[-1])
+    bottom = base + height * math.floor((low - base) / height + 1e-6)
+    ax.set_ylim(bottom, max(bottom + height, base + height * math.floor((high - base) / height + 1 + 1e-6)))
+    times(ax)
+    ax.grid(visible=False)
+    return ax
+
+
+def gathered(
+    shown: DrawableLevels | DrawableProfile, volumes: Any, step: float, low: float, high: float
+) -> tuple[float, Any, Any, Any]:
+    """Levels, which ascend in each bucket, as cells of a price grid: its base, each cell's row, bucket and volume."""
+    import numpy as np
+
+    levels = shown.prices
+    base = math.floor(low / step + 1e-6) * step
+    bucket = np.repeat(np.arange(len(shown)), np.diff(shown.offsets))
+    inside = (levels > base - step) & (levels < high + step)
+    bucket, levels, volumes = bucket[inside], levels[inside], volumes[inside]
+    row = np.floor((levels - base) / step + 1e-6).astype(np.int64)
+    if not len(row):
+        return base, row, bucket, volumes
+    firsts = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (bucket[1:] != bucket[:-1])))
+    return base, row[firsts], bucket[firsts], np.add.reduceat(volumes, firsts)
+
+
+def add_cells(
+    ax: Any, starts: Any, ends: Any, cell: Any, row: Any, total: Any, base: float, step: float, text: str
+) -> None:
+    """Adds the picture of positive cells and its colour bar."""
+    import numpy as np
+
+    from .artists import Cells
+
+    colours, ticks = load("matplotlib.colors"), load("matplotlib.ticker")
+    positive = total > 0
+    cell, row, total = cell[positive], row[positive], total[positive]
+    norm = None
+    if total.size:
+        bottom, top = np.quantile(total, [0.02, 0.998])
+        norm = colours.LogNorm(bottom, max(top, bottom * 1.001), clip=True)
+    # Without its darkest part: the smallest volume is still more than none.
+    palette = colours.ListedColormap(load("matplotlib").colormaps["inferno"](np.linspace(0.1, 1, 256)))
+    edges = np.column_stack([starts, ends])
+    picture = Cells(ax, edges, cell, row, total, base=base, step=step, cmap=palette, norm=norm)
+    ax.add_image(picture)
+    if norm is None:
+        return
+    bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30)
+    bar.set_label(text)
+    bar.ax.yaxis.set_major_formatter(ticks.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    bar.ax.yaxis.set_minor_formatter(ticks.NullFormatter())
+    bar.outline.set_visible(False)
+
+
+def step_of(first: Any, levels: Any, low: float, high: float) -> float:
+    """Height of a price bucket: the levels' own distance, or so many of them that the picture has rows enough."""
+    import numpy as np
+
+    gaps = np.diff(first) if len(first) > 1 else np.diff(np.unique(levels))
+    gaps = gaps[gaps > 0]
+    if not gaps.size:  # a single price
+        return max(abs(low) * 1e-4, 1e-12)
+    finest = float(gaps.min())
+    return finest * max(1, math.ceil((high - low) / finest / ROWS))
+
+
+def mass(levels: Any, volumes: Any) -> tuple[float, float]:
+    """The prices where nearly all of the volume is."""
+    import numpy as np
+
+    order = np.argsort(levels)
+    share = np.cumsum(np.maximum(np.nan_to_num(volumes[order]), 0))
+    if not share[-1] > 0:
+        return float(levels.min()), float(levels.max())
+    inside = np.searchsorted(share, [0.005 * share[-1], 0.995 * share[-1]])
+    low, high = levels[order[np.minimum(inside, len(order) - 1)]]
+    return float(low), float(high)
+
+
+def _night(ax: Any) -> None:
+    ax.set_facecolor(NIGHT)
+
+
+def _rows(ax: Any, left: Any, right: Any, bottom: Any, height: float, colour: str, name: str) -> None:
+    """Horizontal bars."""
+    import numpy as np
+
+    some = right > left
+    left, right, bottom = left[some], right[some], bottom[some]
+    low, top = bottom + height * 0.08, bottom + height * 0.92
+    corners = [(left, low), (left, top), (right, top), (right, low)]
+    bars = np.stack([np.column_stack(corner) for corner in corners], axis=1)
+    collection = load("matplotlib.collections").PolyCollection(bars, facecolors=colour, linewidths=0, label=name)
+    ax.add_collection(collection, autolim=False)
+
+
+def _line(ax: Any, starts: Any, ends: Any, middles: Any) -> None:
+    """The mid price, broken where snapshots are missing."""
+    import numpy as np
+
+    holes = np.flatnonzero(starts[1:] - ends[:-1] > float(np.median(ends - starts)) / 2)
+    places = np.insert((starts + ends) / 2, holes + 1, ends[holes])
+    values = np.insert(middles, holes + 1, np.nan)
+    ax.plot(places, values, color="white", linewidth=0.9, alpha=0.85, label="mid price")
+    ax.legend(loc="upper left", labelcolor="white", framealpha=0.25, facecolor="black", edgecolor="none")
+
+
+def _middles(shown: DrawableLevels) -> Any:
+    """Middle between best bid and best ask of every snapshot, NaN where the wire does not tell."""
+    import numpy as np
+
+    offsets, split, levels = shown.offsets, shown.split, shown.prices
+    first_ask = offsets[:-1] + split
+    known = (split > 0) & (first_ask < offsets[1:])
+    middles = np.full(len(split), math.nan)
+    middles[known] = (levels[first_ask[known] - 1] + levels[first_ask[known]]) / 2
+    return middles
+
+
+def _around_market(shown: DrawableLevels) -> tuple[float, float]:
+    """The prices worth showing: what the market crossed and as much again, or where nearly all the volume is."""
+    import numpy as np
+
+    levels = shown.prices
+    middles = _middles(shown)
+    middles = middles[np.isfinite(middles)]
+    if not middles.size:
+        return mass(levels, shown.volumes)
+    low, high = middles.min(), middles.max()
+    room = max((high - low) * 0.75, np.median(middles) * 0.004)
+    return max(float(low - room), float(levels.min())), min(float(high + room), float(levels.max()))

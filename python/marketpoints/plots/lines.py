@@ -1,0 +1,213 @@
+"""Values over time as lines, on a panel for each unit: rates, open interest, options, supply, unknown types."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SelectionError
+from ..optional import load
+from ..protocols import Drawable
+from .axes import amounts, blank, broken, legend, make, panels, prices, show_span, spans, stacked, times
+from .words import amount_unit, label, names, shared, title
+
+__all__ = ["Panel", "lines", "panels_of"]
+
+USD = "USD"
+PERCENT = "%"
+STYLES = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: columns of one unit.
+
+    Attributes:
+        what: The quantity, for the axis.
+        columns: The columns drawn as lines. Of several in one entry, the first that has a value.
+        band: The columns of the lowest and the highest value in a bucket, drawn as a band.
+        unit: Unit of the axis; ``"amount"`` for that of the market's amounts.
+        fraction: Whether the values are fractions that the axis shows in percent.
+        upside_down: Whether small is good, as of ranks.
+    """
+
+    what: str
+    columns: tuple[tuple[str, ...], ...]
+    band: tuple[str, str] | None = None
+    unit: str | None = None
+    fraction: bool = False
+    upside_down: bool = False
+
+
+#: Panels of the data types (section 2.3, supplement 4).
+PANELS: dict[str, tuple[Panel, ...]] = {
+    "FUNDING_RATE_AGG": (
+        Panel(
+            "funding rate",
+            (
+                ("rate_close", "rate_open", "rate_high", "rate_low"),
+                ("predicted_close", "predicted_open", "predicted_high", "predicted_low"),
+            ),
+            ("rate_low", "rate_high"),
+            PERCENT,
+            fraction=True,
+        ),
+    ),
+    "OPEN_INTEREST_AGG": (Panel("open interest", (("close", "open", "high", "low"),), ("low", "high"), "amount"),),
+    "SKEW_OPTION_SUMMARY_AGG": (Panel("skew", (("skew",),), unit="percentage points"),),
+    "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG": (Panel("implied volatility", (("implied_volatility",),), unit=PERCENT),),
+    "TOKEN_SUPPLY_AGG": (
+        Panel(
+            "value",
+            (("marketcap",), ("first_marketcap",), ("fully_diluted_valuation",), ("total_value_locked",)),
+            unit=USD,
+        ),
+        Panel("dominance", (("marketcap_dominance_percent",),), unit=PERCENT),
+        Panel("supply", (("circulating_supply",), ("total_supply",), ("max_supply",)), unit="coin"),
+        Panel("volume", (("total_volume",),), unit=USD),
+        Panel("price", (("usd_price",),), unit=USD),
+        Panel("rank", (("src_marketcap_rank",),), upside_down=True),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a series that make one line."""
+
+    shown: Drawable
+    rows: Any
+    name: str
+
+
+def panels_of(shown: Drawable) -> tuple[Panel, ...]:
+    """The panels of a series, of those columns that hold numbers: by its type, then one for each further column."""
+    import numpy as np
+
+    known = PANELS.get(shown.id.type or "", ())
+    named = {name for panel in known for group in panel.columns for name in group} | {
+        name for panel in known for name in panel.band or ()
+    }
+    if known and shown.id.type != "TOKEN_SUPPLY_AGG":  # their other columns say the same of another moment
+        named |= {name for name in shown.columns if name.endswith(("open", "high", "low", "close"))}
+    there = [panel for panel in known if any(_filled(shown, name) for group in panel.columns for name in group)]
+    further = [
+        Panel(name, ((name,),))
+        for name in shown.columns
+        if name not in named and isinstance(shown[name], np.ndarray) and shown[name].dtype.kind in "fiu"
+    ]
+    return (*there, *(panel for panel in further if not known or _filled(shown, panel.what)))
+
+
+def lines(series: Sequence[Drawable], ax: Any) -> Any:
+    """Lines of one series or several: a panel for each unit, a line for each column, and each series.
+
+    Raises:
+        SelectionError: There is no column of numbers.
+    """
+    drawn: list[Panel] = []
+    for one in series:
+        drawn += [panel for panel in panels_of(one) if panel not in drawn]
+    common = shared([one.id for one in series])
+    filled = [one for one in series if len(one)]
+    if not drawn:
+        if filled and not any(PANELS.get(one.id.type or "") for one in series):
+            raise SelectionError(f"{common}: there is no column of numbers to draw")
+        ax = make(ax)
+        ax.set_title(title(common), loc="left")
+        return blank(ax, "no values" if filled else "no rows")
+    ax = make(ax, 5.0 if len(drawn) == 1 else 1.2 + 1.9 * len(drawn))
+    every = panels(ax, [1.0] * len(drawn))
+    told = names([one.id for one in series]) if len(series) > 1 else [""]
+    parts = [part for one, name in zip(series, told, strict=True) for part in _parts(one, name)]
+    for panel, below in zip(drawn, every, strict=True):
+        _panel(panel, parts, below)
+    for one in filled:
+        starts, ends = spans(one)
+        room = (ends[-1] - starts[0]) * 0.01
+        show_span(ax, starts[0] - room, ends[-1] + room)
+    units = {_unit(panel, series[0]) for panel in drawn}
+    ax.set_title(title(common, units.pop() if len(drawn) == 1 else None), loc="left")
+    stacked(every)
+    return ax
+
+
+def _parts(shown: Drawable, name: str) -> Iterator[Part]:
+    """One part, or one for each chain where several rows share a time."""
+    import numpy as np
+
+    stamps = shown.timestamps
+    if not (stamps[1:] == stamps[:-1]).any() or "chain" not in shown:
+        yield Part(shown, np.arange(len(shown)), name)
+        return
+    chains = np.array([chain or "no chain" for chain in shown["chain"]], dtype=object)
+    for chain in dict.fromkeys(chains):
+        yield Part(shown, np.flatnonzero(chains == chain), f"{name} {chain}".strip())
+
+
+def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
+    import numpy as np
+
+    count = 0
+    for number, part in enumerate(parts):
+        times_of, rows = broken(part.shown, part.rows)
+        if panel.band and len(parts) == 1 and all(_filled(part.shown, name) for name in panel.band):
+            low, high = (_values(part, name, rows) for name in panel.band)
+            ax.fill_between(times_of, low, high, color="C0", alpha=0.25, linewidth=0.8, label="low to high")
+        for place, group in enumerate(panel.columns):
+            name = next((name for name in group if _filled(part.shown, name)), None)
+            if name is None:
+                continue
+            # Several series: a colour for each of them, and a kind of line for each column.
+            colour, line = (_colour(number), STYLES[place % 4]) if len(parts) > 1 else (_colour(place), "-")
+            values = _values(part, name, rows)
+            ax.plot(times_of, values, color=colour, linestyle=line, linewidth=1.2, label=_name(part, name))
+            finite = np.isfinite(np.concatenate([[np.nan], values, [np.nan]]))
+            alone = finite[1:-1] & ~finite[:-2] & ~finite[2:]
+            ax.plot(times_of[alone], values[alone], ".", color=colour, markersize=3)
+            count += 1
+    unit = _unit(panel, parts[0].shown)
+    if panel.fraction:
+        formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: f"{value * 100:.6g}%")
+        ax.yaxis.set_major_formatter(formatter)
+        ax.set_ylabel(label(panel.what, unit))
+    elif panel.unit in (USD, "amount", "coin"):
+        amounts(ax, label(panel.what, unit))
+    else:
+        prices(ax, label(panel.what, unit))
+    ax.autoscale_view(scalex=False)
+    if count > 1 or panel.band or panel.columns != ((panel.what,),):
+        legend(ax)
+    if panel.upside_down:
+        ax.yaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator(integer=True, min_n_ticks=1))
+        ax.invert_yaxis()
+    times(ax)
+
+
+def _unit(panel: Panel, shown: Drawable) -> str | None:
+    return amount_unit(shown) if panel.unit == "amount" else panel.unit
+
+
+def _name(part: Part, column: str) -> str:
+    return " · ".join(text for text in (part.name, column) if text)
+
+
+def _colour(number: int) -> Any:
+    return f"C{number}" if number < 10 else load("matplotlib").colormaps["turbo"]((number * 0.618) % 1)
+
+
+def _filled(shown: Drawable, name: str) -> bool:
+    """Whether a column holds a number at all."""
+    import numpy as np
+
+    if name not in shown:
+        return False
+    values = shown[name]
+    return isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and bool(np.isfinite(values).any())
+
+
+def _values(part: Part, name: str, places: Any) -> Any:
+    """A column along a broken line."""
+    import numpy as np
+
+    values = np.append(part.shown[name][part.rows].astype("float64"), np.nan)
+    return values[places]

@@ -1,0 +1,92 @@
+"""What a picture says about itself: title, units, names of several series."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from .. import _engine
+from ..identity import SeriesId
+from ..protocols import Drawable
+
+__all__ = ["amount_unit", "in_unit", "label", "names", "price_label", "shared", "title"]
+
+#: What each data type shows, in words.
+WHAT = {
+    "TRADE_SIDE_AGNOSTIC_AGG": "candles",
+    "TRADE_AGG": "candles by side",
+    "LIQUIDATION_AGG": "liquidations",
+    "FUNDING_RATE_AGG": "funding rate",
+    "OPEN_INTEREST_AGG": "open interest",
+    "VOLUME_PROFILE_AGG": "volume profile",
+    "TPO_AGG": "market profile",
+    "BLOCK_BOOK_SNAPSHOT_AGG": "order book",
+    "VENUE_LIQUIDATION_AGG": "liquidation heatmap",
+    "SKEW_OPTION_SUMMARY_AGG": "skew",
+    "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG": "implied volatility",
+    "TOKEN_SUPPLY_AGG": "token supply",
+}
+PREDICTIONS = "PREDICTION_VENUE"
+
+
+def title(identity: SeriesId, unit: str | None = None) -> str:
+    """What is shown, of which market, in which unit and interval."""
+    symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin or ""
+    if len(symbol) > 24:  # a prediction market's condition has 66 characters
+        symbol = f"{symbol[:10]}…{symbol[-6:]}"
+    market = f"{symbol} on {identity.exchange}" if symbol and identity.exchange else symbol or identity.exchange
+    what = in_unit(WHAT.get(identity.type or "", identity.type or "series"), unit)
+    short = {wire: name for wire, name, _ in _engine.intervals()}
+    interval = short.get(identity.interval or "", identity.interval)
+    parts = (market, identity.token_name, what, identity.side, identity.tenor, interval)
+    return " · ".join(part for part in parts if part)
+
+
+def in_unit(what: str, unit: str | None) -> str:
+    """A quantity with its unit, where that is known."""
+    return f"{what} in {unit}" if unit else what
+
+
+def label(what: str, unit: str | None) -> str:
+    """An axis' label: a quantity with its unit in brackets, where that is known."""
+    return f"{what} ({unit})" if unit else what
+
+
+def amount_unit(shown: Drawable) -> str | None:
+    """The unit of volumes, liquidations and open interest (section 2.3, supplement 4); None where nothing tells it."""
+    identity = shown.id
+    if shown.usd is None:
+        return None
+    if shown.usd:
+        return "USD"
+    if identity.exchange == PREDICTIONS:
+        return "shares"
+    if identity.exchange and identity.raw_symbol:
+        worth = _engine.contract_usd(identity.exchange, identity.raw_symbol)
+        if worth is not None:  # an inverse market counts contracts, not coins
+            return "USD" if worth == 1 else f"contracts of {worth:g} USD"
+    return identity.coin or "coin"
+
+
+def price_label(shown: Drawable) -> str:
+    """Label of an axis of prices: in USD where asked so, else in the market's quote where its name tells it."""
+    if shown.id.exchange == PREDICTIONS:
+        return label("price", "probability")
+    _, _, quote = (shown.id.normalized_symbol or "").partition("-")
+    return label("price", "USD" if shown.usd else quote.partition("-")[0])
+
+
+def shared(ids: Sequence[SeriesId]) -> SeriesId:
+    """The identity that several have in common."""
+    first = ids[0]
+    different = [
+        one.name for one in fields(SeriesId) if any(getattr(i, one.name) != getattr(first, one.name) for i in ids)
+    ]
+    blank: dict[str, Any] = {name: {} if name == "extra" else None for name in different}
+    return replace(first, **blank)
+
+
+def names(ids: Sequence[SeriesId]) -> list[str]:
+    """What tells each of several series from the others, for a legend."""
+    common = shared(ids).known()
+    told = [" ".join(value for name, value in one.known().items() if name not in common) for one in ids]
+    return [name or f"series {place + 1}" for place, name in enumerate(told)]
