@@ -198,11 +198,11 @@ class SeriesSet(Items[Series]):
             MissingDependencyError: matplotlib is not installed.
             SelectionError: They do not fit into one figure, or there is nothing to draw.
         """
-        if len(self._series) == 1:
-            return self._series[0].plot(ax=ax, **options)
+        if len(self._items) == 1:
+            return self._items[0].plot(ax=ax, **options)
         from . import plots
 
-        return plots.several(self._series, ax=ax, why_empty=self._why_empty, options=options)
+        return plots.several(self._items, ax=ax, why_empty=self._why_empty, options=options)
 
 
 def decode_points(
