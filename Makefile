@@ -7,7 +7,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-di
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz \
+.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz \
         fuzz-asan clean
 
 help: ## Show this list
@@ -25,6 +25,25 @@ test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet
 	$(BIN)/pytest --quiet --nbmake --nbmake-timeout=120 notebooks
 	$(BIN)/stubtest marketpoints._engine
+
+# Each framework has an environment of its own: their pins contradict each other. A new one is two files in this folder.
+FRAMEWORKS := $(patsubst tests/frameworks/%.txt,%,$(wildcard tests/frameworks/*.txt))
+
+test-frameworks: $(FRAMEWORKS:%=test-framework-%) ## Run the recipes for backtest frameworks against the frameworks themselves
+
+test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
+	.venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py
+
+# A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package.
+.venv-frameworks/%/.ready: tests/frameworks/%.txt
+	rm -rf .venv-frameworks/$*
+	$(PYTHON) -m venv .venv-frameworks/$*
+	.venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	.venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
+	  open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'
+	@touch $@
+
+.PRECIOUS: .venv-frameworks/%/.ready
 
 test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of, for some minutes
 	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
@@ -86,7 +105,7 @@ fuzz-asan: ## The same with the address sanitizer, which stable Rust only has on
 	$(call fuzz,RUSTC_BOOTSTRAP=1,address)
 
 clean: ## Remove what was built, the virtual environment included
-	rm -rf target $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target $(VENV) .venv-frameworks demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/marketpoints/_engine*.so
 
 $(VENV)/.venv:

@@ -6,10 +6,11 @@ from typing import Any
 from .buckets import step_of
 from .errors import SelectionError
 from .optional import load
+from .protocols import Label
 from .series import Series
 from .sets import SeriesSet
 
-__all__ = ["backtesting", "closes"]
+__all__ = ["backtesting", "closes", "nautilus"]
 
 # What may name the columns of several series, the shortest first.
 NAMES: tuple[tuple[str, ...], ...] = (
@@ -28,8 +29,9 @@ OHLCV = {"Open": "open", "High": "high", "Low": "low", "Close": "close", "Volume
 def backtesting(candles: Series | SeriesSet) -> Any:
     """Candles for ``backtesting.Backtest``: columns Open, High, Low, Close, Volume, indexed by time.
 
-    Rows are stamped with the end of their bucket, when their values are known, in UTC without a zone: the framework
-    fails on zones when it optimizes. Buckets that were still forming are left out.
+    Rows are stamped with the **start** of their bucket, in UTC without a zone: the framework acts after a row and
+    trades at the next one's open, and its ``resample_apply`` groups rows by their stamp, so that a day is made of its
+    own 24 hours. Buckets that were still forming are left out.
 
     Returns:
         A pandas ``DataFrame`` whose values are its own.
@@ -38,20 +40,40 @@ def backtesting(candles: Series | SeriesSet) -> Any:
         MissingDependencyError: pandas is not installed.
         SelectionError: It is no candle series, or a set of none or several.
     """
-    series = candles.only if isinstance(candles, SeriesSet) else candles
-    absent = [name for name in OHLCV.values() if name not in series]
-    if absent:
-        raise SelectionError(f"{series.id}: these are no candles, there is no column {', '.join(absent)}")
-    frame = series.to_pandas(label="right")[list(OHLCV.values())].loc[series.is_closed]
-    frame = frame.set_axis(list(OHLCV), axis="columns").copy()
+    frame = _candles(candles, "left").set_axis(list(OHLCV), axis="columns")
     frame.index = frame.index.tz_localize(None)
     return frame
 
 
-def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequence[str] | None = None) -> Any:
-    """Several series side by side, as vectorbt and bt take them: a row a time, a column a series.
+def nautilus(candles: Series | SeriesSet) -> Any:
+    """Candles for NautilusTrader's ``BarDataWrangler.process``: open, high, low, close, volume in this order.
 
-    Rows are stamped with the end of their bucket, tz-aware UTC, and cover every bucket from the first to the last, so
+    Rows are stamped with the **end** of their bucket, tz-aware UTC: leave ``ts_init_delta`` at 0, and both times of a
+    bar are the moment at which its values are known. Buckets that were still forming are left out.
+
+    Returns:
+        A pandas ``DataFrame`` of float64 whose values are its own and may be written.
+
+    Raises:
+        MissingDependencyError: pandas is not installed.
+        SelectionError: It is no candle series, or a set of none or several.
+    """
+    return _candles(candles, "right")
+
+
+def _candles(candles: Series | SeriesSet, label: Label) -> Any:
+    """The closed candles of one series: five columns of a frame of its own."""
+    series = candles.only if isinstance(candles, SeriesSet) else candles
+    absent = [name for name in OHLCV.values() if name not in series]
+    if absent:
+        raise SelectionError(f"{series.id}: these are no candles, there is no column {', '.join(absent)}")
+    return series.to_pandas(label=label)[list(OHLCV.values())].loc[series.is_closed].copy()
+
+
+def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequence[str] | None = None) -> Any:
+    """Several series side by side, as vectorbt takes them: a row a time, a column a series.
+
+    Rows are stamped with the **end** of their bucket, tz-aware UTC, and cover every bucket from first to last, so
     that the index has a frequency; where a series has no row its value is NaN: filling is the user's choice. Buckets
     that were still forming are left out.
 

@@ -228,7 +228,7 @@ class Series:
             return self
         # The windows of neighbours touch, so that what is missing between two of them is missing in one of them.
         window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
-        return type(self)(self._columns.cut(start, stop), self._now, window, self._session)
+        return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd)
 
     def _edge(self, row: int) -> Any:
         """Where the window of the rows before a row ends and that of the others begins."""

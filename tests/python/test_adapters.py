@@ -1,4 +1,4 @@
-"""Candles in the shapes of backtest frameworks; each framework itself where it is installed."""
+"""Candles in the shapes of backtest frameworks; the frameworks themselves run in tests/frameworks."""
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,11 @@ def ends(*rows):
     return [pd.Timestamp(START + HOUR * (row + 1), unit="s") for row in rows]
 
 
-def test_backtesting_takes_closed_candles_by_their_end():
+def test_backtesting_takes_closed_candles_by_their_start():
     answer = mp.decode_points(body(candles(CANDLES)), now=START + 3 * HOUR - 1)
     frame = adapters.backtesting(answer)
     assert list(frame.columns) == ["Open", "High", "Low", "Close", "Volume"]
-    assert frame.index.tz is None and frame.index.tolist() == ends(0, 1)
+    assert frame.index.tz is None and frame.index.tolist() == ends(-1, 0)
     assert frame.to_numpy().tolist() == [list(row) for row in CANDLES[:2]]
     frame.iloc[0, 0] = -1.0  # the frame's own
     assert answer["open"][0] == CANDLES[0][0]
@@ -85,34 +85,12 @@ def test_closes_that_cannot_be_told_apart_are_refused():
         adapters.closes(mp.decode_points(body(supply)), column="marketcap", by="coin")
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_backtesting_runs(client):
-    framework = pytest.importorskip("backtesting")
-
-    class Hold(framework.Strategy):
-        def init(self):
-            pass
-
-        def next(self):
-            if not self.position:
-                self.buy(size=1)
-
-    answer = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-08")
-    frame = adapters.backtesting(answer)
-    result = framework.Backtest(frame, Hold, cash=10_000_000, finalize_trades=True).run()
-    # The strategy is asked first at the second bar, buys at the open of the third and sells at that of the last.
-    gained = answer["open"][-1] - answer["open"][2]
-    assert result["Equity Final [$]"] - 10_000_000 == pytest.approx(gained)
-    assert result["Start"] == frame.index[0] and result["End"] == frame.index[-1]
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_vectorbt_runs(client):
-    framework = pytest.importorskip("vectorbt")
-    symbols = ("BTCUSDT", "ETHUSDT")
-    window = {"start": "2026-01-01", "end": "2026-01-08"}
-    answer = mp.SeriesSet([client.candles("BINANCE_FUTURES", name, "1h", **window).only for name in symbols])
-    frame = adapters.closes(answer)
-    held = framework.Portfolio.from_holding(frame, init_cash=100.0, freq="1h")
-    expected = [100.0 * one["close"][-1] / one["close"][0] for one in answer]
-    assert held.final_value().tolist() == pytest.approx(expected)
+def test_nautilus_takes_closed_candles_by_their_end():
+    answer = mp.decode_points(body(candles(CANDLES)), now=START + 3 * HOUR - 1)
+    frame = adapters.nautilus(answer)
+    assert list(frame.columns) == ["open", "high", "low", "close", "volume"]  # the wrangler goes by position
+    assert frame.index.tolist() == [pd.Timestamp(START + HOUR * row, unit="s", tz="UTC") for row in (1, 2)]
+    assert frame.to_numpy().tolist() == [list(row) for row in CANDLES[:2]]
+    assert (frame.dtypes == "float64").all() and frame.to_numpy().flags.writeable
+    with pytest.raises(mp.SelectionError, match="these are no candles"):
+        adapters.nautilus(mp.decode_points(body({"id": {"type": "OPEN_INTEREST_AGG"}, "points": []})))

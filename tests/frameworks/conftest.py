@@ -1,0 +1,45 @@
+"""A week of hourly candles of the demo market, and the recipes of docs/results.md."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import marketpoints as mp
+
+WEEK = {"start": "2026-01-01", "end": "2026-01-08"}
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory):
+    os.environ["MARKETPOINTS_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    with mp.LocalService(now=1_790_000_000) as service, service.client("unlimited") as made:
+        yield made
+
+
+@pytest.fixture
+def candles(client):
+    return client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WEEK)
+
+
+@pytest.fixture
+def several(client):
+    symbols = ("BTCUSDT", "ETHUSDT")
+    return mp.SeriesSet([client.candles("BINANCE_FUTURES", name, "1h", **WEEK).only for name in symbols])
+
+
+@pytest.fixture
+def recipes():
+    """Runs the blocks of Python under a heading of docs/results.md, with some names; returns all names."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text("utf-8")
+
+    def run(heading, **names):
+        (part,) = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, flags=re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)
+        assert blocks
+        for block in blocks:
+            exec(compile(block, heading, "exec"), names)
+        return names
+
+    return run
