@@ -91,6 +91,8 @@ def test_nautilus_takes_closed_candles_by_their_end():
     assert list(frame.columns) == ["open", "high", "low", "close", "volume"]  # the wrangler goes by position
     assert frame.index.tolist() == [pd.Timestamp(START + HOUR * row, unit="s", tz="UTC") for row in (1, 2)]
     assert frame.to_numpy().tolist() == [list(row) for row in CANDLES[:2]]
-    assert (frame.dtypes == "float64").all() and frame.to_numpy().flags.writeable
+    assert (frame.dtypes == "float64").all()
+    frame.iloc[0, 0] = -1.0  # the frame's own
+    assert answer["open"][0] == CANDLES[0][0]
     with pytest.raises(mp.SelectionError, match="these are no candles"):
         adapters.nautilus(mp.decode_points(body({"id": {"type": "OPEN_INTEREST_AGG"}, "points": []})))
