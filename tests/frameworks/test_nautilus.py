@@ -22,9 +22,9 @@ def test_the_recipe_of_the_documents_makes_bars(recipes, candles):
     assert [bar.ts_event for bar in bars] == ends and [bar.ts_init for bar in bars] == ends
     for name in ("open", "high", "low", "close"):
         rounded = [round(value, instrument.price_precision) for value in candles[name].tolist()]
-        assert [float(getattr(bar, name)) for bar in bars] == rounded, name
+        assert [float(str(getattr(bar, name))) for bar in bars] == rounded, name
     volumes = [round(value, instrument.size_precision) for value in candles["volume"].tolist()]
-    assert [float(bar.volume) for bar in bars] == volumes
+    assert [float(str(bar.volume)) for bar in bars] == volumes
 
 
 def test_a_strategy_sees_a_bar_when_it_is_over(recipes, candles):
@@ -36,7 +36,7 @@ def test_a_strategy_sees_a_bar_when_it_is_over(recipes, candles):
             self.subscribe_bars(bars[0].bar_type)
 
         def on_bar(self, bar):
-            seen.append((self.clock.timestamp_ns(), float(bar.close)))
+            seen.append((self.clock.timestamp_ns(), float(str(bar.close))))
 
     engine = BacktestEngine(BacktestEngineConfig(logging=LoggingConfig(bypass_logging=True)))
     engine.add_venue(Venue("BINANCE"), OmsType.NETTING, AccountType.MARGIN, [Money(1_000_000, USDT)])
