@@ -1,5 +1,6 @@
 """NautilusTrader itself, of the first major version: bars made of candles, and a backtest over them."""
 
+import pytest
 from nautilus_trader.backtest.engine import BacktestEngine, BacktestEngineConfig
 from nautilus_trader.config import LoggingConfig
 from nautilus_trader.model.currencies import USDT
@@ -23,8 +24,9 @@ def test_the_recipe_of_the_documents_makes_bars(recipes, candles):
     for name in ("open", "high", "low", "close"):
         rounded = [round(value, instrument.price_precision) for value in candles[name].tolist()]
         assert [float(str(getattr(bar, name))) for bar in bars] == rounded, name
-    volumes = [round(value, instrument.size_precision) for value in candles["volume"].tolist()]
-    assert [float(str(bar.volume)) for bar in bars] == volumes
+    # The demo's volumes have more digits than the instrument: the wrangler rounds the last one its own way.
+    smallest = 10**-instrument.size_precision
+    assert [float(str(bar.volume)) for bar in bars] == pytest.approx(candles["volume"].tolist(), abs=smallest)
 
 
 def test_a_strategy_sees_a_bar_when_it_is_over(recipes, candles):
