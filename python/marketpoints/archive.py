@@ -16,6 +16,7 @@ from .tables import Records
 if TYPE_CHECKING:
     from .arguments import Names
     from .progress import Progress
+    from .times import Interval
 
 __all__ = ["Archive"]
 
@@ -69,7 +70,7 @@ class Archive:
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         **arguments: Any,
     ) -> SeriesSet:
         """What is kept, as the client would answer. Needs no network and no key.
@@ -103,7 +104,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -115,7 +116,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -126,7 +127,7 @@ class Archive:
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -159,7 +160,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -171,7 +172,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -182,7 +183,7 @@ class Archive:
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -207,7 +208,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -219,7 +220,7 @@ class Archive:
         type: str,
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,
@@ -230,7 +231,7 @@ class Archive:
         type: str | None = None,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
         **arguments: Any,

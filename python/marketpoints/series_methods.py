@@ -2,7 +2,7 @@
 
 from .arguments import METHODS, Extra, Names
 from .progress import Progress
-from .times import Duration, Time
+from .times import Duration, Interval, Time
 from .value_methods import SeriesAnswer, ValueMethods
 
 __all__ = ["SeriesMethods"]
@@ -15,7 +15,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         block_size: float | None = None,
         max_depth: int | None = None,
@@ -60,7 +60,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         max_depth: int | None = None,
         start: Time | None = None,
@@ -101,7 +101,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -143,7 +143,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         session: str | None = None,
         block_minutes: int | None = None,
@@ -191,7 +191,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         tenor: str | None = None,
         start: Time | None = None,
@@ -230,7 +230,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         tenor: str | None = None,
         start: Time | None = None,
@@ -269,7 +269,7 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         token_name: str | None = None,
         start: Time | None = None,

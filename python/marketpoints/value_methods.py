@@ -6,7 +6,7 @@ from .arguments import METHODS, Extra, Names, analytics, build_query
 from .connection import Connection
 from .progress import Progress
 from .records import Plan, told_plan
-from .times import Duration, Time
+from .times import Duration, Interval, Time
 
 __all__ = ["SeriesAnswer", "ValueMethods"]
 
@@ -21,7 +21,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         type: str,  # noqa: A002 - the wire's own name
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -50,10 +50,12 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``, or by its method's, ``open_interest``.
             exchange: Exchange identifier, or several.
             symbol: Exchange-native symbol.
-            interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"`` or a wire name.
+            interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"``, a wire name, or a duration such as
+                ``timedelta(hours=1)`` (also NumPy's and pandas').
             start: First bucket start: datetime, date, ISO text (UTC if naive), NumPy or pandas time, Unix seconds.
             end: End of the window, exclusive; None is now.
-            period: Length of the window in seconds, or a ``timedelta``, instead of start or end.
+            period: Length of the window in seconds, as a ``timedelta`` (also NumPy's and pandas'), or as a text such as
+                ``"90d"`` or ``"1h30m"``, instead of start or end.
             coin: Base asset, instead of a symbol.
             usd: Values in USD.
             group_by: ``"sum"`` or ``"oi_weighted"``: one series over all exchanges.
@@ -131,7 +133,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -173,7 +175,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -215,7 +217,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -256,7 +258,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
@@ -296,7 +298,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         exchange: Names = None,
         symbol: str | None = None,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,

@@ -291,6 +291,7 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
             Err(ClientError::invalid(format!("period={period} is no length of a window in seconds")))
         }
         (Some(start), Some(end), None) if end < start => {
+            let (start, end) = (utc(start.floor() as i64), utc(end.floor() as i64));
             Err(ClientError::invalid(format!("the window ends ({end}) before it starts ({start})")))
         }
         _ => Ok(()),

@@ -6,6 +6,7 @@ import json
 import random
 import urllib.request
 
+import numpy as np
 import pytest
 
 import independent
@@ -125,7 +126,10 @@ def test_positions_come_back_as_they_were_written(venue):
                 row = by_key[position.wallet_address, position.asset_id]
                 for name in ("realized_size", "avg_price", "avg_exit_price", "realized_pnl"):
                     assert getattr(position, name) == float(row[name] or 0), name
-                for name in ("latest_open_ts", "prev_hold_duration", *COUNTS):
+                opened = int(row["latest_open_ts"] or 0)
+                told_time = position.latest_open_ts
+                assert np.isnat(told_time) if not opened else told_time == np.datetime64(opened, "s")
+                for name in ("prev_hold_duration", *COUNTS):
                     assert getattr(position, name) == int(row[name] or 0), name
                 for name in ("market_name", "outcome_name", "category", "sub_category"):
                     assert getattr(position, name) == row[name]

@@ -40,6 +40,16 @@ pub(super) enum Range {
 /// Seconds since 1970 of the year 5138: what is larger is in milliseconds or microseconds.
 const LARGEST_SECOND: i64 = 100_000_000_000;
 
+/// The Unix second of a time in ISO 8601, UTC without an offset, such as `2025-11-18 23:25:28+00:00`; of 1970 and later.
+fn written_time(text: &str) -> Option<i64> {
+    if text.as_bytes().get(4) != Some(&b'-') {
+        return None; // digits alone are seconds
+    }
+    let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|time| time.timestamp());
+    let time = text.parse::<jiff::Timestamp>().ok().or_else(|| text.parse().ok().and_then(utc))?;
+    Some(time.as_second()).filter(|second| *second >= 0)
+}
+
 /// A row of a sheet.
 pub(super) struct Record<'a> {
     header: &'a [Option<&'static str>],
@@ -103,8 +113,11 @@ impl<'a> Record<'a> {
         Err(Fault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
     }
 
-    /// Unix seconds; 0 where the field is empty.
+    /// Unix seconds, also of a time as data frames spell it; 0 where the field is empty.
     pub(super) fn seconds(&self, column: &'static str) -> Result<i64, Fault> {
+        if let Some(second) = written_time(self.text(column)?) {
+            return Ok(second);
+        }
         let value = self.whole(column)?;
         if value < LARGEST_SECOND {
             return Ok(value);
@@ -217,4 +230,22 @@ fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     let bytes = BufReader::with_capacity(1 << 16, File::open(path)?);
     let packed = path.extension().is_some_and(|suffix| suffix == "gz");
     Ok(if packed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_data_frames_write_them() {
+        // Pandas, polars and people; a bare number is none of them.
+        for text in ["2025-11-18 23:25:28+00:00", "2025-11-18T23:25:28.000000000+0000", "2025-11-18T23:25:28Z"] {
+            assert_eq!(written_time(text), Some(1_763_508_328), "{text}");
+        }
+        assert_eq!(written_time("2025-11-18 23:25:28.9"), Some(1_763_508_328));
+        assert_eq!(written_time("2025-11-19 00:25:28+01:00"), Some(1_763_508_328));
+        for text in ["", "1763508328", "1969-12-31 23:59:59", "18.11.2025", "20251118"] {
+            assert_eq!(written_time(text), None, "{text}");
+        }
+    }
 }
