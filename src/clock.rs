@@ -7,6 +7,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
 
+/// A Unix second as people write it, in ISO 8601 and UTC.
+pub fn utc(second: i64) -> String {
+    jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |time| time.to_string())
+}
+
 /// Tells the time in nanoseconds since the Unix epoch. Never runs backwards, whatever the wall clock does.
 pub trait Clock: Send + Sync {
     /// Now, in Unix nanoseconds.

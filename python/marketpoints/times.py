@@ -98,6 +98,8 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
         raise InvalidRequest(
             f"{name}: {value!r} is not a whole number of seconds; give seconds, a timedelta, or a text such as 90d"
         )
+    if abs(seconds) > LARGEST_SECONDS:
+        raise InvalidRequest(f"{name}: {value!r} is longer than time is told here")
     return int(seconds)
 
 
@@ -112,7 +114,9 @@ def _exact_seconds(value: Any) -> Fraction | None:
         return Fraction(microseconds * 1_000 + nanoseconds, SECOND)
     if getattr(getattr(value, "dtype", None), "kind", "") == "m":
         return _seconds_of_numpy(value)
-    return Fraction(value) if _is_number(value) and math.isfinite(value) else None
+    # No whole number is too large for a fraction, as it may be for isfinite.
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return Fraction(value) if whole or (_is_number(value) and math.isfinite(value)) else None
 
 
 def _seconds_of_text(text: str) -> Fraction | None:
@@ -215,7 +219,10 @@ def _from_numpy(value: Any, name: str) -> float:
 def _from_number(value: Any, name: str) -> float:
     if not _is_number(value):
         raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a time; {WANTED}")
-    seconds = float(value)
+    try:
+        seconds = float(value)
+    except OverflowError:
+        seconds = math.inf
     if not math.isfinite(seconds):
         raise InvalidRequest(f"{name}: {value!r} is not a time; {WANTED}")
     if abs(seconds) > LARGEST_SECONDS:

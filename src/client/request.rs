@@ -3,6 +3,7 @@
 
 use super::error::{ClientError, ErrorKind};
 use super::rules::{check_capabilities, check_exchanges, check_open_type, check_selection};
+use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
@@ -230,11 +231,6 @@ fn distinct(names: Vec<String>) -> Vec<String> {
         }
     }
     kept
-}
-
-/// A Unix second as people write it.
-fn utc(second: i64) -> String {
-    jiff::Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string())
 }
 
 fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {

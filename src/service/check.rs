@@ -1,6 +1,7 @@
 //! What a query of `/v1/points` must pass before it may cost anything (service.md 5, 7 and 8; supplement 1, 4 and 6).
 
 use super::config::Allowance;
+use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{POINTS_PARAMETERS, refuse_unknown};
 use crate::protocol::suggest::hint;
@@ -125,9 +126,11 @@ fn history(from: Option<i64>, period: i64, allowance: Allowance, now: i64) -> Re
         return Ok(());
     }
     Err(ErrorBody::forbidden(format!(
-        "the window starts at {start}, further back than the history depth of {days} days of the plan {}; start at \
-         {earliest} or later (Unix seconds)",
+        "the window starts at {}, further back than the history depth of {days} days of the plan {}; start at {} \
+         (from={earliest}) or later",
+        utc(start),
         allowance.name(),
+        utc(earliest),
     )))
 }
 

@@ -155,6 +155,15 @@ def test_what_is_no_duration_is_refused(value):
         to_duration(value)
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e300, "99999999999999w", 2**64])
+def test_numbers_beyond_all_bounds_are_refused(value):
+    with pytest.raises(mp.InvalidRequest, match=r"period: .* is longer than"):
+        to_duration(value)
+    if not isinstance(value, str):
+        with pytest.raises(mp.InvalidRequest, match="start: "):
+            to_unix(value, "start")
+
+
 def test_a_duration_is_no_time_and_no_number():
     """NumPy counts a timedelta64 among the whole numbers."""
     with pytest.raises(mp.InvalidRequest, match="start: "):

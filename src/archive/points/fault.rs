@@ -1,5 +1,6 @@
 //! What can be wrong with an archive of points.
 
+use crate::clock::utc;
 use crate::weight::Window;
 
 /// How a file differs from what was written.
@@ -102,7 +103,6 @@ impl ArchiveFault {
 }
 
 fn never(missing: &[Window]) -> String {
-    let utc = |second| jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |at| at.to_string());
     let from_to = |window: &Window| format!("{} to {}", utc(window.from), utc(window.to));
     match missing {
         [] => "nothing of it was ever asked".to_owned(),
