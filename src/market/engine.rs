@@ -135,8 +135,8 @@ impl Market {
         query.check()?;
         query.check_offset()?;
         refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
-        let positions = self.source.positions();
-        Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(table, &query.ask, now)))
+        let positions = self.source.positions(now);
+        Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(&table, &query.ask, now)))
     }
 
     pub(super) fn source(&self) -> &dyn Source {

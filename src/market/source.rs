@@ -1,5 +1,7 @@
 //! What the engine asks of a source of market data: the demo and the store both answer it.
 
+use std::sync::Arc;
+
 use super::analytics::PositionTable;
 use super::derivatives::{Gauge, GaugeBar, Ticker};
 use super::feed::Feeds;
@@ -192,6 +194,14 @@ pub(super) fn join(whole: &mut Option<Bar>, next: &Bar) {
 /// Seconds between settlements on most venues.
 pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
 
+/// Exchanges that settle funding every hour; the others do so every eight.
+const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
+
+/// Seconds between settlements on an exchange: dumps do not tell it.
+pub(super) fn funding_seconds(exchange: &str) -> i64 {
+    if HOURLY.contains(&exchange) { 3_600 } else { FUNDING_SECONDS }
+}
+
 /// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
 pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
@@ -237,6 +247,11 @@ pub trait Source: Send + Sync {
         let mut highest: Option<f64> = None;
         self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
         Ok(highest)
+    }
+
+    /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
+    fn icon_url(&self, _market: usize) -> String {
+        String::new()
     }
 
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
@@ -338,8 +353,9 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// The positions on the prediction venue; `None` for a source without any.
-    fn positions(&self) -> Option<&PositionTable> {
+    /// The positions on the prediction venue as of `now` (Unix nanoseconds), where the source knows when they were taken;
+    /// `None` for a source without any.
+    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
         None
     }
 

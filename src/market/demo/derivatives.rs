@@ -9,14 +9,14 @@ use crate::clock::SECOND;
 use crate::market::derivatives::Ticker;
 use crate::market::source::Trade;
 
-/// How far the price runs in a minute without forcing anybody, in deviations of a minute of usual wildness.
-const USUAL_RUN: f64 = 2.0;
+/// How far the price runs in a minute without forcing anybody, in deviations of a mean minute's change.
+const USUAL_RUN: f64 = 1.4;
 /// Readings of the ticker in a minute, evenly spaced.
 const READINGS: i64 = 4;
-/// Hours between settlements.
-const SETTLEMENT: i64 = 8;
-/// Funding rate per settlement when nothing pulls: the interest that venues fix.
+/// Funding rate for 8 hours when nothing pulls: the interest that venues fix.
 const RESTING_RATE: f64 = 1e-4;
+/// Part of the venue's distance to the common price that is paid in 8 hours.
+const FOLLOWS: f64 = 0.6;
 /// Open interest in days of turnover.
 const INTEREST_DAYS: f64 = 0.6;
 /// Most of a minute's volume that opens or closes positions at random, beside the slow drift.
@@ -87,8 +87,9 @@ fn resting_interest(traits: &Traits, minute: i64) -> f64 {
 /// Visits the ticker's readings of a Unix minute in time order. `interest` is [`open_interest`] of the block; it is
 /// dear to make, and without it the readings do not tell it.
 ///
-/// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium and the coin's mood pull it. At each
-/// settlement (every 8 hours from midnight UTC) the rate becomes what was predicted, and stays until the next.
+/// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
+/// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was
+/// predicted, and stays until the next.
 pub(super) fn readings(
     traits: &Traits,
     block: &Block,
@@ -97,7 +98,7 @@ pub(super) fn readings(
     mut visit: impl FnMut(&Ticker),
 ) {
     let index = (minute - block.start) as usize;
-    let settled = minute - minute.rem_euclid(60 * SETTLEMENT);
+    let settled = minute - minute.rem_euclid(traits.settlement);
     let funding_rate = round(predicted(traits, settled as f64), 8);
     for reading in 0..READINGS {
         let part = reading as f64 / READINGS as f64;
@@ -112,11 +113,10 @@ pub(super) fn readings(
     }
 }
 
-/// The rate that a Unix minute (with its part) predicts for the next settlement.
+/// The rate that a Unix minute (with its part) predicts for the next settlement, for the time between two of them.
 fn predicted(traits: &Traits, minute: f64) -> f64 {
     let premium = minute::premium(traits, minute) - traits.premium;
-    let mood = 1.2e-4 * smooth(traits.path.seed() ^ 8, minute / 1_440.0 / 4.0);
-    RESTING_RATE + 0.5 * premium + mood
+    (RESTING_RATE + FOLLOWS * premium) * traits.settlement as f64 / (8.0 * 60.0)
 }
 
 #[cfg(test)]

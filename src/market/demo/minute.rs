@@ -1,19 +1,25 @@
 //! The trades of one minute of one market.
 
 use super::catalog::Traits;
-use super::noise::{FURTHEST, mix, normal, smooth, uniform};
-use super::path::{Block, Bound};
+use super::noise::{mix, normal, smooth, uniform};
+use super::path::{Block, within_minute};
 use crate::clock::SECOND;
 use crate::market::source::Trade;
 
 /// Fewest trades of a minute; wild minutes have up to three times as many.
 const TRADES: u64 = 6;
-/// Furthest that the venue's distance to the common price strays from its mean, as a fraction.
-const STRAY: f64 = 2e-4;
-/// How far trades leave the straight line between a minute's ends even if these are equal, as a fraction at usual wildness.
-const RESTLESS: f64 = 1.2e-4;
-/// Part of a minute's excursion that a draw of one deviation in the middle of the minute is worth, times two.
-const BRIDGE: f64 = 0.7;
+/// Furthest that a perpetual market's distance to the common price goes with what all of its coin's traders pay for
+/// leverage, as a fraction.
+const MOOD: f64 = 5e-4;
+/// Furthest that the venue's distance to the common price strays beside that, as a fraction.
+const STRAY: f64 = 1e-4;
+/// What a taker pays beside the price, as a fraction: half of the spread.
+const HALF_SPREAD: f64 = 1e-5;
+/// How often a minute is halved: the price goes straight for the eighth of a minute.
+const HALVINGS: i32 = 3;
+const PARTS: usize = 1 << HALVINGS;
+/// Part of a minute's volume that comes with the price's change.
+const CHASED: f64 = 0.55;
 
 /// Rounds to a number of decimals; the result is the double nearest to that decimal.
 pub(super) fn round(value: f64, decimals: i32) -> f64 {
@@ -24,7 +30,17 @@ pub(super) fn round(value: f64, decimals: i32) -> f64 {
 /// The venue's distance to the common price at a Unix minute (with its part), as a fraction: within a few hundredths of a
 /// percent.
 pub(super) fn premium(traits: &Traits, minute: f64) -> f64 {
-    traits.premium + STRAY * smooth(traits.seed, minute / 60.0 / 3.0)
+    let hours = minute / 60.0;
+    traits.premium + mood(traits, hours) + STRAY * smooth(traits.seed, hours / 3.0)
+}
+
+/// What traders of the coin pay for leverage, as a fraction; nothing where there is none.
+fn mood(traits: &Traits, hours: f64) -> f64 {
+    if traits.settlement == 0 {
+        return 0.0;
+    }
+    let seed = traits.path.seed() ^ 8;
+    MOOD * (0.7 * smooth(seed, hours / 90.0) + 0.3 * smooth(seed ^ 1, hours / 17.0))
 }
 
 /// The venue's price as a multiple of the common one.
@@ -32,72 +48,73 @@ pub(super) fn basis(traits: &Traits, minute: i64) -> f64 {
     1.0 + premium(traits, minute as f64)
 }
 
-/// No trade of a minute is above this: `higher` is at least the price at the minute's ends, `change` at least their
-/// distance as a fraction, `wildness` at least the minute's.
-pub(super) fn ceiling(traits: &Traits, higher: f64, change: f64, wildness: f64) -> f64 {
-    let bridge = 0.5 * BRIDGE * FURTHEST * (change + RESTLESS * wildness);
-    higher * (1.0 + bridge) * (1.0 + traits.premium + STRAY) + 10f64.powi(-traits.price_decimals)
-}
-
-/// The highest price that a market trades at in the Unix minutes `first..end`. Only minutes that may hold it are made:
-/// `bounds` are those of the path's blocks, `block` makes one, `high` tells a minute's highest price.
+/// The highest price that a market trades at in the Unix minutes `first..end`. `high` tells a minute's highest price; only
+/// minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(super) fn highest(
     traits: &Traits,
-    (first, end): (i64, i64),
-    mut bounds: Vec<Bound>,
-    block: impl Fn(i64) -> std::sync::Arc<Block>,
-    high: impl Fn(&Block, i64) -> Option<f64>,
+    minutes: (i64, i64),
+    floor: Option<f64>,
+    high: impl FnMut(i64) -> Option<f64>,
 ) -> Option<f64> {
-    let most = |bound: &Bound| ceiling(traits, bound.highest, bound.change, bound.wildness);
-    bounds.sort_by(|one, other| most(other).total_cmp(&most(one)));
-    let mut best: Option<f64> = None;
-    for bound in &bounds {
-        if best.is_some_and(|best| best >= most(bound)) {
-            break;
-        }
-        let block = block(bound.start);
-        for minute in first.max(bound.start)..end.min(bound.start + super::path::BLOCK) {
-            let ends = &block.prices[(minute - block.start) as usize..][..2];
-            let (higher, change) = (ends[0].max(ends[1]), (ends[1] / ends[0] - 1.0).abs());
-            if best.is_none_or(|best| best < ceiling(traits, higher, change, bound.wildness)) {
-                best = best.into_iter().chain(high(&block, minute)).reduce(f64::max);
-            }
+    let dearest = (1.0 + traits.premium + MOOD + STRAY) * (1.0 + HALF_SPREAD);
+    let above = |price: f64| price * dearest + 10f64.powi(-traits.price_decimals);
+    traits.path.highest(minutes, within_minute(HALVINGS), above, floor, high)
+}
+
+/// The common price at the eighths of a Unix minute.
+fn walk(traits: &Traits, minute: i64, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
+    let mut prices = [0.0; PARTS + 1];
+    (prices[0], prices[PARTS]) = (open, close);
+    let hash = mix(traits.path.seed() ^ minute as u64);
+    for halving in 0..HALVINGS {
+        let step = PARTS >> halving;
+        let draw = 0.5 * open * deviation / 2f64.powi(halving).sqrt();
+        for index in (0..PARTS).step_by(step) {
+            let middle = index + step / 2;
+            prices[middle] =
+                f64::midpoint(prices[index], prices[index + step]) + draw * normal(mix(hash ^ middle as u64));
         }
     }
-    best
+    prices
 }
 
 /// Visits the trades of a Unix minute in time order. `block` is the one that holds the minute.
 pub(super) fn trades(traits: &Traits, block: &Block, minute: i64, mut visit: impl FnMut(&Trade)) {
     let index = (minute - block.start) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
+    let deviation = traits.path.minute_deviation() * block.wildness(minute);
+    let prices = walk(traits, minute, [open, close], deviation);
     let basis = basis(traits, minute);
-    let wildness = traits.path.wildness(minute);
+    let due = block.volume(minute);
     let hash = mix(traits.seed ^ minute as u64);
-    let count = TRADES + (hash % TRADES) + (wildness * 2.5).min(TRADES as f64) as u64;
-    let mean = traits.minute_amount * wildness / count as f64;
+    let count = TRADES + (hash % TRADES) + (due * 2.5).min(TRADES as f64) as u64;
+    // The usual change of a minute is 0.8 deviations.
+    let chased = (close / open - 1.0).abs() / (0.8 * deviation);
+    let mean = traits.minute_amount * due * (1.0 - CHASED + CHASED * chased) / count as f64;
     let tick = 10f64.powi(-traits.price_decimals);
     let lot = 10f64.powi(-traits.amount_decimals);
-    let excursion = (close - open).abs() + open * RESTLESS * wildness;
     let spacing = 60 * SECOND / count as i64;
+    let usual = open * deviation / (PARTS as f64).sqrt();
     for trade in 0..count {
-        let (first, second, third) = {
+        let (first, second) = {
             let first = mix(hash ^ trade);
-            let second = mix(first);
-            (first, second, mix(second))
+            (first, mix(first))
         };
         // Milliseconds, as venues stamp; each trade has a stretch of the minute to itself, so the order holds.
         let offset = trade as i64 * spacing + (uniform(first) * spacing as f64) as i64;
-        let part = offset as f64 / (60 * SECOND) as f64;
-        let bridge = excursion * (part * (1.0 - part)).sqrt() * BRIDGE * normal(second);
-        let price = (open + (close - open) * part + bridge) * basis;
-        let drift = (close - open) / excursion;
+        let at = offset as f64 / (60 * SECOND) as f64 * PARTS as f64;
+        let part = at as usize;
+        let change = prices[part + 1] - prices[part];
+        // Takers push the price.
+        let buy = uniform(second.rotate_left(20)) < 0.5 + 0.35 * change / (change.abs() + usual);
+        let paid = if buy { 1.0 + HALF_SPREAD } else { 1.0 - HALF_SPREAD };
+        let price = (prices[part] + change * (at - part as f64)) * basis * paid;
         visit(&Trade {
             time: minute * 60 * SECOND + offset / 1_000_000 * 1_000_000,
             price: round(price, traits.price_decimals).max(tick),
             // Sizes are spread widely: many small ones, few large.
-            amount: round(mean * (1.1 * normal(third) - 0.6).exp(), traits.amount_decimals).max(lot),
-            buy: uniform(third.rotate_left(20)) < 0.5 + 0.25 * drift,
+            amount: round(mean * (1.1 * normal(second) - 0.6).exp(), traits.amount_decimals).max(lot),
+            buy,
         });
     }
 }

@@ -8,27 +8,29 @@ mod book;
 mod catalog;
 mod derivatives;
 mod events;
+mod history;
 mod minute;
 mod noise;
 mod odds;
 mod options;
 mod path;
 mod positions;
+mod season;
 mod source;
 mod supply;
 mod tape;
+mod venue;
+mod walk;
 
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use self::catalog::{BEGIN, END, Traits};
-use self::events::{EventTraits, events, tape_seed};
 use self::options::OptionTraits;
 use self::path::{BLOCK, Block, Path};
 use self::supply::TokenTraits;
-use self::tape::Tape;
-use super::analytics::PositionTable;
+use self::venue::Venue;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, minute_bars};
 use super::feed::{Feed, Feeds};
@@ -54,16 +56,12 @@ pub struct Demo {
     option_traits: Vec<OptionTraits>,
     tokens: Vec<Token>,
     token_traits: Vec<TokenTraits>,
-    event_traits: Vec<EventTraits>,
+    /// The prediction markets, whose places come after those of the coins' markets.
+    venue: Venue,
     /// Blocks of the coins' paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
     interest: Cache<(usize, i64), Vec<f64>>,
-    seed: u64,
-    /// Made when it is first asked for.
-    positions: OnceLock<PositionTable>,
-    /// Of the prediction markets, made when one is first asked for.
-    tapes: OnceLock<Vec<Tape>>,
     /// Bars of closed hours by (market, start).
     hours: Cache<(usize, i64), Option<Bar>>,
     /// First liquidation by market.
@@ -76,10 +74,10 @@ impl Demo {
         let (mut listings, traits) = catalog::markets(seed);
         let (options, option_traits) = options::summaries(&listings, &traits);
         let (tokens, token_traits) = supply::tokens(&listings, &traits);
-        let (questions, event_traits, _) = events(seed);
-        listings.extend(questions.into_iter().zip(&event_traits).map(|(question, event)| Listing {
+        let venue = Venue::new(seed);
+        listings.extend(venue.events.events.iter().zip(&venue.events.traits).map(|(question, event)| Listing {
             exchange: PREDICTION_VENUE.to_owned(),
-            raw_symbol: question.condition_id,
+            raw_symbol: question.condition_id.clone(),
             coin: String::new(),
             quote: "USD".to_owned(),
             category: String::new(),
@@ -94,32 +92,20 @@ impl Demo {
             option_traits,
             tokens,
             token_traits,
-            event_traits,
+            venue,
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
-            seed,
-            positions: OnceLock::new(),
-            tapes: OnceLock::new(),
             hours: Cache::new(KEPT_HOURS),
             first_liquidations: Cache::new(KEPT_FIRSTS),
         }
     }
 
-    fn table(&self) -> &PositionTable {
-        self.positions.get_or_init(|| positions::table(self.seed))
-    }
-
-    /// The tapes of the prediction markets, in the order of the events.
-    fn tapes(&self) -> &[Tape] {
-        self.tapes.get_or_init(|| {
-            let events = self.event_traits.iter().enumerate();
-            events.map(|(place, event)| Tape::new(*event, tape_seed(self.seed, place), place, self.table())).collect()
-        })
-    }
-
-    /// The tape of a market, if it is one of the prediction markets.
-    fn tape(&self, market: usize) -> Option<&Tape> {
-        market.checked_sub(self.traits.len()).and_then(|event| self.tapes().get(event))
+    /// The highest price of a coin's market in the minutes with a start in `[from, to)`, of trades up to `now`; `None` where
+    /// nothing is above `floor`.
+    fn top(&self, market: usize, floor: Option<f64>, from: i64, to: i64, now: i64) -> Option<f64> {
+        let traits = &self.traits[market];
+        let high = |minute: i64| bar(traits, &self.block(traits, minute), minute, now).map(|bar| bar.high);
+        minute::highest(traits, minutes(from, to, now), floor, high)
     }
 
     /// Unix nanoseconds of the first trade of a coin's market; a book stands from then on.

@@ -39,12 +39,6 @@ pub(super) fn smooth(seed: u64, position: f64) -> f64 {
     left + (right - left) * part * part * (3.0 - 2.0 * part)
 }
 
-/// Most that [`smooth`] reaches between two positions: between whole ones it only rises or only falls.
-pub(super) fn smooth_most(seed: u64, from: f64, to: f64) -> f64 {
-    let knots = (from.floor() as i64 + 1..=to.floor() as i64).map(|knot| smooth(seed, knot as f64));
-    knots.fold(smooth(seed, from).max(smooth(seed, to)), f64::max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,18 +53,6 @@ mod tests {
             assert!((0.0..1.0).contains(&uniform(mix(index))));
         }
         assert!((sum / 1e5).abs() < 0.02 && (squares / 1e5 - 1.0).abs() < 0.03, "{sum} {squares}");
-    }
-
-    #[test]
-    fn the_most_of_a_stretch_is_never_passed() {
-        for index in 0..200 {
-            let from = f64::from(index) * 0.37;
-            let to = from + 0.01 * f64::from(index);
-            let most = smooth_most(3, from, to);
-            let looks = (0..=100).map(|look| smooth(3, from + (to - from) * f64::from(look) / 100.0));
-            let seen = looks.fold(f64::MIN, f64::max);
-            assert!(seen <= most + 1e-12 && most - seen < 0.05, "{from} {to}: {seen} {most}");
-        }
     }
 
     #[test]

@@ -15,8 +15,6 @@ const COINS: [&str; 2] = ["BTC", "ETH"];
 /// Keeps the hashes of the option venue apart from those of the other markets.
 const SALT: u64 = 0x4f50_5449;
 const MINUTES_A_DAY: i64 = 1_440;
-/// Times at which the wildness that a tenor remembers is looked at.
-const LOOKS: i64 = 16;
 /// A volatility smile is never flat: puts cost more than calls at rest, percentage points.
 const RESTING_SKEW: f64 = 1.5;
 
@@ -51,13 +49,6 @@ pub(super) struct OptionTraits {
     kind: SummaryKind,
 }
 
-impl OptionTraits {
-    /// Path of the coin.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
 /// The option summaries over the coins of these markets.
 pub(super) fn summaries(listings: &[Listing], traits: &[Traits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
     let (mut summaries, mut details) = (Vec::new(), Vec::new());
@@ -84,10 +75,10 @@ pub(super) fn summaries(listings: &[Listing], traits: &[Traits]) -> (Vec<OptionS
     (summaries, details)
 }
 
-/// The reading at a Unix minute, percentage points. `price` gives the coin's price at a Unix minute.
-pub(super) fn reading(option: &OptionTraits, minute: i64, price: impl Fn(i64) -> f64) -> f64 {
+/// The reading at a Unix minute, percentage points.
+pub(super) fn reading(option: &OptionTraits, minute: i64) -> f64 {
     let value = match option.kind {
-        SummaryKind::Skew => skew(option, minute, price),
+        SummaryKind::Skew => skew(option, minute),
         SummaryKind::ImpliedVolatility => implied_volatility(option, minute),
     };
     round(value, 4)
@@ -96,8 +87,7 @@ pub(super) fn reading(option: &OptionTraits, minute: i64, price: impl Fn(i64) ->
 /// The path's usual volatility, moved part of the way to that of the days that the tenor remembers.
 fn implied_volatility(option: &OptionTraits, minute: i64) -> f64 {
     let term = &TERMS[option.term];
-    let back = |look: i64| minute - look * term.days * MINUTES_A_DAY / LOOKS;
-    let remembered = (0..LOOKS).map(|look| option.path.wildness(back(look)).ln()).sum::<f64>() / LOOKS as f64;
+    let remembered = option.path.mean_wildness(minute - term.days * MINUTES_A_DAY, minute).ln();
     // Quotes waver by a part of a point within the hour.
     let waver = 0.004 * smooth(option.seed, minute as f64 / 20.0);
     let usual = option.path.minute_deviation() * ((365 * MINUTES_A_DAY) as f64).sqrt();
@@ -105,10 +95,10 @@ fn implied_volatility(option: &OptionTraits, minute: i64) -> f64 {
 }
 
 /// Falling prices make puts dear, rising ones calls; within bounds.
-fn skew(option: &OptionTraits, minute: i64, price: impl Fn(i64) -> f64) -> f64 {
+fn skew(option: &OptionTraits, minute: i64) -> f64 {
     let term = &TERMS[option.term];
     let window = term.days * MINUTES_A_DAY;
-    let run = (price(minute) / price(minute - window)).ln();
+    let run = (option.path.price(minute) / option.path.price(minute - window)).ln();
     let deviations = run / (option.path.minute_deviation() * (window as f64).sqrt());
     let mood = 0.8 * smooth(option.seed, minute as f64 / MINUTES_A_DAY as f64 / 11.0);
     let waver = 0.05 * smooth(option.seed ^ 1, minute as f64 / 20.0);

@@ -1,7 +1,8 @@
 //! The demo as a source of market data.
 
+use std::sync::Arc;
+
 use super::catalog::{BEGIN, END};
-use super::path::{Block, Path};
 use super::{
     Demo, HOUR, LIQUIDATIONS, TRADES, bar, book, derivatives, liquidation_bar, minute, minutes, odds, options, supply,
     told,
@@ -10,8 +11,8 @@ use crate::clock::SECOND;
 use crate::market::analytics::PositionTable;
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker};
 use crate::market::feed::Feed;
-use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
-use crate::market::summaries::{OptionSummary, PredictionState, Supply, Token};
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, funding_seconds, join};
+use crate::market::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::protocol::DataType;
 
 impl Source for Demo {
@@ -89,7 +90,7 @@ impl Source for Demo {
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
-        if self.tape(market).is_some() {
+        if self.event(market).is_some() {
             return Ok(odds::TICK);
         }
         Ok(minute::round(10f64.powi(-self.traits[market].price_decimals), self.traits[market].price_decimals))
@@ -203,6 +204,10 @@ impl Source for Demo {
         Ok(())
     }
 
+    fn funding_seconds(&self, market: usize) -> i64 {
+        funding_seconds(&self.listings[market].exchange)
+    }
+
     fn option_summaries(&self) -> &[OptionSummary] {
         &self.options
     }
@@ -210,7 +215,7 @@ impl Source for Demo {
     fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
         let option = &self.option_traits[summary];
         let told = (BEGIN..END).contains(&at);
-        Ok(told.then(|| options::reading(option, at.div_euclid(60), |minute| option.path().price(minute))))
+        Ok(told.then(|| options::reading(option, at.div_euclid(60))))
     }
 
     fn tokens(&self) -> &[Token] {
@@ -226,21 +231,33 @@ impl Source for Demo {
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
         for time in supply::times(from, to, now.div_euclid(SECOND)) {
-            visit(supply::snapshot(&self.token_traits, token, time, Path::price));
+            visit(supply::snapshot(&self.token_traits, token, time));
         }
         Ok(())
     }
 
-    fn positions(&self) -> Option<&PositionTable> {
-        Some(self.table())
+    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+        Some(self.table(now))
     }
 
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
-        odds::state(self.event_traits.get(event)?, at, || self.tapes()[event].last_price(at))
+        odds::state(self.venue.events.traits.get(event)?, at, || self.tape_of(event).last_price(at))
     }
 
     fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
-        self.tapes().get(event).map(|tape| tape.volume(at))
+        (event < self.venue.events.traits.len()).then(|| self.tape_of(event).volume(at))
+    }
+
+    fn prediction_told(&self, event: usize, _at: i64) -> Option<&PredictionTold> {
+        self.venue.events.told.get(event)?.as_ref()
+    }
+
+    fn icon_url(&self, market: usize) -> String {
+        let icon = |folder: &str, name: &str| format!("https://icons.example/{folder}/{}.svg", name.to_lowercase());
+        match self.event(market) {
+            Some(event) => icon("predictions", self.venue.events.events[event].category.trim()),
+            None => icon("coins", &self.listings[market].coin),
+        }
     }
 
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
@@ -249,7 +266,7 @@ impl Source for Demo {
             return Ok(None);
         }
         let begin = Some(listing.available_since * SECOND);
-        if self.tape(market).is_some() {
+        if self.event(market).is_some() {
             return Ok(begin);
         }
         Ok(match Feed::of(data_type) {
@@ -265,10 +282,6 @@ impl Source for Demo {
             tape.bars(from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max));
             return Ok(highest);
         }
-        let traits = &self.traits[market];
-        let (first, end) = minutes(from, to, now);
-        let high = |block: &Block, minute: i64| bar(traits, block, minute, now).map(|bar| bar.high);
-        let block = |minute: i64| self.block(traits, minute);
-        Ok(minute::highest(traits, (first, end), traits.path.bounds(first, end), block, high))
+        Ok(self.top(market, None, from, to, now))
     }
 }

@@ -8,22 +8,22 @@ use crate::market::summaries::{Supply, SupplyRow, Token};
 
 const DAY: i64 = 86_400;
 const MINUTES_A_DAY: i64 = 1_440;
-/// The date that the figures of [`FACTS`] are of: 2026-01-01.
-const AS_OF: i64 = 1_767_225_600;
-const YEAR: f64 = 365.25 * 86_400.0;
+const YEAR: f64 = 365.2425 * 86_400.0;
 /// Looks at a day's turnover.
-const LOOKS: i64 = 24;
+const LOOKS: i64 = 12;
 /// Keeps these hashes apart from those of the markets.
 const SALT: u64 = 0x5355_504c;
 
 /// A chain, the contract there (empty for the chain's own coin), and the part of the market capitalization locked there.
 type Chain = (&'static str, &'static str, f64);
 
-/// What is known of a coin. Supplies are those of [`AS_OF`].
+/// What is known of a coin.
 struct Facts {
     coin: &'static str,
-    circulating: f64,
-    /// Yearly growth of the circulating supply, as a fraction.
+    /// Coins in circulation at points of time, in years: straight between them, the first before. Bitcoin's and Litecoin's
+    /// points are their halvings; before a coin was there they are made up.
+    circulating: &'static [(f64, f64)],
+    /// Yearly growth after the last point, as a fraction.
     growth: f64,
     /// Coins that exist already; 0 where those are the circulating ones.
     existing: f64,
@@ -35,15 +35,35 @@ struct Facts {
 const FACTS: [Facts; 10] = [
     Facts {
         coin: "BTC",
-        circulating: 19.97e6,
-        growth: 0.0082,
+        circulating: &[
+            (2_015.0, 13.67e6),
+            (2_016.52, 15.75e6),
+            (2_020.36, 18.375e6),
+            (2_024.3, 19.6875e6),
+            (2_028.3, 20.34375e6),
+            (2_032.3, 20.671875e6),
+            (2_036.3, 20.835937e6),
+            (2_040.3, 20.917968e6),
+        ],
+        growth: 0.001,
         existing: 0.0,
         most: 21e6,
         chains: &[("BITCOIN", "", 0.004)],
     },
     Facts {
         coin: "ETH",
-        circulating: 120.7e6,
+        circulating: &[
+            (2_015.0, 72e6),
+            (2_016.0, 76e6),
+            (2_017.0, 87.6e6),
+            (2_018.0, 96.8e6),
+            (2_019.0, 104.2e6),
+            (2_020.0, 109.1e6),
+            (2_021.0, 114.1e6),
+            (2_022.0, 119e6),
+            (2_023.0, 120.5e6),
+            (2_026.0, 120.7e6),
+        ],
         growth: 0.004,
         existing: 0.0,
         most: f64::INFINITY,
@@ -51,7 +71,15 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "SOL",
-        circulating: 562e6,
+        circulating: &[
+            (2_020.0, 16e6),
+            (2_021.0, 47e6),
+            (2_022.0, 311e6),
+            (2_023.0, 367e6),
+            (2_024.0, 429e6),
+            (2_025.0, 482e6),
+            (2_026.0, 562e6),
+        ],
         growth: 0.03,
         existing: 0.0,
         most: f64::INFINITY,
@@ -59,7 +87,15 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "XRP",
-        circulating: 60.6e9,
+        circulating: &[
+            (2_015.0, 31e9),
+            (2_018.0, 38.7e9),
+            (2_021.0, 45.4e9),
+            (2_023.0, 50.3e9),
+            (2_024.0, 54.2e9),
+            (2_025.0, 57.4e9),
+            (2_026.0, 60.6e9),
+        ],
         growth: 0.03,
         existing: 99.9e9,
         most: 100e9,
@@ -67,23 +103,37 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "BNB",
-        circulating: 137.7e6,
-        growth: -0.03,
+        circulating: &[
+            (2_018.0, 199e6),
+            (2_020.0, 187e6),
+            (2_022.0, 168e6),
+            (2_024.0, 150e6),
+            (2_026.0, 137.7e6),
+            (2_035.0, 100e6),
+        ],
+        growth: 0.0,
         existing: 0.0,
         most: 200e6,
         chains: &[("BSC", "", 0.06)],
     },
     Facts {
         coin: "DOGE",
-        circulating: 151.8e9,
-        growth: 0.033,
+        circulating: &[(2_015.0, 98e9), (2_026.0, 151.8e9), (2_046.0, 253e9)],
+        growth: 0.02,
         existing: 0.0,
         most: f64::INFINITY,
         chains: &[("DOGECOIN", "", 0.0), ("BSC", "0xba2ae424d960c26247dd6c32edc70b295c744c43", 0.0004)],
     },
     Facts {
         coin: "ADA",
-        circulating: 36.6e9,
+        circulating: &[
+            (2_018.0, 25.9e9),
+            (2_020.0, 25.9e9),
+            (2_021.0, 31.1e9),
+            (2_022.0, 33.5e9),
+            (2_024.0, 35.4e9),
+            (2_026.0, 36.6e9),
+        ],
         growth: 0.02,
         existing: 45e9,
         most: 45e9,
@@ -91,7 +141,15 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "LINK",
-        circulating: 697e6,
+        circulating: &[
+            (2_020.0, 350e6),
+            (2_021.0, 400e6),
+            (2_022.0, 467e6),
+            (2_023.0, 508e6),
+            (2_024.0, 568e6),
+            (2_025.0, 638e6),
+            (2_026.0, 697e6),
+        ],
         growth: 0.06,
         existing: 1e9,
         most: 1e9,
@@ -103,7 +161,15 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "AVAX",
-        circulating: 427e6,
+        circulating: &[
+            (2_020.0, 60e6),
+            (2_021.0, 77e6),
+            (2_022.0, 243e6),
+            (2_023.0, 311e6),
+            (2_024.0, 365e6),
+            (2_025.0, 410e6),
+            (2_026.0, 427e6),
+        ],
         growth: 0.04,
         existing: 460e6,
         most: 720e6,
@@ -111,8 +177,16 @@ const FACTS: [Facts; 10] = [
     },
     Facts {
         coin: "LTC",
-        circulating: 76.6e6,
-        growth: 0.013,
+        circulating: &[
+            (2_015.0, 35.2e6),
+            (2_015.65, 42e6),
+            (2_019.59, 63e6),
+            (2_023.59, 73.5e6),
+            (2_027.6, 78.75e6),
+            (2_031.6, 81.375e6),
+            (2_035.6, 82.6875e6),
+        ],
+        growth: 0.001,
         existing: 0.0,
         most: 84e6,
         chains: &[("LITECOIN", "", 0.0)],
@@ -137,9 +211,16 @@ impl TokenTraits {
     /// Coins in circulation at a second.
     fn circulating(&self, at: i64) -> f64 {
         let facts = self.facts();
-        let years = (at - AS_OF) as f64 / YEAR;
+        let year = 2_015.0 + (at - BEGIN) as f64 / YEAR;
+        let next = facts.circulating.partition_point(|(since, _)| *since <= year);
+        let before = facts.circulating[next.saturating_sub(1)];
+        let coins = match facts.circulating.get(next) {
+            Some(after) if next > 0 => before.1 + (after.1 - before.1) * (year - before.0) / (after.0 - before.0),
+            Some(_) => before.1,
+            None => before.1 * (1.0 + facts.growth).powf(year - before.0),
+        };
         let bound = if facts.existing > 0.0 { facts.existing } else { facts.most };
-        (facts.circulating * (1.0 + facts.growth).powf(years)).min(bound).round()
+        coins.min(bound).round()
     }
 }
 
@@ -164,17 +245,17 @@ pub(super) fn times(from: i64, to: i64, now: i64) -> impl Iterator<Item = i64> {
     (first..end).step_by(DAY as usize)
 }
 
-/// The snapshot of a token at a second that [`times`] told. `price` gives a path's price at a Unix minute.
-pub(super) fn snapshot(tokens: &[TokenTraits], token: usize, time: i64, price: impl Fn(&Path, i64) -> f64) -> Supply {
+/// The snapshot of a token at a second that [`times`] told.
+pub(super) fn snapshot(tokens: &[TokenTraits], token: usize, time: i64) -> Supply {
     let (one, facts) = (&tokens[token], tokens[token].facts());
-    let caps: Vec<f64> = tokens.iter().map(|token| price(&token.path, time / 60) * token.circulating(time)).collect();
-    let usd_price = price(&one.path, time / 60);
+    let caps: Vec<f64> = tokens.iter().map(|token| token.path.price(time / 60) * token.circulating(time)).collect();
+    let usd_price = one.path.price(time / 60);
     let circulating = one.circulating(time);
     let total = if facts.existing > 0.0 { facts.existing } else { circulating };
     let max = if facts.most.is_finite() { facts.most } else { f64::NAN };
     let row = SupplyRow {
         marketcap: caps[token],
-        first_marketcap: price(&one.path, BEGIN / 60) * one.circulating(BEGIN),
+        first_marketcap: one.path.price(BEGIN / 60) * one.circulating(BEGIN),
         dominance: 100.0 * caps[token] / (caps.iter().sum::<f64>() * (1.0 + others(tokens, time))),
         circulating,
         total,
@@ -184,7 +265,7 @@ pub(super) fn snapshot(tokens: &[TokenTraits], token: usize, time: i64, price: i
         chain: String::new(),
         contract: String::new(),
         rank: 1.0 + caps.iter().filter(|cap| **cap > caps[token]).count() as f64,
-        volume: volume(one, time, &price),
+        volume: volume(one, time),
         price: usd_price,
     };
     let on_chain = |(chain, contract, part): &Chain| {
@@ -206,11 +287,12 @@ fn others(tokens: &[TokenTraits], time: i64) -> f64 {
     0.16 + 0.06 * smooth(seed, (time / DAY) as f64 / 60.0)
 }
 
-/// What the coin's markets trade in the day before, on the average that their trades are drawn around.
-fn volume(token: &TokenTraits, time: i64, price: &impl Fn(&Path, i64) -> f64) -> f64 {
-    let minutes = (0..LOOKS).map(|look| time / 60 - MINUTES_A_DAY + (2 * look + 1) * MINUTES_A_DAY / (2 * LOOKS));
-    let mean = minutes.map(|minute| token.path.wildness(minute) * price(&token.path, minute)).sum::<f64>();
-    token.minute_amount * mean * (MINUTES_A_DAY / LOOKS) as f64
+/// What the coin's markets trade in the day before, USD, on the average that their trades are drawn around.
+fn volume(token: &TokenTraits, time: i64) -> f64 {
+    let step = MINUTES_A_DAY / LOOKS;
+    let parts = (time / 60 - MINUTES_A_DAY..time / 60).step_by(step as usize);
+    token.minute_amount
+        * parts.map(|from| token.path.due(from, from + step) * token.path.price(from + step / 2)).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -232,5 +314,25 @@ mod tests {
         assert_eq!(days(7 * DAY, 9 * DAY, 5 * DAY), [5 * DAY]);
         assert!(days(0, 9 * DAY, -1).is_empty());
         assert_eq!(times(END + DAY, i64::MAX, i64::MAX).collect::<Vec<_>>(), [END - DAY]);
+    }
+    #[test]
+    fn supplies_follow_their_schedules() {
+        let (_, tokens) = {
+            let (listings, traits) = super::super::catalog::markets(0);
+            tokens(&listings, &traits)
+        };
+        let of = |coin: &str, second: i64| {
+            tokens.iter().find(|token| token.facts().coin == coin).unwrap().circulating(second)
+        };
+        // Between the halvings of 2020 and 2024 there were 900 new Bitcoins a day.
+        let (from, to) = (1_609_459_200, 1_640_995_200); // the year 2021
+        assert!(((of("BTC", to) - of("BTC", from)) / 365.0 - 900.0).abs() < 20.0);
+        for token in &tokens {
+            let facts = token.facts();
+            let years = (0..80).map(|year| token.circulating(BEGIN + year * 365 * DAY));
+            assert!(years.clone().all(|coins| coins > 0.0 && coins <= facts.most), "{}", facts.coin);
+            let steps: Vec<f64> = years.collect();
+            assert!(steps.windows(2).all(|two| (0.8..12.0).contains(&(two[1] / two[0]))), "{}", facts.coin);
+        }
     }
 }

@@ -11,8 +11,8 @@ use super::events::EventTraits;
 use super::minute::round;
 use super::noise::{mix, normal, place, smooth, uniform};
 use super::odds::{TICK, quote};
+use super::positions::Life;
 use crate::clock::SECOND;
-use crate::market::analytics::PositionTable;
 use crate::market::cache::Cache;
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
 use crate::market::feed::Feed;
@@ -29,7 +29,8 @@ const DECIMALS: i32 = 3;
 /// The tape of one market.
 pub(super) struct Tape {
     event: EventTraits,
-    seed: u64,
+    /// Whether the first outcome comes true.
+    first: bool,
     /// What tracked wallets bought and sold, by time.
     fills: Vec<Trade>,
     /// Tokens of the first and of the second outcome that tracked wallets hold from a Unix second on, by time.
@@ -38,25 +39,24 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// The tape of the market with this place among the events. `seed` tells it from others.
-    pub(super) fn new(event: EventTraits, seed: u64, place: usize, positions: &PositionTable) -> Self {
+    /// The tape of a market with the positions that wallets ever have in it, each with the place of its outcome.
+    pub(super) fn new<'a>(event: EventTraits, first: bool, lives: impl Iterator<Item = (usize, &'a Life)>) -> Self {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
-        for (side, outcome) in positions.outcomes_of(place).into_iter().enumerate().take(2) {
-            for row in positions.held(&[outcome]) {
-                let (entered, size) = (row.entered(), row.size());
-                // Whoever buys the second outcome sells the first.
-                let mut fill = |at: i64, amount: f64, bought: bool| {
-                    let price = quote(&event, seed, at);
-                    fills.push(Trade { time: at * SECOND, price, amount, buy: bought == (side == 0) });
-                };
-                if row.counts.buy > 0 {
-                    fill(entered, size, true);
+        for (side, life) in lives {
+            // Whoever buys the second outcome sells the first.
+            let mut fill = |at: i64, amount: f64, bought: bool| {
+                let price = quote(&event, first, at);
+                fills.push(Trade { time: at * SECOND, price, amount, buy: bought == (side == 0) });
+            };
+            if life.counts.buy > 0 {
+                fill(life.entered, life.size, true);
+            }
+            changes.push((life.entered, side, life.size));
+            if let Some(exit) = &life.exit {
+                if exit.counts.sell > 0 {
+                    fill(exit.at, exit.size, false);
                 }
-                if row.counts.sell > 0 {
-                    fill(row.last_trade, row.realized_size, false);
-                }
-                changes.push((entered, side, size));
-                changes.push((row.last_trade, side, -row.realized_size));
+                changes.push((exit.at, side, -exit.size));
             }
         }
         fills.sort_by_key(|fill| fill.time);
@@ -67,7 +67,12 @@ impl Tape {
             now[side] += change;
             held.push((at, now));
         }
-        Self { event, seed, fills, held, days: Cache::new(KEPT_DAYS) }
+        Self { event, first, fills, held, days: Cache::new(KEPT_DAYS) }
+    }
+
+    /// What the first outcome is worth at a Unix second.
+    fn quote(&self, at: i64) -> f64 {
+        quote(&self.event, self.first, at)
     }
 
     /// The Unix seconds `[from, to)` as far as the market is open in them.
@@ -87,7 +92,7 @@ impl Tape {
         let begin = day * DAY * SECOND;
         let of_day = |time: i64| self.fills.partition_point(|fill| fill.time < time);
         let mut trades = self.fills[of_day(begin)..of_day(begin + DAY * SECOND)].to_vec();
-        let seed = place(&[self.seed, 1, day as u64]);
+        let seed = place(&[self.event.tape, 1, day as u64]);
         let count = 220 + (seed % 300) as i64;
         let spacing = DAY * SECOND / count;
         // What is left of the turnover after everybody got the least amount is shared out by weight.
@@ -118,9 +123,9 @@ impl Tape {
     /// A trade at the odds, or a tick beyond them on the taker's side.
     fn trade(&self, time: i64, amount: f64, lot: u64) -> Trade {
         let at = time.div_euclid(SECOND);
-        let middle = quote(&self.event, self.seed, at);
+        let middle = self.quote(at);
         // Takers lean to where the price goes in the next hour, the makers' loss.
-        let drift = quote(&self.event, self.seed, (at + 3_600).min(self.event.ends - 1)) - middle;
+        let drift = self.quote((at + 3_600).min(self.event.ends - 1)) - middle;
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
         let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
         let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
@@ -129,9 +134,9 @@ impl Tape {
 
     /// What wallets that are not tracked trade on a Unix day, in parts of a token.
     fn turnover(&self, day: i64) -> i64 {
-        let usual = 9.0 + 1.1 * normal(place(&[self.seed, 2]));
-        let mood = 0.7 * smooth(place(&[self.seed, 3]), day as f64 / 6.0);
-        let whim = 0.35 * normal(place(&[self.seed, 4, day as u64]));
+        let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
+        let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day as f64 / 6.0);
+        let whim = 0.35 * normal(place(&[self.event.tape, 4, day as u64]));
         // Interest wakes as the end comes near.
         let length = (self.event.ends - self.event.opened).max(1) as f64;
         let passed = (day * DAY - self.event.opened) as f64 / length;
@@ -218,7 +223,7 @@ impl Tape {
         let usual = self.turnover(minute.div_euclid(1_440)) as f64 / PARTS / 60.0;
         let level = |tick: i64| -> Level {
             let away = (tick - middle).abs() as f64;
-            let grain = uniform(place(&[self.seed, 5, tick as u64, (minute / 11) as u64]));
+            let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute / 11) as u64]));
             let wall = if tick % 50 == 0 { 4.0 } else { 1.0 };
             let amount = usual * wall * (0.2 + grain) * (0.3 + (away / 8.0).min(1.0)) * (-away / 250.0).exp();
             (tick as f64 / 1_000.0, round(amount, 2).max(1.0 / PARTS))
@@ -231,7 +236,7 @@ impl Tape {
     pub(super) fn readings(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Ticker)) {
         let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
         let mut reading = |at: i64, held: [f64; 2]| {
-            let (first, tokens) = (quote(&self.event, self.seed, at), held[0] + held[1]);
+            let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
             visit(&Ticker {
                 time: at * SECOND,

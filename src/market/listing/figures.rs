@@ -15,13 +15,15 @@ use crate::market::MarketError;
 use crate::market::candles::Rates;
 use crate::market::derivatives::Gauge;
 use crate::market::feed::Feed;
-use crate::market::source::{Listing, Source};
+use crate::market::source::{Listing, Source, SourceError};
 use crate::market::window::Buckets;
 use crate::protocol::Market;
 use crate::protocol::interval::INTERVALS;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
+/// Hourly prices told in `prices`.
+const HISTORY: i64 = 24;
 /// How far back the highest price is looked for, seconds.
 const PEAK_WINDOW: i64 = 365 * DAY;
 /// Hours that the average true range is over.
@@ -86,6 +88,7 @@ impl<'a> Figures<'a> {
             volume_24h: today.amount,
             volume_24h_usd: today.worth.unwrap_or(0.0),
             price_change_24h: price_change.unwrap_or(0.0),
+            icon_url: self.source.icon_url(market),
             ..Market::default()
         };
         Ok(Row { entry, market: Some(market), volume: today.worth, price_change })
@@ -102,6 +105,7 @@ impl<'a> Figures<'a> {
             if before > 0.0 {
                 row.entry.volume_change_24h = (row.entry.volume_24h / before - 1.0) * 100.0;
             }
+            row.entry.prices = MarketError::listed(self.hourly_prices(market))?.unwrap_or_default();
         }
         Ok(row.entry)
     }
@@ -173,6 +177,19 @@ impl<'a> Figures<'a> {
         let mean = (count > 0).then(|| sum / f64::from(count));
         let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
         Ok(mean.zip(last).map(|(mean, last)| mean / last * 100.0))
+    }
+
+    /// The last prices as of now and as of each whole hour before it, the newest last.
+    fn hourly_prices(&self, market: usize) -> Result<Vec<f64>, SourceError> {
+        let mut prices = Vec::new();
+        if self.source.listings()[market].feeds.has(Feed::Trades) {
+            for back in (0..HISTORY).rev() {
+                let then = self.now.saturating_sub(back * HOUR * SECOND);
+                let bar = self.source.bar_before(market, then.div_euclid(SECOND).saturating_add(1), then)?;
+                prices.extend(bar.map(|bar| bar.close));
+            }
+        }
+        Ok(prices)
     }
 
     fn last_price(&self, market: usize) -> Result<Option<f64>, MarketError> {

@@ -1,9 +1,10 @@
 //! What a store tells the market, from its files.
 
+use std::sync::Arc;
+
 use super::books;
-use super::layout::{self, Dataset};
+use super::layout::Dataset;
 use super::minutes::near;
-use super::predictions::Predictions;
 use super::tickers;
 use super::trades::{self, LIQUIDATIONS, TRADES};
 use super::{Store, in_order};
@@ -11,7 +12,7 @@ use crate::clock::SECOND;
 use crate::market::analytics::PositionTable;
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker};
 use crate::market::feed::Feed;
-use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, funding_seconds};
 use crate::market::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::protocol::DataType;
 
@@ -165,7 +166,7 @@ impl Source for Store {
     }
 
     fn funding_seconds(&self, market: usize) -> i64 {
-        layout::funding_seconds(&self.listings[market].exchange)
+        funding_seconds(&self.listings[market].exchange)
     }
 
     fn option_summaries(&self) -> &[OptionSummary] {
@@ -192,8 +193,8 @@ impl Source for Store {
         Ok(())
     }
 
-    fn positions(&self) -> Option<&PositionTable> {
-        self.predictions.as_ref().map(Predictions::table)
+    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
+        self.predictions.as_ref().map(|predictions| Arc::clone(predictions.table()))
     }
 
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::civil::Date;
 
 use crate::market::feed::{Feed, Feeds};
-use crate::market::source::{FUNDING_SECONDS, Listing};
+use crate::market::source::Listing;
 use crate::protocol::contract::{contract_usd, undated};
 use crate::protocol::exchange::{Venue, venue};
 
@@ -207,14 +207,6 @@ fn decode(name: &str) -> Option<String> {
 /// Quotes by which raw symbols end, the longest first where one ends another.
 const QUOTES: [&str; 15] =
     ["FDUSD", "USDT", "USDC", "BUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH", "BNB"];
-/// Exchanges that settle funding every hour; the others do so every eight.
-const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
-
-/// Seconds between settlements on an exchange: dumps do not tell it.
-pub(super) fn funding_seconds(exchange: &str) -> i64 {
-    if HOURLY.contains(&exchange) { 3_600 } else { FUNDING_SECONDS }
-}
-
 /// Exchanges that list bare coins, quoted in USD.
 const BARE: [&str; 2] = ["HYPERLIQUID", "HYPERLIQUID_FUTURES"];
 const USD: &str = "USD";

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout::Dataset;
 use super::sheets::Sheet;
@@ -137,7 +138,7 @@ pub(in crate::market) const PREDICTION_POSITIONS: Sheet<PositionLine> = Sheet {
 
 /// The prediction venue of a store.
 pub(super) struct Predictions {
-    table: PositionTable,
+    table: Arc<PositionTable>,
     /// By market: what its rows tell, in order of time.
     states: Vec<Vec<MarketLine>>,
 }
@@ -155,7 +156,7 @@ impl Predictions {
         Ok((!builder.events.is_empty()).then(|| builder.finish()))
     }
 
-    pub(super) fn table(&self) -> &PositionTable {
+    pub(super) fn table(&self) -> &Arc<PositionTable> {
         &self.table
     }
 
@@ -271,7 +272,7 @@ impl Builder {
 
     fn finish(self) -> Predictions {
         let table = PositionTable::new(self.wallets, self.events, self.outcomes, self.positions);
-        Predictions { table, states: self.states }
+        Predictions { table: Arc::new(table), states: self.states }
     }
 }
 

@@ -134,7 +134,7 @@ fn batches_hold_the_trades_of_their_interval_by_side() {
         let (batch, side) = (&point["tradeAggregation"], point["series"]["side"].as_str().unwrap().to_owned());
         let trades = &sums[&(time(&batch["timestamp"]), side)];
         let prices = trades.iter().map(|(price, _)| *price);
-        assert_eq!(batch["open"], json!(trades[0].0));
+        assert_eq!(batch["open"].as_f64().unwrap(), trades[0].0);
         assert_eq!(batch["close"].as_f64().unwrap(), trades.last().unwrap().0);
         assert_eq!(batch["high"].as_f64().unwrap(), prices.clone().fold(f64::MIN, f64::max));
         assert_eq!(batch["low"].as_f64().unwrap(), prices.fold(f64::MAX, f64::min));

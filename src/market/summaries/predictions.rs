@@ -76,7 +76,7 @@ pub(in crate::market) fn prediction_entries(
     query: &MarketsQuery,
     now: i64,
 ) -> Result<Vec<Row>, MarketError> {
-    let Some(table) = source.positions() else { return Ok(Vec::new()) };
+    let Some(table) = source.positions(now) else { return Ok(Vec::new()) };
     let venue = source.listings().iter().enumerate().filter(|(_, listing)| listing.exchange == PREDICTION_VENUE);
     let markets: HashMap<&str, usize> = venue.map(|(market, listing)| (&*listing.raw_symbol, market)).collect();
     let mut rows = Vec::new();
@@ -92,7 +92,8 @@ pub(in crate::market) fn prediction_entries(
             continue;
         }
         if let Some(state) = source.prediction(place, now.div_euclid(SECOND)) {
-            let view = View { source, table, place, state, now, market: market.filter(|_| available.is_some()) };
+            let view =
+                View { source, table: &table, place, state, now, market: market.filter(|_| available.is_some()) };
             rows.push(view.row()?);
         }
     }
@@ -173,6 +174,7 @@ impl View<'_> {
             volume_change_24h: inner.volume_change_24h,
             price_change_24h: price_change.unwrap_or(0.0),
             available_since: Some(since),
+            icon_url: self.market.map_or_else(String::new, |market| self.source.icon_url(market)),
             title: event.market_name.clone(),
             liquidity,
             tags: [&event.category, &event.sub_category].into_iter().filter_map(|label| tag(label)).collect(),

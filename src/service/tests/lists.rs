@@ -115,7 +115,7 @@ fn every_filter_of_every_list_is_repeatable_and_keeps_what_the_listing_has() {
     assert_eq!(names("/v1/tenors?coin=BTC&coin=ETH&exchange=DERIBIT&category=OPTION").len(), 4);
     assert_eq!(bench.get("free", "/v1/tenors?coin=LTC").body, "{}");
     assert_eq!(names("/v1/types?type=TRADE_AGG&type=FUNDING_RATE_AGG&exchange=PREDICTION_VENUE"), ["TRADE_AGG"]);
-    assert_eq!(names("/v1/symbols?type=TRADE_AGG&exchange=PREDICTION_VENUE").len(), 25);
+    assert_eq!(names("/v1/symbols?type=TRADE_AGG&exchange=PREDICTION_VENUE").len(), 38);
 }
 
 #[test]

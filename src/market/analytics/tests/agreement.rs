@@ -25,7 +25,9 @@ fn close(left: f64, right: f64) {
 
 #[test]
 fn profiles_are_the_sums_of_their_positions() {
-    assert_eq!((PROFILES.len(), ROWS.iter().map(Vec::len).sum::<usize>()), (500, 10_000));
+    let all = table().positions().len();
+    assert!(all > 10_000);
+    assert_eq!((PROFILES.len(), ROWS.iter().map(Vec::len).sum::<usize>()), (500, all));
     for (profile, rows) in PROFILES.iter().zip(ROWS.iter()) {
         assert!(rows.iter().all(|row| row.wallet_address == profile.wallet_address));
         let closed: Vec<&UserPosition> = rows.iter().filter(|row| !open(row)).collect();
@@ -178,7 +180,7 @@ fn summaries_are_the_sums_of_their_markets_and_outcomes() {
         by_condition.entry(&row.condition_id).or_default().push(row);
         by_asset.entry(&row.asset_id).or_default().push(row);
     }
-    assert_eq!((by_condition.len(), by_asset.len()), (25, 50));
+    assert_eq!((by_condition.len(), by_asset.len()), (38, 76));
     for (condition, rows) in by_condition {
         let told = summary(None, Some(condition));
         assert_eq!((told.condition_id.as_slice(), told.outcome_pricing.len()), ([condition.to_owned()].as_slice(), 2));

@@ -1,6 +1,6 @@
 //! Agreement: what one endpoint tells is computed again here from the rows of another.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::{PositionTable, answer};
 use crate::clock::SECOND;
@@ -27,7 +27,8 @@ static PROFILES: LazyLock<Vec<TraderProfile>> = LazyLock::new(|| {
 });
 
 fn table() -> &'static PositionTable {
-    DEMO.positions().unwrap()
+    static TABLE: LazyLock<Arc<PositionTable>> = LazyLock::new(|| DEMO.positions(NOW * SECOND).unwrap());
+    &TABLE
 }
 
 fn ask(endpoint: AnalyticsEndpoint, query: &str) -> AnalyticsAnswer {

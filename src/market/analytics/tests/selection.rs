@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{ROWS, ask, table};
+use super::{NOW, ROWS, ask, table};
+use crate::clock::SECOND;
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::UserPosition;
@@ -61,7 +62,7 @@ fn strangers_get_an_empty_answer() {
         (AnalyticsEndpoint::MarketSummary, "assetId=1".to_owned()),
         (AnalyticsEndpoint::MarketSummary, "conditionId=0x1".to_owned()),
         (AnalyticsEndpoint::Leaderboard, "primaryCategory=Weaving".to_owned()),
-        (AnalyticsEndpoint::Leaderboard, "minTotalTradeCount=51".to_owned()),
+        (AnalyticsEndpoint::Leaderboard, "minTotalTradeCount=101".to_owned()),
     ] {
         assert_eq!(encode::record(&ask(endpoint, &query)).unwrap(), b"{}", "{query}");
     }
@@ -70,7 +71,7 @@ fn strangers_get_an_empty_answer() {
 #[test]
 fn the_engine_keeps_the_rules_itself() {
     let market = Market::demo(0);
-    let ask = |endpoint, query: &str| market.analytics(&AnalyticsQuery::parse(endpoint, query).unwrap(), 0);
+    let ask = |endpoint, query: &str| market.analytics(&AnalyticsQuery::parse(endpoint, query).unwrap(), NOW * SECOND);
     let problem = |endpoint, query: &str| ask(endpoint, query).unwrap_err().to_string();
     assert!(problem(AnalyticsEndpoint::Positions, "").contains("userWallet"));
     assert!(problem(AnalyticsEndpoint::Leaderboard, "offset=101").contains("0 to 100"));

@@ -63,7 +63,8 @@ fn option_summaries_are_listed_by_tenor_and_answer_what_they_list() {
 #[test]
 fn prediction_markets_are_listed_with_what_section_2_4_names() {
     let all = predictions(NOW);
-    assert_eq!(all.len(), 25);
+    // All questions of 2025, and those of 2026 that have opened by 22 April.
+    assert_eq!(all.len(), 38);
     for (entry, market) in &all {
         assert_eq!(market["conditionId"], *entry.raw_symbol);
         assert_eq!(market["question"], *entry.full_name);
@@ -79,19 +80,23 @@ fn prediction_markets_are_listed_with_what_section_2_4_names() {
         assert!(prices.iter().all(|price| (0.0..=1.0).contains(price)));
         let closed = market.get("closed") == Some(&Value::Bool(true));
         let over = market["availableTo"]["s"].as_i64().unwrap() <= NOW / SECOND;
-        assert!(!closed || !(0.1..=0.9).contains(&price), "{price}");
+        assert!(!closed || !(0.005..=0.995).contains(&price), "{price}");
         assert_eq!((&entry.title, entry.tags.len()), (&entry.full_name, 2));
         assert_eq!(entry.liquidity > 0.0, !over, "a market that is over has no book");
-        assert!(!closed || market["availableTo"]["s"].as_i64().unwrap() <= NOW / SECOND);
+        assert_eq!(closed, over);
         assert!(market["availableSince"]["s"].as_i64().unwrap() < market["availableTo"]["s"].as_i64().unwrap());
         assert_eq!(number(market, "orderPriceMinTickSize"), 0.001);
     }
     let titles: Vec<&str> = all.iter().filter_map(|(_, market)| market.get("groupItemTitle")?.as_str()).collect();
     let mut sorted = titles.clone();
     sorted.sort_unstable();
-    assert_eq!(sorted, ["$120k", "$150k", "$200k"], "the three questions of one event");
+    assert_eq!(
+        sorted,
+        ["$120k", "$120k", "$150k", "$150k", "$200k", "$200k"],
+        "the three questions of one event, in two years"
+    );
     let closed = all.iter().filter(|(_, market)| market.get("closed").is_some()).count();
-    assert!((5..25).contains(&closed), "{closed}");
+    assert!((5..33).contains(&closed), "{closed}");
 }
 
 #[test]
@@ -120,7 +125,7 @@ fn nothing_of_a_prediction_market_is_told_before_it_happens() {
     let open = |now: i64| predictions(now * SECOND);
     assert!(open(1_735_689_599).is_empty(), "the venue opens on 2025-01-01");
     let (early, late) = (open(NEW_YEAR - 200 * 86_400), open(NEW_YEAR));
-    assert!(early.len() < late.len() && late.len() == 25);
+    assert!(early.len() < late.len() && late.len() == 28);
     let (mut grew, mut traded, mut resolved) = (0, 0, 0);
     for (entry, then) in &early {
         assert!(entry.available_since.unwrap().s <= NEW_YEAR - 200 * 86_400);
@@ -147,9 +152,9 @@ fn nothing_of_a_prediction_market_is_told_before_it_happens() {
 
 #[test]
 fn filters_know_prediction_markets() {
-    assert_eq!(entries("symbolFilter=bitcoin TRADE above&exchange=PREDICTION_VENUE", NOW).len(), 3);
+    assert_eq!(entries("symbolFilter=bitcoin TRADE above&exchange=PREDICTION_VENUE", NOW).len(), 6);
     for every in ["TRADE_AGG", "BLOCK_BOOK_SNAPSHOT_AGG", "OPEN_INTEREST_AGG", "TPO_AGG"] {
-        assert_eq!(entries(&format!("exchange=PREDICTION_VENUE&type={every}"), NOW).len(), 25, "{every}");
+        assert_eq!(entries(&format!("exchange=PREDICTION_VENUE&type={every}"), NOW).len(), 38, "{every}");
     }
     for nothing in ["type=FUNDING_RATE_AGG", "type=LIQUIDATION_AGG", "coin=BTC", "category=SPOT"] {
         assert!(entries(&format!("exchange=PREDICTION_VENUE&{nothing}"), NOW).is_empty(), "{nothing}");
