@@ -18,6 +18,8 @@ const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
 const LARGEST: u64 = 4 << 20;
 /// Files that nobody used for so long are removed: their buckets are full and their day is over.
 const KEPT: Duration = Duration::from_secs(2 * 86_400);
+/// Letters of the hash in a file's name.
+const HASH: usize = 32;
 /// Version of the format; it stands in the name, so that two versions of the package never read each other's files.
 const VERSION: u32 = 1;
 
@@ -200,18 +202,34 @@ fn is_same_file(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Removes the files of accounts that nobody used for days. Whoever has one open sees that it is gone.
+/// Removes the files of accounts that nobody used for days. Whoever has one open sees that it is gone. The folder may be
+/// anybody's: only a file with the name and the content of an account is ours.
 fn remove_unused(folder: &Path, own: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let ours = path.extension().is_some_and(|extension| extension == "json") && path != own;
-        let unused = fs::metadata(&path)
-            .and_then(|data| data.modified())
-            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > KEPT));
-        if ours && unused && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+    for entry in entries.flatten().filter(|entry| is_account_name(&entry.file_name().to_string_lossy())) {
+        let path = entry.path();
+        // Of a link this is about the link itself, which is never ours.
+        let unused = entry.metadata().is_ok_and(|about| {
+            let age = about.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+            about.is_file() && about.len() <= LARGEST && age.is_some_and(|age| age > KEPT)
+        });
+        if unused && path != own && File::open(&path).is_ok_and(|file| file.try_lock().is_ok() && is_account(&file)) {
             let _ = fs::remove_file(&path);
         }
     }
+}
+
+/// Whether a file of this version may be named so: `v1-`, a hash, `.json`.
+fn is_account_name(name: &str) -> bool {
+    let hash = name.strip_prefix(&format!("v{VERSION}-")).and_then(|rest| rest.strip_suffix(".json"));
+    hash.is_some_and(|hash| hash.len() == HASH && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether a file holds an account, or nothing: one that was made and never written.
+fn is_account(file: &File) -> bool {
+    let mut text = Vec::new();
+    let read = file.take(LARGEST).read_to_end(&mut text);
+    read.is_ok() && (text.is_empty() || serde_json::from_slice::<Kept>(&text).is_ok())
 }
 
 fn wall() -> i64 {

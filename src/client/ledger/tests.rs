@@ -10,7 +10,7 @@ use crate::clock::{ManualClock, RunningClock, SECOND};
 
 /// One in ten seconds, so that a slow machine sees the same numbers, and 120 at once.
 const LIMITS: Limits = Limits { per_minute: 6, burst: 120, per_day: None };
-const NAME: &str = "0123456789abcdef";
+const NAME: &str = "0123456789abcdef0123456789abcdef";
 
 /// A ledger as another process would make it.
 fn ledger(scope: &BudgetScope) -> Arc<Ledger> {
@@ -150,19 +150,34 @@ async fn a_place_that_cannot_be_used_stops_nobody_and_is_told_once() {
 #[tokio::test]
 async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
     let place = tempfile::tempdir().unwrap();
+    // An account as a process writes it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    take(&ledger(&folder(elsewhere.path())), 1, 1).await.unwrap();
+    let account = fs::read(file_in(elsewhere.path())).unwrap();
+    let hash = |letter: &str| format!("v1-{}.json", letter.repeat(32));
     let old = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
-    for (name, aged) in [("v1-old.json", true), ("v1-new.json", false), ("notes.txt", true)] {
-        let file = fs::File::create(place.path().join(name)).unwrap();
-        if aged {
-            file.set_modified(old).unwrap();
+    let files: [(String, &[u8], bool, bool); 9] = [
+        (hash("a"), &account, true, true),
+        (hash("b"), b"", true, true),
+        (hash("c"), &account, false, false),
+        (hash("d"), b"{\"my\":\"notes\"}", true, false),
+        (hash("e"), b"not JSON", true, false),
+        ("v1-old.json".to_owned(), &account, true, false),
+        ("results.json".to_owned(), &account, true, false),
+        (hash("f").replace("v1", "v2"), &account, true, false),
+        ("notes.txt".to_owned(), b"", true, false),
+    ];
+    for (name, content, aged, _) in &files {
+        fs::write(place.path().join(name), content).unwrap();
+        if *aged {
+            fs::File::options().append(true).open(place.path().join(name)).unwrap().set_modified(old).unwrap();
         }
     }
     let own = ledger(&folder(place.path()));
     take(&own, 1, 1).await.unwrap();
-    let mut names: Vec<_> =
-        fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    assert_eq!(names, ["notes.txt".to_owned(), format!("v1-{NAME}.json"), "v1-new.json".to_owned()]);
+    for (name, _, _, goes) in &files {
+        assert_eq!(!place.path().join(name).exists(), *goes, "{name}");
+    }
     // One that somebody removes while it is open is not written to any more: the next finds the new one.
     fs::remove_file(file_in(place.path())).unwrap();
     take(&own, 2, 1).await.unwrap();
