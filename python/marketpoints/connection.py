@@ -43,7 +43,8 @@ class Connection(ABC):
         total_timeout: float | None = None,
         retries: int = 5,
         max_wait: float | None = None,
-        max_body: int = 2 * 1024**3,
+        max_body: int = 1024**3,
+        max_memory: int | None = None,
         budget: str | None = None,
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
@@ -66,6 +67,9 @@ class Connection(ABC):
             retries: Further attempts after the first, where a retry can help.
             max_wait: Most seconds that a request may wait for budget; None waits as long as it takes.
             max_body: Largest body in bytes, decompressed; a larger one ends in :class:`~marketpoints.ServerError`.
+            max_memory: Most bytes that the arrays of one answer may take; more ends in
+                :class:`~marketpoints.ServerError` as soon as it is seen. None is twice what was asked can need by
+                estimate, and 64 MiB.
             budget: Who shares the key's budget: ``"process"``, ``"machine"`` (every process of this user, by a file in
                 the cache folder), or the address of a Redis such as ``redis://host:6379/0`` (every machine that names
                 it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
@@ -101,6 +105,7 @@ class Connection(ABC):
             "retries": between(retries, "retries", 0, 1_000),
             "max_wait": None if max_wait is None else seconds(max_wait, "max_wait"),
             "max_body": between(max_body, "max_body", 1, 2**63 - 1),
+            "max_memory": None if max_memory is None else between(max_memory, "max_memory", 1, 2**63 - 1),
             "budget": text(budget, "budget"),
             "proxy": text(proxy, "proxy"),
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),

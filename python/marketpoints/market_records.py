@@ -1,5 +1,6 @@
 """Typed records of the market listing (specification, section 2.4; supplement, section 5)."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -170,7 +171,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "available_since": from_wire,
     "available_to": from_wire,
     "outcomes": tuple,
-    "prices": tuple,
+    "prices": lambda prices: tuple(math.nan if price is None else price for price in prices),
     "tags": lambda tags: Records([_record(Tag, tag) for tag in tags], Tag),
     "prediction_markets": lambda markets: Records(
         [_record(PredictionMarket, market) for market in markets], PredictionMarket

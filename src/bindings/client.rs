@@ -39,7 +39,7 @@ impl Client {
     #[new]
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
-        max_wait = None, max_body = 2 << 30, budget = "process", proxy = None, ca_certs = None, clock = None,
+        max_wait = None, max_body = 1 << 30, max_memory = None, budget = "process", proxy = None, ca_certs = None, clock = None,
         archive = None, archive_source = None, dialect = None
     ))]
     fn new(
@@ -53,6 +53,7 @@ impl Client {
         retries: u32,
         max_wait: Option<f64>,
         max_body: u64,
+        max_memory: Option<u64>,
         budget: &str,
         proxy: Option<String>,
         ca_certs: Option<std::path::PathBuf>,
@@ -75,6 +76,7 @@ impl Client {
             retries,
             max_wait: max_wait.map(|value| seconds(py, "max_wait", value, -1.0)).transpose()?,
             max_body,
+            max_memory,
             budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
             proxy,
             ca_certs,

@@ -68,6 +68,7 @@ impl Client {
             url: inner.transport.url(spec.path, &query.to_query_string()),
             weight: u64::from(spec.weight),
             points: rows_of(query).map_or(1, |rows| rows.max(0) as u64),
+            memory: 0, // of points only; the bodies of records have a bound of their own
         };
         let requests: Vec<_> = pages.iter().map(planned).collect();
         if let Some(burst) = inner.pacer.burst().filter(|burst| u64::from(spec.weight) > *burst) {

@@ -11,7 +11,7 @@ use super::points::{Plan, Progress, assemble};
 use super::request::PointsRequest;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
-use crate::columns::Series;
+use crate::columns::{Series, join};
 use crate::weight::{Slice, Window};
 
 /// What a sync did.
@@ -280,17 +280,23 @@ fn finish(
     (answers, failures): (Vec<Kept>, Vec<ClientError>),
 ) -> Result<(Synced, Vec<Revision>), ClientError> {
     let mut changes = Vec::new();
-    let mut refusal = None;
+    let (mut refusal, mut not_kept) = (None, Vec::new());
     for answer in answers {
         synced.requests += 1;
         synced.weight += answer.weight;
         synced.rows += answer.rows;
         synced.windows.extend(answer.windows);
         changes.extend(answer.revisions);
+        if answer.fault.is_some() {
+            not_kept.push(answer.series);
+        }
         refusal = refusal.or(answer.fault);
     }
     if let Some(fault) = refusal {
-        return Err(fault.into());
+        // Paid for and not kept: whoever catches the error has it.
+        let results = join(not_kept, false).unwrap_or_else(|both| both.series);
+        let partial = Some(Box::new(Partial { results, failures }));
+        return Err(ClientError { partial, ..fault.into() });
     }
     let Some(first) = failures.first().cloned() else { return Ok((synced, changes)) };
     if synced.requests == 0 {

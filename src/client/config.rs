@@ -68,6 +68,8 @@ pub struct Config {
     pub total_timeout: Option<Duration>,
     /// Largest body that is read, decompressed, in bytes.
     pub max_body: u64,
+    /// Most bytes that the columns of one answer may take in memory; `None` is what was asked can need, with room to spare.
+    pub max_memory: Option<u64>,
     /// Attempts after the first.
     pub retries: u32,
     /// First step of the back-off between attempts; each further one doubles it, up to 30 s.
@@ -100,7 +102,8 @@ impl Config {
             timeout: Duration::from_secs(30),
             read_timeout: Duration::from_secs(15),
             total_timeout: None,
-            max_body: 2 << 30,
+            max_body: 1 << 30,
+            max_memory: None,
             retries: 5,
             first_pause: Duration::from_millis(500),
             jitter: Arc::new(fastrand::f64),

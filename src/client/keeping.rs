@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
 use crate::clock::SECOND;
-use crate::columns::Series;
+use crate::columns::{NO_TIME, Series};
 use crate::weight::{Slice, Window};
 
 /// A hold that answers take turns to write to.
@@ -68,38 +68,42 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
         Keep::All | Keep::Nothing => vec![whole],
     };
     let windows: Vec<Window> = windows.into_iter().filter(|window| window.from < window.to).collect();
-    let (kept, again, series) = (windows.clone(), work.keep, arrived.series);
+    let (kept, again, series) = (windows.clone(), work.keep, Arc::new(arrived.series));
+    let paid = Arc::clone(&series);
     let outcome = on_shared(hold, move |hold| {
         let mut changes = Vec::new();
         if again != Keep::Gaps {
             for window in &kept {
                 for known in within(&hold.asked(), *window) {
-                    changes.extend(revisions(&hold.read(known)?, &only(series.clone(), &[known])));
+                    changes.extend(revisions(&hold.read(known)?, &only(Vec::clone(&series), &[known])));
                 }
             }
         }
-        let fault = if again == Keep::Nothing { None } else { hold.commit(&kept, &series).err() };
-        let rows = only(series.clone(), &kept).iter().map(Series::len).sum();
-        Ok((changes, fault, rows, series))
+        if again != Keep::Nothing {
+            has_times(&series)?;
+            hold.commit(&kept, &series)?;
+        }
+        Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
     .await;
-    let (weight, period) = (arrived.weight, window);
+    // Whatever became of it, what was paid for is handed on.
+    let series = Arc::try_unwrap(paid).unwrap_or_else(|shared| Vec::clone(&shared));
+    let kept = Kept { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
     match outcome {
-        Ok((revisions, None, rows, series)) => {
-            Kept { window: period, weight, windows, rows, revisions, series, fault: None }
+        Ok((revisions, rows)) => Kept { rows, revisions, ..kept },
+        Err(fault) => Kept { windows: Vec::new(), fault: Some(fault), ..kept },
+    }
+}
+
+/// Rows without a time belong to no bucket: an archive could never find them again.
+fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
+    match series.iter().find(|one| one.timestamps.contains(&NO_TIME)) {
+        None => Ok(()),
+        Some(one) => {
+            let name = one.id.data_type.as_deref().unwrap_or("of no type");
+            let problem = format!("points {name} have no time that this version knows, so they cannot be archived");
+            Err(ArchiveFault::Content(problem))
         }
-        Ok((revisions, fault, _, series)) => {
-            Kept { window: period, weight, windows: Vec::new(), rows: 0, revisions, series, fault }
-        }
-        Err(fault) => Kept {
-            window: period,
-            weight,
-            windows: Vec::new(),
-            rows: 0,
-            revisions: Vec::new(),
-            series: Vec::new(),
-            fault: Some(fault),
-        },
     }
 }
 
@@ -113,7 +117,8 @@ pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     for one in &mut series {
         let inside = |time: i64| {
             let start = time.div_euclid(SECOND);
-            windows.iter().any(|window| window.from <= start && start < window.to)
+            // What has no time cannot be told to lie outside.
+            time == NO_TIME || windows.iter().any(|window| window.from <= start && start < window.to)
         };
         let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(one.timestamps[row])).collect();
         if rows.len() < one.len() {

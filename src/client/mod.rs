@@ -19,6 +19,7 @@ mod retry;
 mod rules;
 mod stream;
 mod transport;
+mod unpack;
 
 pub use archived::{Checked, Synced, read_archive};
 pub use config::{BudgetScope, Config, Jitter};
@@ -52,6 +53,7 @@ struct Inner {
     max_wait: Option<std::time::Duration>,
     total_timeout: Option<std::time::Duration>,
     jitter: Jitter,
+    max_memory: Option<u64>,
     archive: Option<Archive>,
     /// Name under which an archive knows the service.
     source: String,
@@ -75,6 +77,7 @@ impl Client {
             policy,
             tier: config.tier,
             max_wait: config.max_wait,
+            max_memory: config.max_memory,
             total_timeout: config.total_timeout,
             jitter: Arc::clone(&config.jitter),
             archive: config.archive.clone(),

@@ -11,7 +11,7 @@ use super::reading;
 use super::request::PointsRequest;
 use super::{Client, Inner};
 use crate::clock::SECOND;
-use crate::columns::{Series, join};
+use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
@@ -36,6 +36,8 @@ pub struct PlannedRequest {
     pub weight: u64,
     /// Buckets in its window.
     pub points: u64,
+    /// Bytes that its answer may take in memory.
+    pub(super) memory: u64,
 }
 
 /// What a call would send.
@@ -150,7 +152,7 @@ impl Inner {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     }
-                    match self.fetch(&planned.url, planned.weight, || self.reading()).await {
+                    match self.fetch(&planned.url, planned.weight, || self.reading(planned.memory)).await {
                         Ok((series, date)) => {
                             let (taken, more) = take(place, series, date).await;
                             stop.fetch_or(!more, Ordering::Relaxed);
@@ -181,16 +183,32 @@ impl Inner {
             .map_err(|problem| ClientError::invalid(problem.to_string()))
     }
 
-    /// What reads the points of an answer.
-    pub(super) fn reading(&self) -> reading::Points {
-        reading::Points::new(self.transport.dialect().cloned())
+    /// What reads the points of an answer that may take so many bytes in memory.
+    pub(super) fn reading(&self, memory: u64) -> reading::Points {
+        reading::Points::new(self.transport.dialect().cloned(), memory)
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
-        PlannedRequest { url, weight: slice.weight, points: slice.points }
+        let memory = self.max_memory.unwrap_or_else(|| most_memory(&query, slice.points));
+        PlannedRequest { url, weight: slice.weight, points: slice.points, memory }
     }
+}
+
+/// Most bytes that an answer of so many buckets can need in memory: twice its text by the estimate of
+/// [`TypeSpec::bucket_bytes`], for each of its series, and a base.
+fn most_memory(query: &PointsQuery, points: u64) -> u64 {
+    const BASE: u64 = 64 << 20;
+    const MOST: u64 = 2 << 30;
+    /// Markets of a coin, where each is a series of its own.
+    const MARKETS: u64 = 256;
+    // A type that no table knows may be like the largest one.
+    let spec = DataType::find(&query.data_type).unwrap_or(DataType::BlockBookSnapshotAgg).spec();
+    let one = query.raw_symbol.is_some() || query.group_by.is_some();
+    let series = if one { query.exchanges.len().max(1) as u64 } else { MARKETS };
+    let answer = points.saturating_mul(spec.bucket_bytes(query.max_depth)).saturating_mul(2 * series);
+    answer.saturating_add(BASE).min(MOST)
 }
 
 /// Whether every request of the plan would meet the same.
@@ -221,9 +239,15 @@ pub(super) fn assemble(
         return Err(failures.remove(0));
     }
     let unique = request.spec.is_none_or(|spec| spec.data_type != DataType::TokenSupplyAgg);
-    let mut series = join(arrived, unique).map_err(|conflict| {
-        ClientError::new(ErrorKind::Decode, format!("the answers contradict each other: {conflict}"))
-    })?;
+    let mut series = match join(arrived, unique) {
+        Ok(series) => series,
+        Err(contradiction) => {
+            // Paid for: whoever catches the error has all of it.
+            let message = format!("the answers contradict each other: {}", contradiction.conflict);
+            failures.insert(0, ClientError::new(ErrorKind::Decode, message));
+            contradiction.series
+        }
+    };
     for one in &mut series {
         keep_window(one, window);
     }
@@ -233,11 +257,11 @@ pub(super) fn assemble(
     if failures.is_empty() {
         return Ok(series);
     }
-    let message = format!(
-        "{} of the plan's requests failed, what arrived is in results; first: {}",
-        failures.len(),
-        failures[0].message
-    );
+    let (count, first) = (failures.len(), &failures[0].message);
+    let message = match failures[0].kind {
+        ErrorKind::Decode if failures[0].request.is_none() => format!("{first}; every row of them is in results"),
+        _ => format!("{count} of the plan's requests failed, what arrived is in results; first: {first}"),
+    };
     let first = failures[0].clone();
     let partial = Some(Box::new(Partial { results: series, failures }));
     Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
@@ -245,11 +269,13 @@ pub(super) fn assemble(
 
 /// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
 fn keep_window(series: &mut Series, window: Window) {
-    let wanted = window.from.saturating_mul(SECOND)..window.to.saturating_mul(SECOND);
-    if series.timestamps.iter().all(|time| wanted.contains(time)) {
+    let window = window.from.saturating_mul(SECOND)..window.to.saturating_mul(SECOND);
+    // What has no time cannot be told to lie outside.
+    let wanted = |time: &i64| window.contains(time) || *time == NO_TIME;
+    if series.timestamps.iter().all(wanted) {
         return;
     }
-    let rows: Vec<usize> = (0..series.len()).filter(|&row| wanted.contains(&series.timestamps[row])).collect();
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| wanted(&series.timestamps[row])).collect();
     series.take(&rows);
 }
 

@@ -35,6 +35,14 @@ pub(super) trait Reading: Send {
     /// The next portion. What is wrong with it is told at the end: only a whole body is judged.
     fn portion(&mut self, bytes: &[u8]);
 
+    /// Most bytes of a body that are worth reading.
+    const MOST: u64 = u64::MAX;
+
+    /// Why no more of the body can be taken.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
     /// What the whole body says.
     fn finish(self) -> Result<Self::Value, Unreadable>;
 }
@@ -72,12 +80,17 @@ pub(super) struct Points {
     length: usize,
     gathered: Vec<u8>,
     panicked: bool,
+    /// Bytes that the columns may take in memory, and whether they take more.
+    most: u64,
+    too_large: bool,
 }
 
 impl Points {
-    pub(super) fn new(dialect: Option<Arc<Dialect>>) -> Self {
-        let decoder = PointsDecoder::new().map(|decoder| decoder.speaking(dialect));
-        Self { decoder, length: 0, gathered: Vec::new(), panicked: false }
+    /// For an answer that may take so many bytes in memory.
+    pub(super) fn new(dialect: Option<Arc<Dialect>>, most: u64) -> Self {
+        let bound = usize::try_from(most).unwrap_or(usize::MAX);
+        let decoder = PointsDecoder::new().map(|decoder| decoder.speaking(dialect).holding_at_most(bound));
+        Self { decoder, length: 0, gathered: Vec::new(), panicked: false, most, too_large: false }
     }
 
     fn feed(&mut self, bytes: &[u8]) {
@@ -87,6 +100,7 @@ impl Points {
             // The decoder remembers what was wrong, and tells it at the end.
             let fed = catch_unwind(AssertUnwindSafe(|| drop(decoder.feed(bytes))));
             self.panicked = fed.is_err();
+            self.too_large = decoder.is_too_large();
         }
     }
 }
@@ -114,6 +128,16 @@ impl Reading for Points {
         }
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.too_large.then(|| {
+            format!(
+                "the answer takes more than {} bytes in memory, more than what was asked can need; if it is right, set \
+                 max_memory=",
+                self.most
+            )
+        })
+    }
+
     fn finish(self) -> Result<Vec<Series>, Unreadable> {
         let length = self.length;
         let unreadable =
@@ -139,7 +163,26 @@ pub(super) fn record<T: DeserializeOwned>(
         None => fields,
         Some(dialect) => dialect.record(fields),
     };
-    serde_json::from_value(Value::Object(fields))
+    let mut value = Value::Object(fields);
+    remove_nulls(&mut value);
+    serde_json::from_value(value)
+}
+
+/// A null says no more than an absent field. It goes from lists too, but not from those of numbers, where the place counts.
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(values) => {
+            if !values.iter().any(Value::is_number) {
+                values.retain(|value| !value.is_null());
+            }
+            values.iter_mut().for_each(remove_nulls);
+        }
+        _ => {}
+    }
 }
 
 /// Reads an answer that is one JSON object.
@@ -157,6 +200,8 @@ impl<'a, T> Record<'a, T> {
 
 impl<T: DeserializeOwned + Send> Reading for Record<'_, T> {
     type Value = T;
+    /// A tree of such a body takes ten times as much.
+    const MOST: u64 = 64 << 20;
 
     fn begin(&mut self, announced: Option<u64>) {
         self.body.begin(announced);
@@ -192,10 +237,24 @@ mod tests {
     }
 
     fn read(body: &[u8], portion: usize, announced: Option<u64>) -> Result<Vec<Series>, Unreadable> {
-        let mut reading = Points::new(None);
+        let mut reading = Points::new(None, u64::MAX);
         reading.begin(announced);
         body.chunks(portion).for_each(|bytes| reading.portion(bytes));
         reading.finish()
+    }
+
+    #[test]
+    fn nulls_in_records_are_absent_fields_and_unknown_numbers() {
+        use crate::protocol::{MarketsPage, records::Market};
+        let text = r#"{"symbols":[null,{"exchange":"X","coin":null,"lastPrice":null,"prices":[0.5,null,1],
+            "new":{"a":null,"b":[null,"c"]},"predictionMarkets":[{"outcomes":["Yes",null],"closed":null}]}],
+            "nextOffset":null}"#;
+        let page: MarketsPage = record(serde_json::from_str(text).unwrap(), None).unwrap();
+        let Market { exchange, coin, last_price, prices, extra, prediction_markets, .. } = &page.symbols[0];
+        assert_eq!((page.symbols.len(), exchange.as_str(), coin.as_str(), *last_price), (1, "X", "", 0.0));
+        assert!(prices[0] == 0.5 && prices[1].is_nan() && prices[2] == 1.0);
+        assert_eq!(extra["new"], serde_json::json!({"b": ["c"]}));
+        assert_eq!(prediction_markets[0].outcomes, ["Yes"]);
     }
 
     #[test]

@@ -4,15 +4,16 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
-use super::reading::{Reading, Whole};
+use super::reading::Reading;
 use super::retry::retry_after;
+use super::unpack::Unpacker;
 use crate::budget::Told;
 use crate::protocol::Dialect;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
@@ -23,6 +24,8 @@ const IDLE: Duration = Duration::from_secs(15);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Most redirects within the service's own origin.
 const MAX_REDIRECTS: usize = 3;
+/// Bytes that are read of an answer that is no data.
+const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// The connection pool and the base address.
 pub(super) struct Transport {
@@ -96,6 +99,12 @@ pub(super) struct Broken {
     pub for_good: bool,
 }
 
+impl From<std::io::Error> for Broken {
+    fn from(error: std::io::Error) -> Self {
+        Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
+    }
+}
+
 impl Broken {
     /// Broken off on this side, after the request was sent.
     pub(super) fn off(kind: ErrorKind, message: String) -> Self {
@@ -111,7 +120,8 @@ impl Transport {
         let url = base_url(&config.base_url)?;
         let way = Way::new(config, &url)?;
         let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
-        let builder = builder.pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        // gzip is unpacked here, because a body may be of several members.
+        let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
         let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
@@ -173,36 +183,64 @@ impl Transport {
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
     pub(super) async fn get(&self, url: &str, reading: &mut impl Reading) -> Result<Answer, Broken> {
         let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
+        let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
         let told = told(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
         let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
-        let mut refusal = Whole::default();
-        if status == 200 {
+        let refusal = if status == 200 {
             self.body(&mut response, reading).await?;
+            Bytes::new()
         } else {
-            self.body(&mut response, &mut refusal).await?;
-        }
-        Ok(Answer { status, told, retry_after: wait, date, refusal: refusal.into_bytes() })
+            self.refusal(&mut response).await?
+        };
+        Ok(Answer { status, told, retry_after: wait, date, refusal })
     }
 
-    async fn body(&self, response: &mut reqwest::Response, reading: &mut impl Reading) -> Result<(), Broken> {
-        let announced = response.content_length();
-        if announced.is_some_and(|length| length > self.max_body) {
-            return Err(self.too_large());
+    async fn body<R: Reading>(&self, response: &mut reqwest::Response, reading: &mut R) -> Result<(), Broken> {
+        let most = self.max_body.min(R::MOST);
+        let mut unpacker = Unpacker::of(response.headers());
+        let announced = response.content_length().filter(|_| unpacker.is_plain());
+        if announced.is_some_and(|length| length > most) {
+            return Err(self.too_large(most));
         }
         reading.begin(announced);
         let mut taken = 0;
-        while let Some(chunk) = self.chunk(response).await? {
-            taken += chunk.len() as u64;
-            if taken > self.max_body {
-                return Err(self.too_large());
+        let mut take = |piece: &[u8]| {
+            taken += piece.len() as u64;
+            if taken > most {
+                return Err(self.too_large(most));
             }
-            reading.portion(&chunk);
+            reading.portion(piece);
+            match reading.refusal() {
+                None => Ok(()),
+                Some(message) => Err(Broken { for_good: true, ..Broken::off(ErrorKind::Server, message) }),
+            }
+        };
+        while let Some(chunk) = self.chunk(response).await? {
+            unpacker.unpack(&chunk, &mut take)?;
         }
-        Ok(())
+        unpacker.finish(take)
+    }
+
+    /// The body of an answer that is no data, or as much of it as an error has room for.
+    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, Broken> {
+        let mut unpacker = Unpacker::of(response.headers());
+        let mut body = BytesMut::new();
+        let take = |piece: &[u8], body: &mut BytesMut| {
+            body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);
+            Ok::<(), Broken>(())
+        };
+        while let Some(chunk) = self.chunk(response).await? {
+            unpacker.unpack(&chunk, |piece| take(piece, &mut body))?;
+            if body.len() == LONGEST_REFUSAL {
+                return Ok(body.freeze());
+            }
+        }
+        unpacker.finish(|piece| take(piece, &mut body))?;
+        Ok(body.freeze())
     }
 
     /// The next piece of a body, which must not be long in coming.
@@ -217,9 +255,12 @@ impl Transport {
         }
     }
 
-    fn too_large(&self) -> Broken {
-        let message =
-            format!("the answer is larger than max_body={} bytes; ask a shorter window, or allow more", self.max_body);
+    fn too_large(&self, most: u64) -> Broken {
+        let message = if most == self.max_body {
+            format!("the answer is larger than max_body={most} bytes; ask a shorter window, or allow more")
+        } else {
+            format!("the answer is larger than {most} bytes, which no record is")
+        };
         Broken { for_good: true, ..Broken::off(ErrorKind::Server, message) }
     }
 }

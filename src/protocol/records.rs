@@ -72,7 +72,7 @@ pub struct Market {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_since: Option<Timestamp>,
     /// Recent price history, the newest last (supplement 5).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "numbers")]
     pub prices: Vec<f64>,
     /// Distance of the last price to the highest one, percent, 0 or below (supplement 5).
     #[serde(rename = "pctFromATH", skip_serializing_if = "is_nothing")]
@@ -138,7 +138,7 @@ pub struct PredictionMarket {
     #[serde(skip_serializing_if = "is_nothing")]
     pub one_day_price_change: f64,
     /// Recent price history, the newest last.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "numbers")]
     pub prices: Vec<f64>,
     /// Total volume.
     #[serde(skip_serializing_if = "is_nothing")]
@@ -239,6 +239,12 @@ pub(super) fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64,
         (double.fract() == 0.0 && double.abs() < 9.2e18).then_some(double as i64)
     });
     whole.ok_or_else(|| serde::de::Error::custom(format_args!("{number} is not a whole number")))
+}
+
+/// Numbers of which some may be unknown: null reads as NaN.
+pub(super) fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let values = Option::<Vec<Option<f64>>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
 #[cfg(test)]

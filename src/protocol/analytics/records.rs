@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::protocol::records::{Timestamp, integer, is_nothing, is_zero};
+use crate::protocol::records::{Timestamp, integer, is_nothing, is_zero, numbers};
 
 /// A wallet over all its positions: an element of `traderProfiles`, the value of `traderProfile` (section 2.5).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -207,7 +207,7 @@ pub struct MarketSummary {
     #[serde(skip_serializing_if = "is_nothing")]
     pub realized_pnl_max: f64,
     /// Percentiles p0 to p99 of the realized profit and loss, USD: 100 entries.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "numbers")]
     pub realized_pnl_distribution: Vec<f64>,
     /// Closed positions with a gain, as a fraction of the closed ones (supplement 8).
     #[serde(skip_serializing_if = "is_nothing")]
@@ -249,10 +249,10 @@ pub struct OutcomePricing {
     #[serde(skip_serializing_if = "is_nothing")]
     pub weighted_avg_exit_price: f64,
     /// 101 counts: entry i has the open accounts with an average entry price in [i, i+1) cents.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "numbers")]
     pub open_pos_avg_price_distribution: Vec<f64>,
     /// 101 counts: the same for the average exit price of closed accounts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "numbers")]
     pub closed_pos_avg_exit_price_distribution: Vec<f64>,
     /// Fields this version does not know, as sent.
     #[serde(flatten)]
