@@ -252,6 +252,7 @@ class Client:
         retries: int = 5,
         max_wait: float | None = None,
         max_body: int = ...,
+        max_memory: int | None = ...,
         budget: str = "process",
         proxy: str | None = None,
         ca_certs: str | None = None,
@@ -522,7 +523,7 @@ def weight(
 ) -> int:
     """Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5)."""
 
-def decode_points(body: bytes, dialect: Dialect | None = None) -> list[Columns]:
+def decode_points(body: bytes, dialect: Dialect | None = None, strict: bool = False) -> list[Columns]:
     """Decodes a ``/v1/points`` body whose names are a dialect's."""
 
 def to_grid(

@@ -206,7 +206,11 @@ class SeriesSet(Items[Series]):
 
 
 def decode_points(
-    body: bytes | bytearray | memoryview, *, now: Time | None = None, dialect: Dialect | None = None
+    body: bytes | bytearray | memoryview,
+    *,
+    now: Time | None = None,
+    dialect: Dialect | None = None,
+    strict: bool = False,
 ) -> SeriesSet:
     """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
 
@@ -214,6 +218,8 @@ def decode_points(
         body: The body, decompressed.
         now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
         dialect: The names that the service publishes; None is the specification's.
+        strict: Whether a price that is 0 in every row, beside fields that this version does not know, is an error: such a
+            price was renamed. Otherwise it is a :class:`~marketpoints.errors.RenamedFieldWarning`.
 
     Raises:
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
@@ -221,7 +227,7 @@ def decode_points(
     """
     asked_at = time.time() if now is None else to_unix(now, "now")
     names = None if dialect is None else dialect._checked
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names), asked_at)
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names, strict), asked_at)
 
 
 def wrap(

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
+use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, Name, Series};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
@@ -105,7 +106,24 @@ impl Columns {
 
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
-        series.into_iter().map(|one| Py::new(py, Self::new(py, one)?)).collect()
+        let mut columns = Vec::with_capacity(series.len());
+        for one in series {
+            let vanished = one.vanished_prices();
+            if !vanished.is_empty() {
+                errors::warn(py, "RenamedFieldWarning", &Self::vanished(&vanished))?;
+            }
+            columns.push(Py::new(py, Self::new(py, one)?)?);
+        }
+        Ok(columns)
+    }
+
+    /// What to say of prices that are 0 in every row.
+    pub(super) fn vanished(names: &[&str]) -> String {
+        format!(
+            "{} is 0 in every row, while there are fields that this version does not know: the service may have renamed \
+             it; look at the columns, and see Dialect(fields=…)",
+            names.join(", ")
+        )
     }
 
     /// A column of that kind, which is not plain.

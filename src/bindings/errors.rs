@@ -51,6 +51,13 @@ fn make(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDic
     }
 }
 
+/// Warns with a class of `marketpoints.errors`, at the line that called the package.
+pub(super) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
+    let class = py.import("marketpoints.errors")?.getattr(class)?;
+    let message = std::ffi::CString::new(message.replace('\0', " "))?;
+    PyErr::warn(py, &class, &message, 2)
+}
+
 /// The Python error of a failed call.
 pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
     let attributes = match client_attributes(py, &error) {

@@ -14,7 +14,7 @@ use super::columns::Columns;
 use super::dialect::Dialect;
 use super::{errors, runtime};
 use crate::archive::{self, Table, TextFormat};
-use crate::columns::{Column, Grid};
+use crate::columns::{Column, Grid, Series};
 use crate::decode;
 use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::contract;
@@ -28,6 +28,8 @@ use crate::weight::{self as formula, Demand};
 /// Bytes of the longest body that is decoded while other threads wait: candles of this size take some ten microseconds,
 /// which is less than to let them go and wait for them; the oddest bodies a millisecond.
 const SHORT: usize = 16 << 10;
+/// Bytes of the longest body that is decoded in one piece, some ten milliseconds and of the oddest a second.
+const INTERRUPTIBLE: usize = 32 << 20;
 
 /// Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5).
 #[pyfunction]
@@ -80,19 +82,53 @@ pub(super) fn weight(
     formula::of(spec, &demand).map_err(|problem| invalid(problem.to_string()))
 }
 
-/// Decodes a `/v1/points` body.
+/// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error and not a
+/// warning.
 #[pyfunction]
-#[pyo3(signature = (body, dialect = None))]
+#[pyo3(signature = (body, dialect = None, strict = false))]
 pub(super) fn decode_points(
     py: Python<'_>,
     body: PyBackedBytes,
     dialect: Option<PyRef<'_, Dialect>>,
+    strict: bool,
 ) -> PyResult<Vec<Py<Columns>>> {
     let dialect = dialect.map(|dialect| Arc::new(dialect.0.clone()));
-    let decode = || decode::points_in(dialect, &body);
-    let series = if body.len() > SHORT { py.detach(decode) } else { decode() };
+    let series = if body.len() > INTERRUPTIBLE {
+        decode_in_portions(py, &body, dialect)?
+    } else {
+        let decode = || decode::points_in(dialect, &body);
+        if body.len() > SHORT { py.detach(decode) } else { decode() }
+    };
     let series = series.map_err(|error| errors::from_decode(py, &error))?;
+    let vanished =
+        if strict { series.iter().map(Series::vanished_prices).find(|names| !names.is_empty()) } else { None };
+    if let Some(names) = vanished {
+        return Err(errors::from_decode(py, &decode::DecodeError::new(0, Columns::vanished(&names))));
+    }
     Columns::hand_over(py, series)
+}
+
+/// The same in portions, between which Ctrl-C is seen.
+fn decode_in_portions(
+    py: Python<'_>,
+    body: &[u8],
+    dialect: Option<Arc<crate::protocol::Dialect>>,
+) -> PyResult<Result<Vec<Series>, decode::DecodeError>> {
+    let mut decoder = match decode::PointsDecoder::new() {
+        Ok(decoder) => decoder.speaking(dialect),
+        Err(error) => return Ok(Err(error)),
+    };
+    decoder.expect(body.len());
+    let (first, last) = body.split_at((body.len() - 1) / INTERRUPTIBLE * INTERRUPTIBLE);
+    for portion in first.chunks(INTERRUPTIBLE) {
+        // What is wrong is told at the end, with its place.
+        let fed = py.detach(|| decoder.feed(portion));
+        py.check_signals()?;
+        if fed.is_err() {
+            break;
+        }
+    }
+    Ok(py.detach(|| decoder.finish_with(last)))
 }
 
 /// Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P).

@@ -1,29 +1,33 @@
 //! Order and identity: rows ascend by time without duplicates, and series of several answers join by their identity,
 //! whatever order they came in (supplement 3).
 
-use super::Series;
-use super::column::merge;
-use crate::protocol::SeriesId;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-/// Two rows of one series share a timestamp but not their values, or two answers disagree on a column's kind.
+use super::column::merge;
+use super::{Column, LEVELS, NO_TIME, Name, SPLIT, Series};
+use crate::clock::SECOND;
+use crate::protocol::{SeriesId, Shape};
+
+/// Two rows of one series share a timestamp but differ in a field of their type.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Conflict {
-    /// Different rows for one time.
-    #[error("two different points for {side}timestamp {seconds} s: column {column} differs")]
-    Rows {
-        /// Unix seconds.
-        seconds: i64,
-        /// The first column that differs.
-        column: String,
-        /// The side, with a trailing space, or nothing.
-        side: String,
-    },
-    /// A column is of one kind here and of another there.
-    #[error("answers of one series disagree on the kind of a column")]
-    Kinds,
+#[error("two different points for {side}timestamp {seconds} s: column {column} differs")]
+pub struct Conflict {
+    /// Unix seconds.
+    pub seconds: i64,
+    /// The first column that differs.
+    pub column: String,
+    /// The side, with a trailing space, or nothing.
+    pub side: String,
 }
 
+/// Most rows of one time that a row is compared with: of more, some duplicates stay, and time stays linear.
+const COMPARED: usize = 64;
+
 /// Sorts the rows by time and drops equal duplicates.
+///
+/// Rows of one time that differ only in fields that the type's table does not know are all kept. In a field that it knows
+/// they must agree: there is no telling which of two prices is right. Rows without a time come first.
 ///
 /// `unique` is false for types that hold several rows per time (token supply, one per chain): those are only sorted.
 pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
@@ -34,19 +38,29 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by_key(|&row| times[row]);
     if unique {
-        let mut kept: Vec<usize> = Vec::with_capacity(order.len());
+        let settled = settled_columns(series);
+        // Of rows of one time, those that are kept start here.
+        let (mut kept, mut first): (Vec<usize>, usize) = (Vec::with_capacity(order.len()), 0);
         for row in order {
-            match kept.last() {
-                Some(&last) if times[last] == times[row] => {
-                    if let Some((name, _)) = series.columns.iter().find(|(_, column)| !column.same(last, row)) {
-                        return Err(Conflict::Rows {
-                            seconds: times[row].div_euclid(1_000_000_000),
+            match kept.get(first) {
+                Some(&known) if times[known] == times[row] && times[row] != NO_TIME => {
+                    if let Some((name, _)) = settled.iter().find(|(_, column)| !column.same(known, row)) {
+                        return Err(Conflict {
+                            seconds: times[row].div_euclid(SECOND),
                             column: name.to_string(),
                             side: series.id.side.as_ref().map_or_else(String::new, |side| format!("{side} ")),
                         });
                     }
+                    let equal = |other: usize| series.columns.iter().all(|(_, column)| column.same(other, row));
+                    let newest = first.max(kept.len().saturating_sub(COMPARED));
+                    if !kept[newest..].iter().any(|&other| equal(other)) {
+                        kept.push(row);
+                    }
                 }
-                _ => kept.push(row),
+                _ => {
+                    first = kept.len();
+                    kept.push(row);
+                }
             }
         }
         order = kept;
@@ -55,32 +69,68 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
     Ok(())
 }
 
+/// The columns that the type's table knows and whose kind the specification states.
+fn settled_columns(series: &Series) -> Vec<&(Name, Column)> {
+    let fields = series.data_type().map_or(&[][..], |known| known.spec().fields);
+    let settled = |name: &Name| {
+        let of_levels = series.shape == Shape::Heatmap && (name == LEVELS || name == SPLIT);
+        of_levels || fields.iter().any(|field| !field.open && field.column == name)
+    };
+    series.columns.iter().filter(|(name, _)| settled(name)).collect()
+}
+
+/// Answers that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contradiction {
+    /// What differs.
+    pub conflict: Conflict,
+    /// All rows of all answers, sorted.
+    pub series: Vec<Series>,
+}
+
 /// Joins the answers of a plan's requests: series of the same identity are appended in the order of the answers, then
-/// arranged. The order of the result is that of first appearance.
-pub fn join(answers: Vec<Vec<Series>>, unique: bool) -> Result<Vec<Series>, Conflict> {
+/// arranged. The order of the result is that of first appearance. The identity is the whole of it, fields included that
+/// this version does not know, in any order.
+pub fn join(answers: Vec<Vec<Series>>, unique: bool) -> Result<Vec<Series>, Contradiction> {
     let mut joined: Vec<Series> = Vec::new();
+    let mut places: HashMap<(Arc<SeriesId>, Shape), usize> = HashMap::new();
     for series in answers.into_iter().flatten() {
-        let found = joined.iter_mut().find(|known| same_series(&known.id, &series.id) && known.shape == series.shape);
-        match found {
-            None => joined.push(series),
-            Some(known) => {
+        let key = (in_order(&series.id), series.shape);
+        match places.get(&key) {
+            None => {
+                places.insert(key, joined.len());
+                joined.push(series);
+            }
+            Some(&place) => {
+                let known = &mut joined[place];
                 let (mine, more) = (known.len(), series.len());
                 known.timestamps.extend(series.timestamps);
-                if !merge(&mut known.columns, mine, series.columns, more) {
-                    return Err(Conflict::Kinds);
-                }
+                merge(&mut known.columns, mine, series.columns, more);
             }
         }
     }
+    let mut first = None;
     for series in &mut joined {
-        arrange(series, unique)?;
+        if let Err(conflict) = arrange(series, unique) {
+            first.get_or_insert(conflict);
+            // Every row of it: this cannot fail.
+            arrange(series, false).unwrap_or_default();
+        }
     }
-    Ok(joined)
+    match first {
+        None => Ok(joined),
+        Some(conflict) => Err(Contradiction { conflict, series: joined }),
+    }
 }
 
-/// Fields that this version does not know may change between answers (a rank, say) without naming another series.
-fn same_series(left: &SeriesId, right: &SeriesId) -> bool {
-    left.fields() == right.fields()
+/// The identity with its unknown fields in order of their names.
+fn in_order(id: &Arc<SeriesId>) -> Arc<SeriesId> {
+    if id.extra.is_sorted() {
+        return Arc::clone(id);
+    }
+    let mut sorted = SeriesId::clone(id);
+    sorted.extra.sort_unstable();
+    Arc::new(sorted)
 }
 
 #[cfg(test)]
@@ -88,6 +138,12 @@ mod tests {
     use super::*;
     use crate::columns::Column;
     use crate::protocol::Shape;
+
+    fn candles(side: &str, rows: &[(i64, f64)]) -> Series {
+        let mut series = series(side, rows);
+        Arc::make_mut(&mut series.id).data_type = Some("TRADE_AGG".into());
+        series
+    }
 
     fn series(side: &str, rows: &[(i64, f64)]) -> Series {
         Series {
@@ -107,11 +163,46 @@ mod tests {
 
     #[test]
     fn different_duplicates_are_an_error_that_names_the_column() {
-        let mut one = series("BUY", &[(5_000_000_000, 3.0), (5_000_000_000, 4.0)]);
+        let mut one = candles("BUY", &[(5_000_000_000, 3.0), (5_000_000_000, 4.0)]);
         let conflict = arrange(&mut one, true).unwrap_err();
         assert_eq!(conflict.to_string(), "two different points for BUY timestamp 5 s: column open differs");
         arrange(&mut one, false).unwrap();
         assert_eq!(one.len(), 2);
+    }
+
+    #[test]
+    fn rows_of_one_time_that_differ_in_an_unknown_field_are_all_kept() {
+        let mut one = candles("BUY", &[(2, 4.0), (1, 3.0), (2, 4.0), (2, 4.0), (3, 5.0)]);
+        one.columns.push(("note".into(), Column::Float(vec![7.0, 6.0, 8.0, 7.0, f64::NAN])));
+        arrange(&mut one, true).unwrap();
+        assert_eq!(one.timestamps, [1, 2, 2, 3]);
+        assert_eq!(one.floats("open").unwrap(), [3.0, 4.0, 4.0, 5.0]);
+        assert_eq!(one.floats("note").unwrap()[..3], [6.0, 7.0, 8.0]);
+        // Of a type that no table knows, no field is known.
+        let mut unknown = series("BUY", &[(1, 3.0), (1, 4.0), (1, 3.0)]);
+        arrange(&mut unknown, true).unwrap();
+        assert_eq!(unknown.floats("open").unwrap(), [3.0, 4.0]);
+    }
+
+    #[test]
+    fn rows_without_a_time_are_all_kept() {
+        let mut one = series("BUY", &[(2, 4.0), (NO_TIME, 3.0), (NO_TIME, 3.0)]);
+        arrange(&mut one, true).unwrap();
+        assert_eq!(one.floats("open").unwrap(), [3.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn series_that_differ_in_an_unknown_field_of_their_identity_stay_apart() {
+        let with = |extra: &[(&str, &str)]| {
+            let mut one = series("BUY", &[(1, 1.0)]);
+            Arc::make_mut(&mut one.id).extra = extra.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            one
+        };
+        let (first, second) = (with(&[("pool", "1"), ("fee", "2")]), with(&[("pool", "3"), ("fee", "2")]));
+        let joined = join(vec![vec![first.clone(), second.clone()], vec![second.clone(), first.clone()]], true);
+        assert_eq!(joined.unwrap(), [first.clone(), second]);
+        let turned = with(&[("fee", "2"), ("pool", "1")]);
+        assert_eq!(join(vec![vec![first.clone()], vec![turned]], true).unwrap(), [first]);
     }
 
     #[test]

@@ -120,6 +120,25 @@ impl Column {
         }
     }
 
+    /// Appends the rows of another column. Where the kinds differ, one that holds no value takes the other's kind; of two
+    /// that do, both become text.
+    pub fn append_any(&mut self, other: Self) {
+        let unlike = std::mem::discriminant(self) != std::mem::discriminant(&other);
+        let other = if unlike && self.holds_nothing() {
+            *self = other.blank(self.len());
+            other
+        } else if unlike && other.holds_nothing() {
+            self.blank(other.len())
+        } else if unlike {
+            *self = std::mem::replace(self, Self::Int(Vec::new())).into_text();
+            other.into_text()
+        } else {
+            other
+        };
+        let appended = self.append(other);
+        debug_assert!(appended, "two kinds of column");
+    }
+
     /// Appends the rows of a column of the same kind; `false` when the kinds differ.
     pub fn append(&mut self, other: Self) -> bool {
         match (self, other) {
@@ -134,14 +153,37 @@ impl Column {
             (Self::Rows(mine), Self::Rows(more)) => {
                 let base = *mine.offsets.last().unwrap_or(&0);
                 let added = *more.offsets.last().unwrap_or(&0);
-                if !merge(&mut mine.columns, base as usize, more.columns, added as usize) {
-                    return false;
-                }
+                merge(&mut mine.columns, base as usize, more.columns, added as usize);
                 mine.offsets.extend(more.offsets[1..].iter().map(|offset| offset + base));
             }
             _ => return false,
         }
         true
+    }
+
+    /// Bytes that the rows take in memory, texts by their length.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Float(values) => size_of_val(&values[..]),
+            Self::Int(values) | Self::Time(values) => size_of_val(&values[..]),
+            Self::Text(values) => size_of_val(&values[..]) + values.iter().flatten().map(String::len).sum::<usize>(),
+            Self::List(list) => size_of_val(&list.offsets[..]) + size_of_val(&list.values[..]),
+            Self::Rows(rows) => {
+                size_of_val(&rows.offsets[..]) + rows.columns.iter().map(|(_, column)| column.bytes()).sum::<usize>()
+            }
+        }
+    }
+
+    /// Whether every row is without a value.
+    pub fn holds_nothing(&self) -> bool {
+        match self {
+            Self::Float(values) => values.iter().all(|value| value.is_nan()),
+            Self::Int(values) => values.is_empty(),
+            Self::Time(values) => values.iter().all(|time| *time == NO_TIME),
+            Self::Text(values) => values.iter().all(Option::is_none),
+            Self::List(list) => list.values.is_empty(),
+            Self::Rows(rows) => rows.offsets.last().is_none_or(|end| *end == 0),
+        }
     }
 
     /// `rows` rows that hold nothing, of the same kind.
@@ -182,36 +224,27 @@ impl Column {
     }
 }
 
-/// Appends columns by name; a column that only one side has is blank in the other's rows. `false` on a kind conflict.
-pub(super) fn merge(
-    mine: &mut Vec<(Name, Column)>,
-    my_rows: usize,
-    more: Vec<(Name, Column)>,
-    more_rows: usize,
-) -> bool {
+/// Appends columns by name; a column that only one side has is blank in the other's rows.
+pub(super) fn merge(mine: &mut Vec<(Name, Column)>, my_rows: usize, more: Vec<(Name, Column)>, more_rows: usize) {
     let mut pending = more;
     for (name, column) in mine.iter_mut() {
         let added = match pending.iter().position(|(other, _)| other == name) {
             Some(index) => pending.remove(index).1,
             None => column.blank(more_rows),
         };
-        if !column.append(added) {
-            return false;
-        }
+        column.append_any(added);
     }
     for (name, column) in pending {
         let mut whole = column.blank(my_rows);
-        if !whole.append(column) {
-            return false;
-        }
+        whole.append_any(column);
         mine.push((name, whole));
     }
-    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     fn list(rows: &[&[f64]]) -> List {
         let mut list = List::default();
@@ -246,8 +279,32 @@ mod tests {
     }
 
     #[test]
-    fn kinds_do_not_mix() {
-        assert!(!Column::Float(vec![]).append(Column::Int(vec![])));
+    fn unlike_kinds_become_text_and_keep_every_value() {
+        let text =
+            |values: &[Option<&str>]| Column::Text(values.iter().map(|value| value.map(str::to_owned)).collect());
+        let mut column = Column::Float(vec![1.0, f64::NAN, -2.5, 1e300]);
+        column.append_any(text(&[Some("a"), None]));
+        assert_eq!(column, text(&[Some("1"), None, Some("-2.5"), Some("1e300"), Some("a"), None]));
+        let mut column = Column::Time(vec![5 * SECOND, NO_TIME, 7]);
+        column.append_any(Column::List(list(&[&[1.5, f64::NAN], &[]])));
+        let times = [Some(r#"{"s":5}"#), None, Some(r#"{"s":0,"ns":7}"#)];
+        assert_eq!(column, text(&[&times[..], &[Some("[1.5,null]"), None]].concat()));
+        let names = Column::Text(vec![Some("a\"b".into()), None]);
+        let rows = Rows { offsets: vec![0, 2, 2], columns: vec![("n".into(), names)] };
+        assert_eq!(Column::Rows(rows).into_text(), text(&[Some(r#"[{"n":"a\"b"},{}]"#), None]));
+    }
+
+    #[test]
+    fn a_column_without_a_value_takes_the_other_kind() {
+        let rows = Column::Rows(Rows { offsets: vec![0, 1], columns: vec![("p".into(), Column::Float(vec![1.0]))] });
+        let mut column = Column::List(list(&[&[], &[]]));
+        column.append_any(rows.clone());
+        let Column::Rows(whole) = &column else { panic!("{column:?}") };
+        assert_eq!(whole.offsets, [0, 0, 0, 1]);
+        let mut column = rows;
+        column.append_any(Column::Float(vec![f64::NAN]));
+        let Column::Rows(whole) = &column else { panic!("{column:?}") };
+        assert_eq!(whole.offsets, [0, 1, 1]);
     }
 
     #[test]

@@ -6,8 +6,9 @@ mod column;
 mod grid;
 mod heatmap;
 mod snapshots;
+mod text;
 
-pub use arrange::{Conflict, arrange, join};
+pub use arrange::{Conflict, Contradiction, arrange, join};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
@@ -16,7 +17,7 @@ pub use snapshots::{FlatSnapshots, LevelsError, Snapshots, ascend};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::protocol::{DataType, SeriesId, Shape};
+use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape};
 
 /// Name of a column; that of a field which a table knows takes no memory of its own.
 pub type Name = Cow<'static, str>;
@@ -55,6 +56,13 @@ impl Series {
         self.timestamps.is_empty()
     }
 
+    /// Bytes that the rows take in memory, and some for the series itself.
+    pub fn bytes(&self) -> usize {
+        const ITSELF: usize = 1 << 10;
+        let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
+        ITSELF + size_of_val(&self.timestamps[..]) + columns
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(known, _)| known == name).map(|(_, column)| column)
@@ -81,6 +89,13 @@ impl Series {
         self.id.data_type.as_deref().and_then(DataType::find)
     }
 
+    /// Prices of the type that are 0 in every row, while there are fields that no table knows: a service that renamed a
+    /// price would look so.
+    pub fn vanished_prices(&self) -> Vec<&'static str> {
+        let fields = self.data_type().map_or(&[][..], |known| known.spec().fields);
+        if self.is_empty() { Vec::new() } else { vanished(fields, &self.columns) }
+    }
+
     /// The rows named by `order`, in that order.
     pub fn take(&mut self, order: &[usize]) {
         self.timestamps = order.iter().map(|&row| self.timestamps[row]).collect();
@@ -88,4 +103,21 @@ impl Series {
             *column = column.take(order);
         }
     }
+}
+
+fn vanished(fields: &[Field], columns: &[(Name, Column)]) -> Vec<&'static str> {
+    let known = |name: &str| fields.iter().any(|field| field.column == name);
+    let has_unknown = columns.iter().any(|(name, _)| !known(name));
+    let mut found = Vec::new();
+    for field in fields {
+        let column = columns.iter().find(|(name, _)| name == field.column).map(|(_, column)| column);
+        match (field.kind, column) {
+            (FieldKind::Price, Some(Column::Float(values))) if has_unknown && !values.is_empty() => {
+                found.extend(values.iter().all(|value| *value == 0.0).then_some(field.column));
+            }
+            (FieldKind::Rows(inner), Some(Column::Rows(rows))) => found.extend(vanished(inner, &rows.columns)),
+            _ => {}
+        }
+    }
+    found
 }

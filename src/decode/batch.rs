@@ -4,7 +4,7 @@
 use super::json::Reader;
 use super::kernel::{Kernel, Span};
 use super::shape::{Kind, Ragged, Shape, Slot};
-use super::values::Values;
+use super::values::{Values, is_exact};
 use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
@@ -268,6 +268,15 @@ impl Batch {
     pub(super) fn list_values(&self, shape: &Shape, field: usize, rows: usize) -> usize {
         let slot = shape.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
         slot.map_or(0, |slot| self.list(shape, slot).until(rows))
+    }
+
+    /// Whether the rows' numbers of one field read as doubles without loss.
+    pub(super) fn is_exact(&self, shape: &Shape, field: usize, bytes: &[u8], rows: usize) -> bool {
+        let number = |slot: &Slot| slot.field == field && slot.kind == Kind::Number;
+        let Some(index) = shape.slots.iter().position(number) else { return true };
+        let skip = shape.slots[index].literal.len();
+        let mut numbers = self.befores(index)[..rows].iter().zip(&self.befores(index + 1)[..rows]);
+        numbers.all(|(before, end)| bytes.get(*before as usize + skip..*end as usize).is_some_and(is_exact))
     }
 
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.

@@ -9,7 +9,8 @@ use super::list::Stretch;
 use super::names::Names;
 use super::table::{Mark, Table, point};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
-use crate::protocol::{Field, FieldKind, SeriesId};
+use crate::protocol::data_type::TIMESTAMP;
+use crate::protocol::{Field, SeriesId};
 
 /// Nested snapshots under construction.
 pub(super) struct Heatmap {
@@ -33,13 +34,13 @@ struct Lists {
 }
 
 const BIDS: &str = "bids";
-const TIMESTAMP: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
+const ONLY_TIME: &[Field] = &[TIMESTAMP];
 
 impl Heatmap {
     /// A heatmap of a type with these fields.
     pub(super) fn new(fields: &[Field], names: &Names) -> Self {
         let sided = fields.iter().any(|field| field.wire == BIDS);
-        let rest = Table::new(TIMESTAMP, true, names);
+        let rest = Table::new(ONLY_TIME, true, names);
         Self { snapshots: Snapshots::default(), rest, sided, names: names.clone() }
     }
 
@@ -59,6 +60,11 @@ impl Heatmap {
             make_room(values, count, reader.offset() - before, reader);
         }
         Ok(())
+    }
+
+    /// Bytes of its values in memory.
+    pub(super) fn bytes(&mut self) -> usize {
+        size_of_val(&self.snapshots.values()[..]) + self.rest.bytes()
     }
 
     /// The state to go back to when the next point turns out not to be whole yet.
@@ -152,6 +158,11 @@ impl Flat {
     /// Number of values so far.
     pub(super) fn seen(&self) -> usize {
         self.snapshots.seen()
+    }
+
+    /// Bytes of its values in memory.
+    pub(super) fn bytes(&mut self) -> usize {
+        size_of_val(&self.snapshots.values()[..])
     }
 
     /// Reads numbers from the start of an element.

@@ -8,8 +8,9 @@ use super::heatmap::{Flat, Heatmap};
 use super::json::{Next, Reader, Result};
 use super::names::Names;
 use super::table::{Mark, Table};
-use crate::columns::{Column, Name, Series, arrange, join};
-use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TypeSpec};
+use crate::columns::{Column, NO_TIME, Name, Series, arrange, join};
+use crate::protocol::data_type::UNKNOWN_TYPE;
+use crate::protocol::{DataType, SeriesId, Shape, TypeSpec};
 
 /// Where the points of a series go while they are read.
 pub(super) enum Points {
@@ -24,12 +25,10 @@ pub(super) enum Points {
 impl Points {
     /// For the array under the key `flat_points`, or else `points`, of a series of that identity.
     pub(super) fn of(id: &SeriesId, flat: bool, names: &Names) -> Self {
-        // A type that the table does not know still has a timestamp in every point.
-        const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
         match spec(id) {
             _ if flat => Self::Flat(Box::default()),
             Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields, names))),
-            spec => Self::Table(Table::of_points(spec.map_or(ONLY_TIME, |spec| spec.fields), names)),
+            spec => Self::Table(Table::of_points(spec.map_or(UNKNOWN_TYPE, |spec| spec.fields), names)),
         }
     }
 
@@ -74,6 +73,15 @@ impl Points {
         }
     }
 
+    /// Bytes of their values in memory.
+    pub(super) fn bytes(&mut self) -> usize {
+        match self {
+            Self::Table(table) => table.bytes(),
+            Self::Heatmap(heatmap) => heatmap.bytes(),
+            Self::Flat(flat) => flat.bytes(),
+        }
+    }
+
     /// Forgets places in bytes that are gone.
     pub(super) fn new_bytes(&mut self) {
         if let Self::Table(table) = self {
@@ -114,12 +122,11 @@ pub(super) fn settle(id: &Arc<SeriesId>, nested: Option<Series>, flat: Option<Se
 
 /// Series of one identity are one series, also within a body.
 pub(super) fn whole(list: Vec<Series>) -> Result<Vec<Series>> {
-    let repeated = |(index, one): (usize, &Series)| list[..index].iter().any(|other| other.id == one.id);
-    if !list.iter().enumerate().any(repeated) {
+    if list.len() < 2 {
         return Ok(list);
     }
     let unique = list.iter().all(|one| one.data_type() != Some(DataType::TokenSupplyAgg));
-    join(vec![list], unique).map_err(|conflict| DecodeError::new(0, conflict.to_string()))
+    join(vec![list], unique).map_err(|both| DecodeError::new(0, both.conflict.to_string()))
 }
 
 fn spec(id: &SeriesId) -> Option<&'static TypeSpec> {
@@ -210,8 +217,10 @@ fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
 fn finish(id: &Arc<SeriesId>, table: Box<Table>, start: usize) -> Result<Series> {
     let mut columns = table.finish_points();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
-    let Some(Column::Time(timestamps)) = time.map(|index| columns.remove(index).1) else {
-        return Err(DecodeError::new(start, "points without timestamps"));
+    let timestamps = match time.map(|index| columns.remove(index).1) {
+        Some(Column::Time(timestamps)) => timestamps,
+        // Of a type that no table knows, which writes its times in another way.
+        _ => vec![NO_TIME; columns.first().map_or(0, |(_, column)| column.len())],
     };
     let shape = spec(id).map_or(Shape::Table, |spec| spec.shape);
     if shape == Shape::Profile {

@@ -16,6 +16,8 @@ use crate::protocol::{Dialect, SeriesId};
 /// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
 /// one piece is longer.
 const NEAR_THE_END: usize = 32;
+/// Keys of an error body (supplement 6).
+const REFUSALS: [&str; 3] = ["error", "code", "message"];
 /// Bytes that must at least be new before a step is tried again.
 const WORTH_A_TRY: usize = 256;
 
@@ -40,6 +42,9 @@ pub struct PointsDecoder {
     failure: Option<DecodeError>,
     /// Bytes of the whole body, where they were announced.
     announced: usize,
+    /// Bytes that the result may take in memory, and those of the series that are finished.
+    most: usize,
+    finished: usize,
 }
 
 /// What comes next.
@@ -142,7 +147,23 @@ impl PointsDecoder {
             current: Current::default(),
             failure: None,
             announced: 0,
+            most: usize::MAX,
+            finished: 0,
         }
+    }
+
+    /// The same with a bound on the bytes that the result may take in memory. It is looked at after each portion.
+    #[must_use]
+    pub fn holding_at_most(self, bytes: usize) -> Self {
+        Self { most: bytes, ..self }
+    }
+
+    /// Whether the result takes more memory than it may.
+    pub fn is_too_large(&mut self) -> bool {
+        let waiting = |array: &Array| if let Array::Waiting(_, text) = array { text.len() } else { 0 };
+        let current = &mut self.current;
+        let open = current.points.as_mut().map_or(0, Points::bytes) + waiting(&current.nested) + waiting(&current.flat);
+        self.finished + open + self.pending.len() > self.most
     }
 
     /// Tells how long the body is said to be, so that room for its columns is made at once. A wrong length does no harm.
@@ -338,14 +359,17 @@ impl PointsDecoder {
             self.list = Some(Vec::with_capacity(1)); // mostly there is one
             return Ok(if more { Stage::Series } else { Stage::AfterValue });
         }
-        // Whatever stands where series should stand: an error object in the clothes of a good answer.
         reader.peek().map_err(value)?;
         let offset = reader.offset() + self.base;
         let text = String::from_utf8_lossy(reader.skip().map_err(value)?).into_owned();
         // The number that ends with the bytes at hand may go on in the next ones.
         reader.peek()?;
-        if key == "error" || self.refusal.is_none() {
-            self.refusal = Some((offset, format!("{key}: {text}"), key == "error"));
+        // An error object in the clothes of a good answer (one may say `"success":false`), or data in a place that this version does not know. Any other
+        // new key means nothing here.
+        let refuses = text == "false" || REFUSALS.contains(&&*key) && text != "null";
+        let holds_data = text.starts_with(['[', '{']) && text.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
+        if (refuses || holds_data) && (key == "error" || self.refusal.is_none()) {
+            self.refusal = Some((offset, format!("{key}: {text}"), refuses && key == "error"));
         }
         Ok(Stage::AfterValue)
     }
@@ -420,6 +444,7 @@ impl PointsDecoder {
         let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
         let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
         let series = series::settle(&id, nested, flat, current.start).map_err(Stop::Settled)?;
+        self.finished += series.bytes();
         self.list.get_or_insert_default().push(series);
         Ok(())
     }

@@ -8,12 +8,17 @@ use super::json::{Name, Reader, Result};
 use super::kernel::expect;
 use super::learner::Learner;
 use super::names::Names;
-use super::values::Values;
+use super::values::{Certainty, Values};
 use crate::columns::{self, Column, List};
+use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
 /// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
+/// What comes beyond stands in one more column, as JSON.
 const MAX_FIELDS: usize = 256;
+/// That column, and a name on the wire that no key has.
+const MORE_FIELDS: &str = "more_fields";
+const NO_KEY: &str = "\0more fields";
 
 /// Most tables that are kept between bodies.
 const SPARES: usize = 4;
@@ -42,8 +47,9 @@ struct Builder {
     /// What a row without the field holds, for doubles.
     missing: f64,
     required: bool,
-    /// Whether a table names the field: then its kind is settled.
+    /// Whether a table names the field.
     known: bool,
+    certainty: Certainty,
     values: Values,
 }
 
@@ -98,6 +104,11 @@ impl Table {
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.rows
+    }
+
+    /// Bytes of its values in memory; of texts, without their letters.
+    pub(super) fn bytes(&self) -> usize {
+        self.fields.iter().map(|field| field.values.bytes()).sum()
     }
 
     /// Whether each row's object stands in another one, under the key `Point`.
@@ -231,9 +242,8 @@ impl Table {
         }
         let index = match self.find(Name::new(key.as_bytes()), *expected) {
             Some(index) => index,
-            None if self.fields.len() == MAX_FIELDS => {
-                return Err(reader.error(format!("more than {MAX_FIELDS} different fields")));
-            }
+            None if self.is_wrapper(reader)? => return self.fill(reader, expected, take),
+            None if self.fields.len() >= MAX_FIELDS => return self.add_to_more_fields(reader, key),
             None => self.add(key),
         };
         *expected = index + 1;
@@ -250,7 +260,42 @@ impl Table {
         if field.required && reader.peek()? == b'n' {
             return Err(reader.error(format!("a point without {}", field.wire)));
         }
-        field.values.read(reader, field.missing, field.known)
+        field.values.read(reader, field.missing, field.certainty)
+    }
+
+    /// Whether the reader stands at an object that is all there is of a point and has its timestamp: a wrapper that this
+    /// version does not know.
+    fn is_wrapper(&self, reader: &Reader<'_>) -> Result<bool> {
+        let mut ahead = reader.clone();
+        let untouched = self.wrapped && self.fields.iter().all(|field| field.values.len() == self.rows);
+        if !untouched || ahead.peek()? != b'{' {
+            return Ok(false);
+        }
+        let time = self.fields.iter().find(|field| field.column == TIMESTAMP.column).map(|field| field.wire.as_bytes());
+        let mut found = false;
+        ahead.object(|ahead, key| {
+            found |= Some(key.as_bytes()) == time;
+            ahead.skip().map(drop)
+        })?;
+        Ok(found && ahead.peek()? == b'}')
+    }
+
+    /// Adds a field beyond the most that have columns to the column that holds all of those.
+    fn add_to_more_fields(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
+        let text = String::from_utf8_lossy(reader.skip()?);
+        let index = self.position(NO_KEY).unwrap_or_else(|| {
+            let index = self.add(NO_KEY);
+            self.fields[index].column = MORE_FIELDS.into();
+            self.fields[index].values = Values::Text(vec![None; self.rows]);
+            index
+        });
+        let Values::Text(values) = &mut self.fields[index].values else { return Ok(()) };
+        values.resize(self.rows + 1, None);
+        let all = values[self.rows].get_or_insert_with(|| "{}".to_owned());
+        all.truncate(all.len() - 1);
+        let comma = if all.len() > 1 { "," } else { "" };
+        all.push_str(&format!("{comma}{}:{text}}}", serde_json::Value::from(key)));
+        Ok(())
     }
 
     /// Adds a field that no table knows.
@@ -277,11 +322,15 @@ impl Table {
         columns
     }
 
-    /// Adds rows that are read column by column: `fill` gets each field's index, its values and what a row without
-    /// it holds. When it fails, no row is added.
-    pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut Values, f64) -> bool) -> bool {
+    /// Adds rows that are read column by column: `fill` gets each field's index, its values, what a row without it holds,
+    /// and what is known of its kind. When it fails, no row is added.
+    pub(super) fn add_rows(
+        &mut self,
+        rows: usize,
+        mut fill: impl FnMut(usize, &mut Values, f64, Certainty) -> bool,
+    ) -> bool {
         let mut fields = self.fields.iter_mut().enumerate();
-        let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing));
+        let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing, field.certainty));
         if all {
             self.rows += rows;
         } else {
@@ -338,6 +387,9 @@ impl Table {
             let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
             if mark.unseen.contains(&index) {
                 field.values = Values::Unseen(mark.rows);
+            } else if inner.is_none() && matches!(field.values, Values::Rows(..)) {
+                // Its rows held nothing before the one that is undone.
+                field.values = Values::empty_lists(mark.rows);
             } else {
                 field.values.truncate(mark.rows, inner);
             }
@@ -345,11 +397,17 @@ impl Table {
     }
 }
 
-/// Reads an element of `points`: an object with the key `Point`, whose value `read` reads.
+/// Reads an element of `points`: an object with the key `Point`, whose value `read` reads. Without that key it is the value
+/// of another key that holds an object, or, with a timestamp of its own, the element itself.
 pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reader<'a>) -> Result<()>) -> Result<()> {
     let mut found = false;
+    let (whole, mut bare, mut other) = (reader.clone(), false, None);
     reader.object(|reader, key| {
         if key != "Point" {
+            bare |= key == TIMESTAMP.wire;
+            if reader.peek()? == b'{' && other.is_none() {
+                other = Some(reader.clone());
+            }
             return reader.skip().map(drop);
         }
         if found {
@@ -358,13 +416,18 @@ pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reade
         found = true;
         read(reader)
     })?;
-    if found { Ok(()) } else { Err(reader.error("a point without the key Point")) }
+    match (found, other) {
+        (true, _) => Ok(()),
+        (false, _) if bare => read(&mut { whole }),
+        (false, Some(mut inside)) => read(&mut inside),
+        (false, None) => Err(reader.error("a point without the key Point")),
+    }
 }
 
 impl Builder {
     fn known(field: &Field, names: &Names) -> Self {
         let (missing, values) = match field.kind {
-            FieldKind::Number => (0.0, Values::Float(Vec::new())),
+            FieldKind::Number | FieldKind::Price => (0.0, Values::Float(Vec::new())),
             FieldKind::Optional => (f64::NAN, Values::Float(Vec::new())),
             FieldKind::Time | FieldKind::OptionalTime => (f64::NAN, Values::Time(Vec::new())),
             FieldKind::Text => (f64::NAN, Values::Text(Vec::new())),
@@ -372,7 +435,9 @@ impl Builder {
             FieldKind::Rows(fields) => (f64::NAN, Values::Rows(vec![0], Box::new(Table::new(fields, false, names)))),
         };
         let required = field.kind == FieldKind::Time;
-        Self { wire: names.wire(field.wire), column: field.column.into(), missing, required, known: true, values }
+        let (wire, column) = (names.wire(field.wire), field.column.into());
+        let certainty = if field.open { Certainty::Likely } else { Certainty::Settled };
+        Self { wire, column, missing, required, known: true, certainty, values }
     }
 
     fn unknown(wire: &str, column: String, rows: usize) -> Self {
@@ -382,6 +447,7 @@ impl Builder {
             missing: f64::NAN,
             required: false,
             known: false,
+            certainty: Certainty::Unknown,
             values: Values::Unseen(rows),
         }
     }

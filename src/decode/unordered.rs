@@ -4,7 +4,7 @@
 use super::batch::BATCH;
 use super::json::{Name, Reader};
 use super::table::Table;
-use super::values::Values;
+use super::values::{Values, is_exact};
 use super::window::View;
 
 /// Most fields: one bit each.
@@ -131,6 +131,16 @@ impl Unordered {
     /// Bytes of a row.
     pub(super) fn length(&self) -> usize {
         (self.separator - self.open) as usize / self.rows.max(1)
+    }
+
+    /// Whether the rows' numbers of one field read as doubles without loss.
+    pub(super) fn is_exact(&self, field: usize, bytes: &[u8]) -> bool {
+        if field >= FIELDS || self.present >> field & 1 == 0 {
+            return true;
+        }
+        let span = field * BATCH..field * BATCH + self.rows;
+        let mut numbers = self.starts[span.clone()].iter().zip(&self.ends[span]);
+        numbers.all(|(start, end)| bytes.get(*start as usize..*end as usize).is_some_and(is_exact))
     }
 
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.

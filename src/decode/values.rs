@@ -1,5 +1,7 @@
 //! The values of one column under construction.
 
+use std::borrow::Cow;
+
 use super::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::{fit, reserve};
@@ -7,6 +9,17 @@ use super::names::Names;
 use super::number;
 use super::table::{Mark, Table};
 use crate::columns::{Column, List, NO_TIME, Rows};
+
+/// What is known of a field's kind before its values come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// The table of its type names it, and any other is an error.
+    Settled,
+    /// The table of its type names the likeliest one.
+    Likely,
+    /// Nothing: no table knows the field.
+    Unknown,
+}
 
 /// Values, one for each row.
 pub(super) enum Values {
@@ -52,7 +65,7 @@ impl Values {
         }
     }
 
-    /// Forgets the rows after the first ones.
+    /// Forgets the rows after the first ones. `inner` is the state of a table of rows; without it, that stays as it is.
     pub(super) fn truncate(&mut self, rows: usize, inner: Option<&Mark>) {
         match self {
             Self::Unseen(known) => *known = rows.min(*known),
@@ -69,6 +82,23 @@ impl Values {
                     table.rewind(inner);
                 }
             }
+        }
+    }
+
+    /// That many rows without a value, of a kind that may change.
+    pub(super) fn empty_lists(rows: usize) -> Self {
+        Self::List(List { offsets: vec![0; rows + 1], values: Vec::new() })
+    }
+
+    /// Bytes in memory; of texts, without their letters.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Unseen(_) => 0,
+            Self::Float(values) => size_of_val(&values[..]),
+            Self::Time(values) => size_of_val(&values[..]),
+            Self::Text(values) => size_of_val(&values[..]),
+            Self::List(list) => size_of_val(&list.offsets[..]) + size_of_val(&list.values[..]),
+            Self::Rows(offsets, table) => size_of_val(&offsets[..]) + table.bytes(),
         }
     }
 
@@ -93,20 +123,81 @@ impl Values {
         }
     }
 
-    /// Reads the next row's value.
-    pub(super) fn read(&mut self, reader: &mut Reader<'_>, missing: f64, known: bool) -> Result<()> {
+    /// Reads the next row's value. Where the kind is not settled, it is what the values are, which never is an error.
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, missing: f64, certainty: Certainty) -> Result<()> {
         if reader.null()? {
             self.fill(self.len() + 1, missing);
             return Ok(());
         }
+        if certainty == Certainty::Settled {
+            return self.read_kind(reader);
+        }
         if let Self::Unseen(rows) = *self {
             *self = Self::guess(reader, rows)?;
         }
+        self.read_unsettled(reader, certainty)
+    }
+
+    /// Reads a value of any kind. One that does not fit the values before it makes the column a text of JSON, and so does
+    /// a number of an unknown field, which may be a name, that is no double. If there were no values before it, the column
+    /// takes its kind.
+    fn read_unsettled(&mut self, reader: &mut Reader<'_>, certainty: Certainty) -> Result<()> {
+        let (before, rows) = (reader.clone(), self.len());
+        let inner = if let Self::Rows(_, table) = self { Some(table.mark()) } else { None };
+        let read = match self {
+            Self::Float(values) if matches!(reader.peek()?, b't' | b'f') => {
+                values.push(f64::from(u8::from(reader.boolean()?)));
+                Ok(())
+            }
+            _ => self.read_kind(reader),
+        };
+        let as_told = !matches!(self, Self::Float(_))
+            || certainty == Certainty::Likely
+            || is_exact(&reader.bytes()[before.offset()..reader.offset()]);
+        if read.is_ok() && as_told {
+            return Ok(());
+        }
+        // It must be whole before it changes anything: what follows it shows that.
+        *reader = before;
+        let mut behind = reader.clone();
+        let text = behind.skip()?;
+        behind.peek()?;
+        self.truncate(rows, inner.as_ref());
+        let empty = std::mem::replace(self, Self::Unseen(rows)).finish();
+        if empty.as_ref().is_none_or(Column::holds_nothing) {
+            let guess = Self::guess(reader, rows)?;
+            if empty.is_none_or(|empty| !guess.is_like(&empty)) {
+                *self = guess;
+                return self.read_unsettled(reader, certainty);
+            }
+            *self = Self::Text(vec![None; rows]);
+        } else if let Some(Column::Text(values)) = empty.map(Column::into_text) {
+            *self = Self::Text(values);
+        }
+        let Self::Text(values) = self else { return Err(reader.error("a value of another kind")) };
+        // A string as it reads; one that is no text, as it was sent.
+        let string = if text.starts_with(b"\"") { reader.string().ok().map(Cow::into_owned) } else { None };
+        values.push(Some(string.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned())));
+        *reader = behind;
+        Ok(())
+    }
+
+    /// Whether a column is of this kind.
+    fn is_like(&self, column: &Column) -> bool {
+        matches!(
+            (self, column),
+            (Self::Float(_), Column::Float(_))
+                | (Self::Time(_), Column::Time(_))
+                | (Self::Text(_), Column::Text(_))
+                | (Self::List(_), Column::List(_))
+                | (Self::Rows(..), Column::Rows(_))
+        )
+    }
+
+    /// Reads a value of the column's kind.
+    fn read_kind(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         match self {
-            Self::Float(values) => values.push(match reader.peek()? {
-                b't' | b'f' if !known => f64::from(u8::from(reader.boolean()?)),
-                _ => reader.number()?,
-            }),
+            Self::Float(values) => values.push(reader.number()?),
             Self::Time(values) => values.push(time(reader)?),
             // A nested value of a field that no table knows is kept as its JSON text: nothing is lost.
             Self::Text(values) => values.push(Some(match reader.peek()? {
@@ -136,10 +227,10 @@ impl Values {
         let mut ahead = reader.clone();
         let mut values = match ahead.peek()? {
             b'-' | b'0'..=b'9' | b't' | b'f' => Self::Float(Vec::new()),
-            b'[' if is_list_of(&mut ahead.clone(), |first| matches!(first, b'-' | b'0'..=b'9')) => {
+            b'[' if is_list_of(&mut ahead.clone(), |first| matches!(first, b'-' | b'0'..=b'9'))? => {
                 Self::List(List::default())
             }
-            b'[' if is_list_of(&mut ahead.clone(), |first| first == b'{') => {
+            b'[' if is_list_of(&mut ahead.clone(), |first| first == b'{')? => {
                 Self::Rows(vec![0], Box::new(Table::new(&[], false, &Names::default())))
             }
             b'{' if time(&mut ahead.clone()).is_ok() => Self::Time(Vec::new()),
@@ -167,13 +258,28 @@ impl Values {
     }
 }
 
-fn is_list_of(reader: &mut Reader<'_>, fits: impl Fn(u8) -> bool) -> bool {
+/// Whether all elements of an array start so.
+fn is_list_of(reader: &mut Reader<'_>, fits: impl Fn(u8) -> bool) -> Result<bool> {
     let mut fitting = true;
-    let whole = reader.array(|reader, _| {
+    if reader.is_at_the_bottom() {
+        return Ok(false);
+    }
+    reader.array(|reader, _| {
         fitting &= fits(reader.peek()?);
         reader.skip().map(drop)
-    });
-    whole.is_ok() && fitting
+    })?;
+    Ok(fitting)
+}
+
+/// Whether a number reads as a double without loss: a whole one beyond 2^53 may not. Digits after a point are rounded, as
+/// the service's own are.
+pub(super) fn is_exact(number: &[u8]) -> bool {
+    const ALWAYS: usize = 15;
+    if number.len() <= ALWAYS || !number.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
+        return true;
+    }
+    let whole = str::from_utf8(number).ok().and_then(|text| text.parse::<i128>().ok());
+    whole.is_some_and(|whole| (whole as f64) as i128 == whole)
 }
 
 /// Reads a timestamp object as Unix nanoseconds.
@@ -193,7 +299,8 @@ fn time(reader: &mut Reader<'_>) -> Result<i64> {
         if place.is_some() {
             return Err(reader.error("a duplicate key"));
         }
-        *place = Some(reader.integer()?);
+        // Nanoseconds that are null are as good as none.
+        *place = Some(if key == "ns" && reader.null()? { 0 } else { reader.integer()? });
         Ok(())
     })?;
     let seconds = seconds.ok_or_else(|| DecodeError::new(start, "a timestamp without s"))?;

@@ -6,6 +6,7 @@ use super::number::{double, integer};
 use super::piece::Piece;
 use crate::clock::SECOND;
 use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Rows, SPLIT, Series};
+use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
 /// Nanoseconds in a microsecond, the unit of `flat_points` times.
@@ -163,7 +164,9 @@ impl<'a> Part<'a> {
     /// A column under its wire name, written by the table's rule, or by its own kind when the table does not say.
     fn of_column(wire: &str, kind: Option<FieldKind>, column: &'a Column) -> Self {
         let cells = match column {
-            Column::Float(values) if kind == Some(FieldKind::Number) => Cells::Number(values),
+            Column::Float(values) if matches!(kind, Some(FieldKind::Number | FieldKind::Price)) => {
+                Cells::Number(values)
+            }
             Column::Float(values) => Cells::Optional(values),
             Column::Int(values) => Cells::Integer(values),
             Column::Time(values) => Cells::Time(values),
@@ -287,7 +290,7 @@ fn parts<'a>(fields: &[Field], columns: &'a [(Name, Column)], timestamps: &'a [i
 }
 
 /// A type that the table does not know still has its time, before what else a point holds.
-const ONLY_TIME: &[Field] = &[Field { wire: "timestamp", column: "timestamp", kind: FieldKind::Time }];
+const ONLY_TIME: &[Field] = &[TIMESTAMP];
 
 fn nested(body: &mut Body, series: &Series) {
     let spec = series.data_type().map(DataType::spec);

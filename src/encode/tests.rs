@@ -208,7 +208,9 @@ fn any_double() -> impl Strategy<Value = f64> {
 fn column(kind: FieldKind, rows: usize) -> BoxedStrategy<Column> {
     let times = prop_oneof![Just(NO_TIME), i64::MIN + 1..i64::MAX];
     match kind {
-        FieldKind::Number => prop::collection::vec(any_double(), rows).prop_map(Column::Float).boxed(),
+        FieldKind::Number | FieldKind::Price => {
+            prop::collection::vec(any_double(), rows).prop_map(Column::Float).boxed()
+        }
         FieldKind::Optional => {
             prop::collection::vec(prop_oneof![Just(f64::NAN), any_double()], rows).prop_map(Column::Float).boxed()
         }

@@ -41,7 +41,7 @@ impl TypeSpec {
 
 fn value(kind: FieldKind) -> u64 {
     match kind {
-        FieldKind::Number | FieldKind::Optional | FieldKind::Text => NUMBER,
+        FieldKind::Number | FieldKind::Price | FieldKind::Optional | FieldKind::Text => NUMBER,
         FieldKind::Time | FieldKind::OptionalTime => TIME,
         FieldKind::List | FieldKind::Rows(_) => 2,
     }

@@ -39,7 +39,7 @@ pub enum Selection {
 }
 
 /// What one point holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Single values per point.
     Table,
@@ -71,6 +71,8 @@ pub const TPO_WRAPPER: &str = "TpoAggregation";
 pub enum FieldKind {
     /// A double; absent means 0.
     Number,
+    /// The same of a price, which is never 0 in all rows: where it is, the field was renamed.
+    Price,
     /// A double; absent means unknown (NaN).
     Optional,
     /// The point's own timestamp; always there.
@@ -94,6 +96,8 @@ pub struct Field {
     pub column: &'static str,
     /// What its absence means.
     pub kind: FieldKind,
+    /// Whether the specification leaves the kind open: then `kind` is the likeliest one, and any other is kept.
+    pub open: bool,
 }
 
 /// One row of the table.
@@ -130,16 +134,25 @@ pub struct TypeSpec {
 }
 
 const fn field(wire: &'static str, column: &'static str, kind: FieldKind) -> Field {
-    Field { wire, column, kind }
+    Field { wire, column, kind, open: false }
 }
 
-const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
+/// A field whose kind section 2.3 does not state.
+const fn open(name: &'static str, kind: FieldKind) -> Field {
+    Field { wire: name, column: name, kind, open: true }
+}
+
+/// The point's own timestamp.
+pub const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
+
+/// What is known of a point of an unknown type: it may have a timestamp.
+pub const UNKNOWN_TYPE: &[Field] = &[Field { kind: FieldKind::OptionalTime, open: true, ..TIMESTAMP }];
 
 const CANDLE: &[Field] = &[
-    field("open", "open", FieldKind::Number),
-    field("high", "high", FieldKind::Number),
-    field("low", "low", FieldKind::Number),
-    field("close", "close", FieldKind::Number),
+    field("open", "open", FieldKind::Price),
+    field("high", "high", FieldKind::Price),
+    field("low", "low", FieldKind::Price),
+    field("close", "close", FieldKind::Price),
     field("volume", "volume", FieldKind::Number),
     TIMESTAMP,
     field("firstTimestamp", "first_timestamp", FieldKind::OptionalTime),
@@ -186,36 +199,36 @@ const TOKEN_SUPPLY: &[Field] = &[
     TIMESTAMP,
 ];
 const TPO_LEVEL: &[Field] = &[
-    field("price", "price", FieldKind::Number),
+    field("price", "price", FieldKind::Price),
     field("block_ids", "block_ids", FieldKind::List),
     field("buy_volume", "buy_volume", FieldKind::Number),
     field("sell_volume", "sell_volume", FieldKind::Number),
-    field("tpo_count", "tpo_count", FieldKind::Optional),
-    field("volume", "volume", FieldKind::Optional),
-    field("first_touch_block", "first_touch_block", FieldKind::Optional),
-    field("last_touch_block", "last_touch_block", FieldKind::Optional),
+    open("tpo_count", FieldKind::Optional),
+    open("volume", FieldKind::Optional),
+    open("first_touch_block", FieldKind::Optional),
+    open("last_touch_block", FieldKind::Optional),
 ];
 const TPO: &[Field] = &[
     TIMESTAMP,
     field("period_start", "period_start", FieldKind::OptionalTime),
     field("period_end", "period_end", FieldKind::OptionalTime),
     field("levels", "levels", FieldKind::Rows(TPO_LEVEL)),
-    field("block_size_minutes", "block_size_minutes", FieldKind::Optional),
-    field("poc_price", "poc_price", FieldKind::Optional),
-    field("vah_price", "vah_price", FieldKind::Optional),
-    field("val_price", "val_price", FieldKind::Optional),
-    field("profile_high", "profile_high", FieldKind::Optional),
-    field("profile_low", "profile_low", FieldKind::Optional),
-    field("opening_price", "opening_price", FieldKind::Optional),
-    field("closing_price", "closing_price", FieldKind::Optional),
-    field("ibr_high", "ibr_high", FieldKind::Optional),
-    field("ibr_low", "ibr_low", FieldKind::Optional),
-    field("total_tpo_count", "total_tpo_count", FieldKind::Optional),
-    field("value_area_percentage", "value_area_percentage", FieldKind::Optional),
-    field("poor_highs", "poor_highs", FieldKind::List),
-    field("poor_lows", "poor_lows", FieldKind::List),
-    field("total_volume", "total_volume", FieldKind::Optional),
-    field("single_prints", "single_prints", FieldKind::List),
+    open("block_size_minutes", FieldKind::Optional),
+    open("poc_price", FieldKind::Optional),
+    open("vah_price", FieldKind::Optional),
+    open("val_price", FieldKind::Optional),
+    open("profile_high", FieldKind::Optional),
+    open("profile_low", FieldKind::Optional),
+    open("opening_price", FieldKind::Optional),
+    open("closing_price", FieldKind::Optional),
+    open("ibr_high", FieldKind::Optional),
+    open("ibr_low", FieldKind::Optional),
+    open("total_tpo_count", FieldKind::Optional),
+    open("value_area_percentage", FieldKind::Optional),
+    open("poor_highs", FieldKind::List),
+    open("poor_lows", FieldKind::List),
+    open("total_volume", FieldKind::Optional),
+    open("single_prints", FieldKind::List),
 ];
 
 /// A plain 1x type keyed by exchange and symbol or by coin; the rows below change what differs.

@@ -206,7 +206,7 @@ fn strange(key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault 
 /// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
 fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
     let mut series = join(parts, key.is_unique())
-        .map_err(|conflict| ArchiveFault::Content(format!("{}: {conflict}", key.label())))?;
+        .map_err(|both| ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict)))?;
     for one in &mut series {
         keep(one, windows, true);
     }

@@ -172,7 +172,8 @@ impl Writer<'_> {
         }
         self.put("}");
         for index in absent {
-            let missing = if fields[index].kind == FieldKind::Number { 0.0 } else { f64::NAN };
+            let missing =
+                if matches!(fields[index].kind, FieldKind::Number | FieldKind::Price) { 0.0 } else { f64::NAN };
             match &mut columns[index].1 {
                 Column::Float(values) => values.push(missing),
                 Column::Time(values) => values.push(NO_TIME),
@@ -198,7 +199,7 @@ pub(in crate::decode) fn service(value: f64) -> String {
 
 fn empty(fields: &[Field]) -> Vec<(Name, Column)> {
     let column = |field: &Field| match field.kind {
-        FieldKind::Number | FieldKind::Optional => Column::Float(Vec::new()),
+        FieldKind::Number | FieldKind::Price | FieldKind::Optional => Column::Float(Vec::new()),
         FieldKind::Time | FieldKind::OptionalTime => Column::Time(Vec::new()),
         FieldKind::Text => Column::Text(Vec::new()),
         FieldKind::List => Column::List(List::default()),

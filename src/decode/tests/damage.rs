@@ -45,7 +45,9 @@ fn change(bytes: &[u8], step: usize) {
                 Err(error) => assert!(error.offset <= body.len(), "{error}"),
                 // Whole in the eyes of an independent reader too, and no point of it is lost.
                 Ok(series) => {
-                    let document: serde_json::Value = serde_json::from_slice(&changed).unwrap();
+                    serde_json::from_slice::<serde::de::IgnoredAny>(&changed).unwrap();
+                    // Numbers out of range and lone surrogates are kept where no table knows the field.
+                    let Ok(document) = serde_json::from_slice::<serde_json::Value>(&changed) else { continue };
                     let list = document.get("series").and_then(serde_json::Value::as_array);
                     let counts = list.into_iter().flatten().map(|one| one.get("points")?.as_array().map(Vec::len));
                     for (one, count) in series.iter().zip(counts) {

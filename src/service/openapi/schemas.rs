@@ -62,7 +62,7 @@ fn timestamp() -> Value {
 /// The payload of one point. Every field may be left out: a zero is.
 fn payload(fields: &[Field]) -> Value {
     let kind = |kind: FieldKind| match kind {
-        FieldKind::Number | FieldKind::Optional => json!({ "type": "number" }),
+        FieldKind::Number | FieldKind::Price | FieldKind::Optional => json!({ "type": "number" }),
         FieldKind::Time | FieldKind::OptionalTime => reference("Timestamp"),
         FieldKind::Text => json!({ "type": "string" }),
         FieldKind::List => json!({ "type": "array", "items": { "type": "number" } }),

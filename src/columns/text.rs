@@ -1,0 +1,53 @@
+//! Values as text: what a column becomes whose rows are of different kinds. Nothing is lost but the original spelling.
+
+use super::{Column, NO_TIME};
+use crate::clock::SECOND;
+
+impl Column {
+    /// The same rows as JSON texts, a text as it is; `None` where there is no value.
+    #[must_use]
+    pub fn into_text(self) -> Self {
+        match self {
+            Self::Text(values) => Self::Text(values),
+            other => Self::Text((0..other.len()).map(|row| other.json(row)).collect()),
+        }
+    }
+
+    /// A row's value as JSON; `None` where there is none.
+    fn json(&self, row: usize) -> Option<String> {
+        match self {
+            Self::Float(values) => number(values[row]),
+            Self::Int(values) => Some(values[row].to_string()),
+            Self::Time(values) => (values[row] != NO_TIME).then(|| {
+                let (seconds, part) = (values[row].div_euclid(SECOND), values[row].rem_euclid(SECOND));
+                if part == 0 { format!(r#"{{"s":{seconds}}}"#) } else { format!(r#"{{"s":{seconds},"ns":{part}}}"#) }
+            }),
+            Self::Text(values) => values[row].as_ref().map(|text| serde_json::Value::from(text.as_str()).to_string()),
+            Self::List(list) => {
+                let values = list.row(row);
+                let texts = values.iter().map(|value| number(*value).unwrap_or_else(|| "null".to_owned()));
+                (!values.is_empty()).then(|| format!("[{}]", texts.collect::<Vec<_>>().join(",")))
+            }
+            Self::Rows(rows) => {
+                let span = rows.offsets[row] as usize..rows.offsets[row + 1] as usize;
+                let object = |inner: usize| {
+                    let fields = rows.columns.iter().filter_map(|(name, column)| {
+                        Some(format!("{}:{}", serde_json::Value::from(&**name), column.json(inner)?))
+                    });
+                    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+                };
+                (!span.is_empty()).then(|| format!("[{}]", span.map(object).collect::<Vec<_>>().join(",")))
+            }
+        }
+    }
+}
+
+/// A double in its shortest spelling, whole ones without a point; `None` for NaN.
+fn number(value: f64) -> Option<String> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.is_nan() {
+        return None;
+    }
+    let whole = value.fract() == 0.0 && value.abs() <= EXACT;
+    Some(if whole { format!("{value:.0}") } else { format!("{value:?}") })
+}
