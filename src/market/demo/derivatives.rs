@@ -9,8 +9,9 @@ use crate::clock::SECOND;
 use crate::market::derivatives::Ticker;
 use crate::market::source::Trade;
 
-/// How far the price runs in a minute without forcing anybody, in deviations of a mean minute's change.
-const USUAL_RUN: f64 = 1.4;
+/// How far the price runs in a minute without forcing anybody, in deviations of the change in the minutes around: the
+/// calmer the market, the more is borrowed.
+const USUAL_RUN: f64 = 1.2;
 /// Readings of the ticker in a minute, evenly spaced.
 const READINGS: i64 = 4;
 /// Funding rate for 8 hours when nothing pulls: the interest that venues fix.
@@ -28,7 +29,7 @@ const TURNED_OVER: f64 = 0.12;
 /// being liquidated (`buy`); where it has run down, sellers at a new low are longs. So liquidations of a side are part of
 /// the volume of that side, at prices within the candle.
 pub(super) fn liquidations(traits: &Traits, block: &Block, minute: i64, mut visit: impl FnMut(&Trade)) {
-    let usual = USUAL_RUN * traits.path.minute_deviation();
+    let usual = usual_run(traits, block);
     let start = block.prices[(minute - block.start) as usize] * basis(traits, minute);
     let (mut high, mut low) = (start * (1.0 + usual), start * (1.0 - usual));
     minute::trades(traits, block, minute, |trade| {
@@ -44,6 +45,11 @@ pub(super) fn liquidations(traits: &Traits, block: &Block, minute: i64, mut visi
             visit(&Trade { amount, ..*trade });
         }
     });
+}
+
+/// How far the price runs in a minute of a block without forcing anybody, as a fraction.
+fn usual_run(traits: &Traits, block: &Block) -> f64 {
+    USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 
 /// Open interest at the minute boundaries of a block, in coin: `[i]` is at minute `block.start + i`; one more than a
@@ -149,14 +155,17 @@ mod tests {
         let (trades, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         let (mut fast, mut fast_with) = (0, 0);
         let mut pending = forced.iter().peekable();
-        let usual = USUAL_RUN * demo.traits[0].path.minute_deviation();
+        let block = |minute: &Bar| demo.block(&demo.traits[0], minute.start / 60);
+        let usual_of = |minute: &Bar| usual_run(&demo.traits[0], &block(minute));
         for minute in &trades {
+            let usual = usual_of(minute);
             let bar = pending.next_if(|bar| bar.start == minute.start);
             if let Some(bar) = bar {
                 assert!(bar.buy <= minute.buy && bar.sell <= minute.sell && bar.volume() > 0.0);
                 assert!(minute.low <= bar.low && bar.high <= minute.high);
                 assert!(minute.first <= bar.first && bar.last <= minute.last);
-                assert!(bar.buy == 0.0 || minute.high / minute.open > 1.0 + usual / 4.0);
+                let start = block(minute).prices[(minute.start / 60 - block(minute).start) as usize];
+                assert!(bar.buy == 0.0 || minute.high / start > 1.0 + usual / 2.0);
             }
             let run = minute.close / minute.open - 1.0;
             if run.abs() > 1.75 * usual {
@@ -168,7 +177,7 @@ mod tests {
         assert!(fast >= 5 && fast_with * 10 >= fast * 8, "{fast_with} of {fast}");
         assert!(forced.len() * 3 < trades.len() && forced.len() > 50, "{} of {}", forced.len(), trades.len());
         // A calm minute has none: the price did not leave the usual band.
-        let calm = |bar: &&Bar| (bar.high / bar.low - 1.0) < usual / 2.0;
+        let calm = |bar: &&Bar| (bar.high / bar.low - 1.0) < usual_of(bar) / 2.0;
         let quiet: Vec<i64> = trades.iter().filter(calm).map(|bar| bar.start).collect();
         assert!(!quiet.is_empty() && forced.iter().all(|bar| !quiet.contains(&bar.start)));
     }

@@ -36,6 +36,8 @@ pub(super) struct Block {
     wildness: Vec<f32>,
     /// How much is due to be traded in each minute, in parts of a mean minute's volume.
     volumes: Vec<f32>,
+    /// How wild the block's minutes are together.
+    pub usual: f64,
 }
 
 impl Block {
@@ -131,8 +133,12 @@ impl Path {
         }
         let mut prices: Vec<f64> = stretches.iter().map(|minute| self.ends(minute)[0]).collect();
         prices.push(self.ends(&stretches[minutes - 1])[1]);
-        let of = |figure: fn(&Self, &Both) -> f64| stretches.iter().map(|minute| figure(self, minute) as f32).collect();
-        Block { start, prices, wildness: of(Self::wildness), volumes: of(Self::volume) }
+        let of = |figure: fn(&Self, &Both) -> f64| -> Vec<f32> {
+            stretches.iter().map(|minute| figure(self, minute) as f32).collect()
+        };
+        let wildness = of(Self::wildness);
+        let usual = (wildness.iter().map(|wild| f64::from(wild * wild)).sum::<f64>() / BLOCK as f64).sqrt();
+        Block { start, prices, wildness, volumes: of(Self::volume), usual }
     }
 
     fn variance(&self, market: f64, own: f64) -> f64 {
