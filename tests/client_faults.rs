@@ -190,7 +190,115 @@ async fn a_long_retry_after_is_told_at_once_when_the_caller_will_not_wait() {
     let server = Scripted::start(vec![slow]);
     let error = fetch(Config { max_wait: Some(Duration::from_secs(1)), ..config(&server) }).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::RateLimit);
-    assert!(error.retry_after.unwrap() > 298.0 && server.requests().len() == 1);
+    assert_eq!((error.status, error.retry_after, server.requests().len()), (Some(429), Some(300.0), 1));
+    assert!(error.message.contains("asks to wait 300 s, longer than max_wait=1 s"), "{error}");
+    let slow = Step::Send(answer("429 Too Many Requests", "", r#"{"error":"RATE_LIMITED","retry_after":20}"#));
+    let server = Scripted::start(vec![slow]);
+    let error = fetch(Config { total_timeout: Some(Duration::from_secs(2)), ..config(&server) }).await.unwrap_err();
+    assert_eq!((error.status, error.retry_after, server.requests().len()), (Some(429), Some(20.0), 1));
+}
+
+/// A key whose day is spent elsewhere: the service says when the next begins.
+#[tokio::test]
+async fn a_spent_day_is_told_at_once_with_the_services_own_wait() {
+    fn choose(head: &str) -> Step {
+        if head.contains("/v1/usage") {
+            let usage = r#"{"limit":10,"remaining":20,"used":0,"reset":1776900000,"window_seconds":60}"#;
+            return send("200 OK", usage);
+        }
+        let body = r#"{"error":"RATE_LIMITED","message":"the daily cap is reached","retry_after":80349}"#;
+        Step::Send(answer("429 Too Many Requests", "Retry-After: 80349\r\n", body))
+    }
+    let server = Scripted::start(vec![Step::Choose(choose)]);
+    let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let error = client.points(&request(1), NOW, None).await.unwrap_err();
+    assert_eq!((error.kind, error.status, error.retry_after), (ErrorKind::RateLimit, Some(429), Some(80_349.0)));
+    assert!(error.message.contains("the daily cap is reached") && error.message.contains("for today is spent"), "{error}");
+    assert_eq!(server.requests().len(), 1);
+    // Who comes after is told the same and sends nothing; what weighs nothing goes on.
+    let error = client.points(&request(1), NOW, None).await.unwrap_err();
+    assert!(error.message.contains("for today is spent"), "{error}");
+    assert!((80_300.0..=80_349.0).contains(&error.retry_after.unwrap()), "{error:?}");
+    assert_eq!(client.usage().await.unwrap().limit, 10);
+    assert_eq!(server.requests().len(), 2);
+}
+
+/// Weeks that begin on Thursday: the anchor is not published.
+#[tokio::test]
+async fn a_forming_bucket_of_another_grid_is_left_out() {
+    let points: Vec<String> = [1_775_692_800_i64, 1_776_297_600] // 2026-04-09 and 04-16, Thursdays
+        .map(|start| format!(r#"{{"Point":{{"close":1,"timestamp":{{"s":{start}}}}}}}"#))
+        .into();
+    let id = r#"{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"WEEK"}"#;
+    let body = format!(r#"{{"series":[{{"id":{id},"points":[{}]}}]}}"#, points.join(","));
+    let server = Scripted::start(vec![send("200 OK", &body)]);
+    let client = Client::new(&config(&server), &Registry::default()).unwrap();
+    let weeks = |include_forming| {
+        let arguments = PointsArguments {
+            data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
+            exchanges: vec!["BINANCE".into()],
+            symbol: Some("BTCUSDT".into()),
+            interval: Some("1w".into()),
+            start: Some(1_775_000_000.0),
+            include_forming,
+            ..PointsArguments::default()
+        };
+        PointsRequest::new(arguments).unwrap()
+    };
+    let now = 1_776_729_600.0; // 2026-04-21: the week of the 16th ends on the 23rd
+    assert_eq!(client.points(&weeks(false), now, None).await.unwrap()[0].timestamps, [1_775_692_800_000_000_000]);
+    assert_eq!(client.points(&weeks(true), now, None).await.unwrap()[0].len(), 2);
+}
+
+/// Newer services take a profile's `from` only at the start of a session (supplement 4).
+#[tokio::test]
+async fn every_request_for_sessions_begins_with_one() {
+    let client = |tier| {
+        let config = Config { tier, ..Config::new(KEY, "http://127.0.0.1:9") };
+        Client::new(&config, &Registry::default()).unwrap()
+    };
+    let profiles = |session: &str, interval: &str, start: &str, end: &str| {
+        let at = |text: &str| format!("{text}T00:00:00Z").parse::<jiff::Timestamp>().unwrap().as_second() as f64;
+        let arguments = PointsArguments {
+            data_type: "TPO_AGG".into(),
+            exchanges: vec!["BINANCE".into()],
+            symbol: Some("BTCUSDT".into()),
+            session: Some(session.into()),
+            interval: Some(interval.into()),
+            start: Some(at(start)),
+            end: Some(at(end)),
+            ..PointsArguments::default()
+        };
+        PointsRequest::new(arguments).unwrap()
+    };
+    for (session, interval, start, end, least) in [
+        ("daily", "1m", "2025-01-01", "2026-01-01", 27), // 525,600 points, at most 20,000 a request
+        ("weekly", "1m", "2025-01-06", "2026-01-05", 27),
+        ("monthly", "5m", "2024-01-01", "2026-01-01", 11),
+        ("daily", "1h", "2025-01-01", "2026-01-01", 1),
+    ] {
+        let request = profiles(session, interval, start, end);
+        let plan = client(None).plan(&request, NOW).unwrap();
+        assert!(plan.requests.len() >= least && plan.requests.len() < 2 * least + 1, "{session} {}", plan.requests.len());
+        let (mut next, mut points) = (None, 0);
+        for planned in &plan.requests {
+            let number = |name: &str| {
+                let rest = planned.url.split(name).nth(1).unwrap();
+                rest.split('&').next().unwrap().parse::<i64>().unwrap()
+            };
+            let (from, period) = (number("&from="), number("&period="));
+            let date = jiff::Timestamp::from_second(from).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
+            let begins = match session {
+                "weekly" => date.weekday() == jiff::civil::Weekday::Monday,
+                "monthly" => date.day() == 1,
+                _ => true,
+            };
+            assert!(begins && from % 86_400 == 0 && next.is_none_or(|next| next == from), "{}", planned.url);
+            assert!(planned.points <= 20_000);
+            (next, points) = (Some(from + period), points + planned.points);
+        }
+        assert_eq!(points, plan.points());
+    }
 }
 
 #[tokio::test]

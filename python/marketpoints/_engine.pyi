@@ -135,8 +135,8 @@ class Query:
         max_weight: int | None = None,
         open_window: bool = False,
     ) -> Query: ...
-    def window(self, now: float) -> tuple[int, int]:
-        """The half-open window of bucket starts that the query means at ``now``, Unix seconds."""
+    def window(self, now: float, tier: str | None = None) -> tuple[int, int]:
+        """The half-open window of bucket starts that the query means at ``now`` for a tier, Unix seconds."""
     @property
     def bounded(self) -> tuple[int, int] | None:
         """The half-open window of bucket starts where the query names both its ends, Unix seconds."""

@@ -47,7 +47,8 @@ class Client(
             return wrap(live.points(query, report, now), *asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
-        return read(getattr(self._live, call)(**arguments))
+        with _reading_partial_rows(read):
+            return read(getattr(self._live, call)(**arguments))
 
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
         with reporting(progress) as report:
@@ -118,7 +119,8 @@ class AsyncClient(
             return wrap(await live.points_async(query, report, now), *asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
-        return read(await getattr(self._live, f"{call}_async")(**arguments))
+        with _reading_partial_rows(read):
+            return read(await getattr(self._live, f"{call}_async")(**arguments))
 
     async def _archived(
         self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
@@ -157,4 +159,14 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
         yield
     except (PartialError, ArchiveError) as error:
         error.results = wrap(error.results or [], *asked)
+        raise
+
+
+@contextmanager
+def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
+    """The same for the rows of the analytics pages that were paid."""
+    try:
+        yield
+    except PartialError as error:
+        error.results = read(error.results)
         raise

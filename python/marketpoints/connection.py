@@ -151,7 +151,7 @@ class Connection(ABC):
 
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now), query.session, query.usd), now
+        return live, Asked(now, query.window(now, self.tier), query.session, query.usd), now
 
     @property
     def base_url(self) -> str:

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use super::columns::Columns;
 use super::times::windows;
+use super::records::records;
 use crate::archive::points::{ArchiveFault, FileState};
 use crate::client::{ClientError, ErrorKind, Place};
 use crate::decode::DecodeError;
@@ -68,7 +69,10 @@ pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
         let partial = *partial;
         let failures: Vec<_> =
             partial.failures.into_iter().map(|failure| from_client(py, failure).into_value(py)).collect();
-        attributes.set_item("results", Columns::hand_over(py, partial.results)?)?;
+        match partial.rows {
+            Some(rows) => attributes.set_item("results", records(py, Ok(rows))?)?,
+            None => attributes.set_item("results", Columns::hand_over(py, partial.results)?)?,
+        }
         attributes.set_item("failures", failures)
     });
     match filled {

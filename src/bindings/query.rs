@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::errors;
 use crate::client::{PointsArguments, PointsRequest};
+use crate::protocol::Tier;
 
 /// A checked query for points: wire names, a window in Unix seconds.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -71,8 +72,9 @@ impl Query {
         PointsRequest::new(arguments).map(Self).map_err(|error| errors::from_client(py, error))
     }
 
-    fn window(&self, now: f64) -> (i64, i64) {
-        let window = self.0.window(now);
+    #[pyo3(signature = (now, tier = None))]
+    fn window(&self, now: f64, tier: Option<&str>) -> (i64, i64) {
+        let window = self.0.window(now, tier.and_then(Tier::find));
         (window.from, window.to)
     }
 

@@ -17,8 +17,8 @@ const LONGEST_FLIGHT: i64 = 300 * SECOND;
 const LONGEST_WAY: Duration = Duration::from_secs(2);
 /// Pause before asking again behind somebody whose turn it is already.
 const NEXT_TURN: Duration = Duration::from_millis(2);
-/// Longest pause that is believed of what was read.
-const LONGEST_PAUSE: i64 = 600 * SECOND;
+/// Longest pause that is kept. A service that asks for more has nothing left for its day, and is asked again after this.
+pub const LONGEST_PAUSE: i64 = 600 * SECOND;
 /// Longest line and most requests under way that are believed of what was read.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -30,8 +30,20 @@ pub struct Account {
     limits_told: bool,
     /// Nobody sends before this time: the service said 429.
     paused_until: i64,
+    /// The service said 429 with a wait that is no pause: its day's weight is spent.
+    #[serde(default)]
+    day_spent: Option<DaySpent>,
     line: Vec<Place>,
     under_way: Vec<Flight>,
+}
+
+/// A day that is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct DaySpent {
+    /// When the service answers again, by its own word.
+    until: i64,
+    /// Nobody asks before; then one looks whether it still holds.
+    believed_until: i64,
 }
 
 /// A place in the line.
@@ -147,7 +159,12 @@ impl Account {
         match outcome {
             Outcome::Unknown => {}
             Outcome::NotSent => self.refund(weight, now),
-            Outcome::Answered(told) => self.observe(told, latest, now),
+            Outcome::Answered(told) => {
+                if weight > 0 {
+                    self.day_spent = None;
+                }
+                self.observe(told, latest, now);
+            }
             Outcome::Refused { told, wait } => {
                 self.refund(weight, now);
                 self.observe(told, latest, now);
@@ -160,8 +177,13 @@ impl Account {
                     bucket.observe_refusal(weight, least, now);
                 }
                 let wait = wait.unwrap_or_else(|| self.eta(weight, now).max(Duration::from_secs(1)));
-                let until = now.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX));
-                self.paused_until = self.paused_until.max(until);
+                let wait = i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX);
+                let until = now.saturating_add(wait);
+                if wait > LONGEST_PAUSE {
+                    self.day_spent = Some(DaySpent { until, believed_until: now.saturating_add(LONGEST_PAUSE) });
+                } else {
+                    self.paused_until = self.paused_until.max(until);
+                }
             }
         }
     }
@@ -172,7 +194,7 @@ impl Account {
         let ahead: u64 = self.line.iter().map(|place| place.weight).sum();
         let refill =
             self.bucket.as_mut().map_or(Duration::ZERO, |bucket| bucket.refill(weight.saturating_add(ahead), now));
-        pause.max(refill)
+        pause.max(refill).max(self.day_left(now).unwrap_or_default())
     }
 
     /// The bucket, to look at; `None` until its limits are known.
@@ -187,6 +209,7 @@ impl Account {
     pub fn checked(mut self, now: i64) -> Option<Self> {
         let times = self.line.iter().map(|place| place.kept_until);
         let times = times.chain(self.under_way.iter().map(|flight| flight.counts_until)).chain([self.paused_until]);
+        let times = times.chain(self.day_spent.iter().map(|day| day.until));
         let weights = self.line.iter().map(|place| place.weight);
         let sound = self.line.len().max(self.under_way.len()) <= MOST_ENTRIES
             && times.into_iter().all(plausible)
@@ -198,7 +221,11 @@ impl Account {
             Some(bucket) => Some(bucket.checked(now)?),
             None => None,
         };
-        self.paused_until = self.paused_until.min(now.saturating_add(LONGEST_PAUSE));
+        let longest = now.saturating_add(LONGEST_PAUSE);
+        self.paused_until = self.paused_until.min(longest);
+        if let Some(day) = &mut self.day_spent {
+            day.believed_until = day.believed_until.min(longest);
+        }
         for place in &mut self.line {
             place.kept_until = place.kept_until.min(now.saturating_add(PLACE_KEPT));
         }
@@ -230,6 +257,10 @@ impl Account {
         if self.paused_until > 0 {
             self.paused_until = self.paused_until.saturating_add(by).max(0);
         }
+        if let Some(day) = &mut self.day_spent {
+            day.until = day.until.saturating_add(by).max(0);
+            day.believed_until = day.believed_until.saturating_add(by).max(0);
+        }
         self
     }
 
@@ -244,12 +275,18 @@ impl Account {
             (_, None) => {}
         }
         self.paused_until = self.paused_until.max(other.paused_until);
+        self.day_spent = [self.day_spent, other.day_spent].into_iter().flatten().max_by_key(|day| day.believed_until);
     }
 
     fn turn(&mut self, id: u64, weight: u64, now: i64) -> Taken {
         let pause = self.pause(now);
         if pause > Duration::ZERO {
             return Err(Refusal::Wait(pause));
+        }
+        if weight > 0
+            && let Some(left) = self.day_left(now)
+        {
+            return Err(Refusal::DailyCap(left));
         }
         let Some(bucket) = &mut self.bucket else { return Ok(()) };
         let ahead: u64 = self.line.iter().take_while(|place| place.id != id).map(|place| place.weight).sum();
@@ -280,6 +317,12 @@ impl Account {
 
     fn pause(&self, now: i64) -> Duration {
         Duration::from_nanos(self.paused_until.saturating_sub(now).max(0) as u64)
+    }
+
+    /// Time until the service answers again by its own word, while that is believed.
+    fn day_left(&self, now: i64) -> Option<Duration> {
+        let day = self.day_spent.filter(|day| now < day.believed_until)?;
+        Some(Duration::from_nanos(day.until.saturating_sub(now).max(0) as u64))
     }
 
     fn refund(&mut self, weight: u64, now: i64) {

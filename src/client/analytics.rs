@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::Client;
-use super::error::{ClientError, ErrorKind};
+use super::error::{ClientError, ErrorKind, Partial};
 use super::pace::too_heavy;
 use super::points::{Plan, PlannedRequest};
-use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET};
+use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
 use crate::weight::Window;
@@ -21,6 +21,7 @@ impl Client {
     /// Every kind; before sending [`ErrorKind::Tier`] below the Advanced tier (section 5), [`ErrorKind::InvalidRequest`]
     /// for a query that breaks the rules of section 4.3 and for more rows than offsets up to the maximum reach. An offset
     /// beyond that maximum is sent as it is. [`ErrorKind::InvalidRequest`] too where it may weigh more than `max_weight`.
+    /// [`ErrorKind::Partial`] with the rows of the pages that were paid when a later page fails.
     pub async fn analytics(
         &self,
         query: &AnalyticsQuery,
@@ -31,8 +32,12 @@ impl Client {
             self.plan_analytics(query, limit, max_weight)?;
         }
         let (mut whole, mut seen) = (AnalyticsAnswer::default(), HashSet::new());
-        for query in self.analytics_pages(query, limit)? {
-            let answer = self.analytics_page(&query).await?;
+        for (place, query) in self.analytics_pages(query, limit)?.into_iter().enumerate() {
+            let answer = match self.analytics_page(&query).await {
+                Ok(answer) => answer,
+                Err(error) if place > 0 => return Err(paid_in_part(whole, error)),
+                Err(error) => return Err(error),
+            };
             let Some(size) = rows_of(&query) else { return Ok(answer) };
             let count = answer.trader_profiles.len() + answer.user_positions.len();
             let profiles = answer.trader_profiles.into_iter();
@@ -93,21 +98,17 @@ impl Client {
             query.check()?;
             return Ok(vec![query]);
         };
-        let rows = rows_wanted(first, limit)?;
-        let mut pages = Vec::new();
-        let mut asked = 0;
-        while asked < rows {
-            let size = MAX_LIMIT.min(rows - asked);
+        let bounds = page_bounds(first, limit)?;
+        let page_of = |(offset, size): (i64, i64)| {
             if let Some(page) = page(&mut query.ask) {
                 page.limit = Some(size);
                 // Left out where it is 0, as a query without an offset is.
-                page.offset = Some(first + asked).filter(|offset| *offset != 0);
+                page.offset = Some(offset).filter(|offset| *offset != 0);
             }
             query.check()?;
-            pages.push(query.clone());
-            asked += size;
-        }
-        Ok(pages)
+            Ok(query.clone())
+        };
+        bounds.into_iter().map(page_of).collect()
     }
 
     async fn analytics_page(&self, query: &AnalyticsQuery) -> Result<AnalyticsAnswer, ClientError> {
@@ -135,19 +136,79 @@ fn page(ask: &mut AnalyticsAsk) -> Option<&mut Page> {
     }
 }
 
-/// Rows to ask for from `first` on. Paging reaches the page at the farthest offset of section 4.3; whoever starts beyond
-/// it speaks to a service that allows more (supplement 8).
-fn rows_wanted(first: i64, limit: Option<usize>) -> Result<i64, ClientError> {
+/// The error of a page behind others: those are paid, so they come with it.
+fn paid_in_part(rows: AnalyticsAnswer, error: ClientError) -> ClientError {
+    let count = rows.trader_profiles.len() + rows.user_positions.len();
+    let message = format!("a page failed, the {count} rows before it are in results; it: {}", error.message);
+    let failures = vec![error.clone()];
+    let partial = Some(Box::new(Partial { rows: Some(Box::new(rows)), failures, ..Partial::default() }));
+    ClientError { kind: ErrorKind::Partial, message, partial, ..error }
+}
+
+/// The pages from row `first` on, each by its first row and its size. No page of the client's own starts beyond the wall:
+/// the farthest offset of section 4.3, or, for whoever starts beyond that, the one of newer services (supplement 8). So the
+/// page before the wall ends there, and the last one starts at it.
+///
+/// An offset beyond both is sent as it is, and only the service judges it; no page follows it.
+fn page_bounds(first: i64, limit: Option<usize>) -> Result<Vec<(i64, i64)>, ClientError> {
     let limit = limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    if first > MAX_OFFSET {
-        return Ok(limit.unwrap_or(MAX_LIMIT));
+    let wall = [MAX_OFFSET, NEWER_MAX_OFFSET].into_iter().find(|wall| first <= *wall).unwrap_or(first);
+    let reach = wall.saturating_add(MAX_LIMIT) - first;
+    let rows = match limit {
+        Some(limit) if limit > reach => {
+            return Err(ClientError::invalid(format!(
+                "limit={limit}: paging reaches {reach} rows from offset {first} (a page starts at {wall} at most and has \
+                 {MAX_LIMIT} rows); ask for fewer, or narrow the filters"
+            )));
+        }
+        Some(limit) => limit,
+        // Whoever starts beyond the documented wall has left what the client knows.
+        None if first > MAX_OFFSET => MAX_LIMIT,
+        None => reach,
+    };
+    let (end, mut at) = (first.saturating_add(rows), first);
+    let mut pages = Vec::new();
+    while at < end {
+        let size = MAX_LIMIT.min(end - at);
+        let size = if at < wall && at + size < end { size.min(wall - at) } else { size };
+        pages.push((at, size));
+        at += size;
     }
-    let reach = MAX_OFFSET + MAX_LIMIT - first;
-    match limit {
-        Some(limit) if limit > reach => Err(ClientError::invalid(format!(
-            "limit={limit}: paging reaches {reach} rows from offset {first} (offset is at most {MAX_OFFSET}, a page \
-             {MAX_LIMIT} rows); ask for fewer, or narrow the filters"
-        ))),
-        limit => Ok(limit.unwrap_or(reach)),
+    Ok(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every page within the walls of section 4.3, every row once.
+    #[test]
+    fn pages_reach_the_last_row_and_never_start_beyond_the_wall() {
+        for first in 0..=100 {
+            for rows in 1..=200 - first {
+                let pages = page_bounds(first, Some(rows as usize)).unwrap();
+                let mut next = first;
+                for &(offset, size) in &pages {
+                    assert!(offset == next && offset <= 100 && (1..=100).contains(&size), "{first} {rows} {pages:?}");
+                    next += size;
+                }
+                assert_eq!(next, first + rows);
+                assert!(pages.len() <= if rows <= 100 { 1 } else { 2 }, "{first} {rows} {pages:?}");
+            }
+            assert!(page_bounds(first, Some((201 - first) as usize)).is_err());
+            let all: i64 = page_bounds(first, None).unwrap().iter().map(|(_, size)| size).sum();
+            assert_eq!(all, 200 - first);
+        }
+    }
+
+    #[test]
+    fn an_offset_beyond_the_wall_is_the_services_to_judge() {
+        assert_eq!(page_bounds(150, None).unwrap(), [(150, 100)]);
+        assert_eq!(page_bounds(150, Some(250)).unwrap(), [(150, 100), (250, 100), (350, 50)]);
+        assert_eq!(page_bounds(9_950, Some(150)).unwrap(), [(9_950, 50), (10_000, 100)]);
+        assert!(page_bounds(9_950, Some(151)).unwrap_err().message.contains("reaches 150 rows from offset 9950"));
+        assert_eq!(page_bounds(20_000, Some(100)).unwrap(), [(20_000, 100)]);
+        assert!(page_bounds(20_000, Some(101)).is_err());
+        assert!(page_bounds(i64::MAX, None).is_ok());
     }
 }

@@ -45,7 +45,7 @@ impl Client {
     /// What is left to ask when the client reads through an archive; `None` when it does not.
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
-        let window = request.window(now);
+        let window = request.window(now, self.inner.tier);
         let errand = self.inner.errand(request, &archive.asked(&key)?, window, now)?;
         let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
@@ -59,12 +59,13 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Option<Vec<Series>>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
-        let window = request.window(now);
+        let window = request.window(now, self.inner.tier);
+        let counted = request.counted(window, now);
         // Whoever finds everything needs no lock, and no right to write.
         if gaps(&blocking(archive, &key, Archive::asked).await?, window).is_empty() {
             let read = blocking(archive, &key, move |archive, key| archive.read(key, window)).await;
             match read {
-                Ok(series) => return assemble(request, window, vec![Ok(series)]).map(Some),
+                Ok(series) => return assemble(request, counted, vec![Ok(series)]).map(Some),
                 Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be mended
                 Err(fault) => return Err(fault.into()),
             }
@@ -92,12 +93,12 @@ impl Client {
             parts.push(Ok(only(answer.series, &rest)));
         }
         parts.extend(failures.into_iter().map(Err));
-        let series = assemble(request, window, parts)?;
+        let series = assemble(request, counted, parts)?;
         match refusal {
             None => Ok(Some(series)),
             Some(fault) => {
                 // Paid for and not kept: whoever catches the error has it.
-                let results = Partial { results: series, failures: Vec::new() };
+                let results = Partial { results: series, ..Partial::default() };
                 Err(ClientError { partial: Some(Box::new(results)), ..fault.into() })
             }
         }
@@ -117,7 +118,7 @@ impl Client {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
-        let window = closed(&key, request.window(now), now);
+        let window = closed(&key, request.window(now, self.inner.tier), now);
         let hold = hold(archive, &key).await?;
         let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
         let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
@@ -147,7 +148,7 @@ impl Client {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
-        let window = closed(&key, request.window(now), now);
+        let window = closed(&key, request.window(now, self.inner.tier), now);
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
@@ -215,7 +216,7 @@ pub fn read_archive(archive: &Archive, request: &PointsRequest) -> Result<Vec<Se
             let there = within(&asked, window);
             let parts = there.iter().map(|window| archive.read(&key, *window).map_err(ClientError::from));
             let results = assemble(request, window, parts.collect())?;
-            let partial = Some(Box::new(Partial { results, failures: Vec::new() }));
+            let partial = Some(Box::new(Partial { results, ..Partial::default() }));
             Err(ClientError { partial, ..fault.into() })
         }
         Err(fault) => Err(fault.into()),
@@ -308,6 +309,6 @@ fn finish(
         failures.len() + synced.requests,
         first.message
     );
-    let partial = Some(Box::new(Partial { results: Vec::new(), failures }));
+    let partial = Some(Box::new(Partial { failures, ..Partial::default() }));
     Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
 }

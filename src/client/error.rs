@@ -5,7 +5,7 @@ use std::fmt;
 use crate::archive::points::ArchiveFault;
 use crate::columns::Series;
 use crate::decode::DecodeError;
-use crate::protocol::{ErrorBody, ParamError};
+use crate::protocol::{AnalyticsAnswer, ErrorBody, ParamError};
 
 /// What kind of trouble it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,10 +63,12 @@ pub enum Place {
 }
 
 /// The two parts of a call that half succeeded.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Partial {
     /// What arrived, joined.
     pub results: Vec<Series>,
+    /// Rows of the analytics that arrived, where these were asked.
+    pub rows: Option<Box<AnalyticsAnswer>>,
     /// One error for each request that failed.
     pub failures: Vec<ClientError>,
 }

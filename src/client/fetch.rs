@@ -9,7 +9,7 @@ use super::error::{ClientError, ErrorKind, Place};
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
 use super::reading::{Reading, Unreadable, Whole, record};
-use super::retry::{Failure, Verdict, longest_believed, verdict};
+use super::retry::{Failure, Verdict, asked_wait, verdict};
 use super::transport::{Answer, Broken};
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage};
@@ -81,11 +81,15 @@ impl Inner {
                 }
             };
             let late = |pause: Duration| patience.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
-            let mut why = "";
-            if let Verdict::After(pause) = next
-                && late(pause)
-            {
-                (next, why) = (Verdict::GiveUp, "; total_timeout allows no more");
+            let mut why = String::new();
+            if let Verdict::After(pause) = next {
+                let asked = failed.error.retry_after.filter(|_| failed.error.kind == ErrorKind::RateLimit);
+                if let Some(bound) = asked.and_then(|seconds| patience.too_long(asked_wait(seconds))) {
+                    let seconds = asked.unwrap_or_default();
+                    (next, why) = (Verdict::GiveUp, format!("; it asks to wait {seconds} s, {bound}"));
+                } else if late(pause) {
+                    (next, why) = (Verdict::GiveUp, "; total_timeout allows no more".to_owned());
+                }
             }
             let again_in = match next {
                 Verdict::After(pause) => Some(pause.as_secs_f64()),
@@ -156,7 +160,7 @@ impl Inner {
         let body = ErrorBody::parse(answer.status, &answer.refusal);
         let bare_forbidden = answer.status == 403 && !body.names_a_plan_limit();
         if answer.status == 429 {
-            let told = answer.retry_after.or_else(|| body.retry_after.map(longest_believed));
+            let told = answer.retry_after.or_else(|| body.retry_after.map(|seconds| asked_wait(seconds as f64)));
             permit.refused(answer.told, told).await;
         } else {
             permit.answered(answer.told).await;

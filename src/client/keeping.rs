@@ -61,8 +61,8 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
     let mut whole = closed(work.key, window, now);
     // A grid of another anchor than ours (weeks) shows by its bucket starts.
     let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| time.div_euclid(SECOND));
-    let open = starts.filter(|start| whole.from <= *start && work.key.ends(*start) > now.floor() as i64).min();
-    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.interval().floor(open)).max(whole.from));
+    let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.floor() as i64).min();
+    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
     let windows = match work.keep {
         Keep::Gaps => gaps(work.before, whole),
         Keep::All | Keep::Nothing => vec![whole],

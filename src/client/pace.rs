@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
-use crate::budget::{Account, Limits, Outcome, Refusal, Told};
+use crate::budget::{Account, LONGEST_PAUSE, Limits, Outcome, Refusal, Told};
 use crate::clock::{RunningClock, SECOND, SharedClock};
 use crate::hexadecimal::hexadecimal;
 use crate::protocol::tier::TIERS;
@@ -224,7 +224,9 @@ impl Pacer {
                 }
                 Err(Refusal::DailyCap(wait)) => {
                     place.waits = false;
-                    let message = "the tier's weight for today is spent; it starts anew at 00:00 UTC".to_owned();
+                    let seconds = wait.as_secs_f64().ceil();
+                    let message =
+                        format!("the key's weight for today is spent; it starts anew at 00:00 UTC, in {seconds} s");
                     return Err(rate_limit(message, wait));
                 }
             };
@@ -237,6 +239,19 @@ impl Pacer {
 }
 
 impl Patience {
+    /// What a wait that the service asks for is longer than, if anything: the caller's patience, or what any bucket needs
+    /// to refill, so that only a day's weight can be spent.
+    pub(super) fn too_long(self, wait: Duration) -> Option<String> {
+        if wait > Duration::from_nanos(LONGEST_PAUSE as u64) {
+            return Some("which is not the minute's budget: the key's weight for today is spent".to_owned());
+        }
+        if let Some(most) = self.max_wait.filter(|most| wait > *most) {
+            return Some(format!("longer than max_wait={} s", most.as_secs_f64()));
+        }
+        let late = self.deadline.is_some_and(|deadline| Instant::now() + wait > deadline);
+        late.then(|| "longer than total_timeout allows".to_owned())
+    }
+
     /// The error of a wait that is longer than allowed.
     fn exceeded(self, weight: u64, start: Instant, wait: Duration) -> Option<ClientError> {
         let now = Instant::now();

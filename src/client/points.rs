@@ -16,7 +16,7 @@ use crate::decode;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, PointsQuery, SeriesId, TypeSpec};
+use crate::protocol::{DataType, Grid, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
 
 /// Requests of one plan that are under way at once.
@@ -96,7 +96,7 @@ impl Client {
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         inner.check_request(request)?;
-        let window = request.window(now);
+        let window = request.window(now, inner.tier);
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
         }
@@ -127,7 +127,7 @@ impl Client {
         let plan = self.plan(request, now)?;
         let take = |_, series, _| std::future::ready((series, true));
         let answers = self.inner.send(&plan.requests, progress, take).await;
-        assemble(request, plan.window, answers)
+        assemble(request, request.counted(plan.window, now), answers)
     }
 }
 
@@ -179,8 +179,15 @@ impl Inner {
     pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
         let most = most_points(spec, request.query.max_depth);
-        slices(spec, &request.demand(), window, most, self.pacer.burst())
-            .map_err(|problem| ClientError::invalid(problem.to_string()))
+        let least = |window| {
+            slices(spec, &request.demand(), window, most, self.pacer.burst())
+                .map_err(|problem| ClientError::invalid(problem.to_string()))
+        };
+        let cut = least(window)?;
+        match request.sessions() {
+            Some(grid) if cut.len() > 1 => at_sessions(grid, window, cut[0].period, least),
+            _ => Ok(cut),
+        }
     }
 
     /// What reads the points of an answer that may take so many bytes in memory.
@@ -209,6 +216,24 @@ fn most_memory(query: &PointsQuery, points: u64) -> u64 {
     let series = if one { query.exchanges.len().max(1) as u64 } else { MARKETS };
     let answer = points.saturating_mul(spec.bucket_bytes(query.max_depth)).saturating_mul(2 * series);
     answer.saturating_add(BASE).min(MOST)
+}
+
+/// Requests of at most `longest` seconds, each beginning with a session; a session that is longer is cut itself.
+fn at_sessions(
+    grid: Grid,
+    window: Window,
+    longest: i64,
+    least: impl Fn(Window) -> Result<Vec<Slice>, ClientError>,
+) -> Result<Vec<Slice>, ClientError> {
+    let (mut cut, mut from) = (Vec::new(), window.from);
+    while from < window.to {
+        let most = from.saturating_add(longest);
+        let whole = if most < window.to { grid.floor(most) } else { window.to };
+        let to = if whole > from { whole } else { grid.end(grid.floor(from)).min(window.to) };
+        cut.extend(least(Window { from, to })?);
+        from = to;
+    }
+    Ok(cut)
 }
 
 /// Whether every request of the plan would meet the same.
@@ -263,7 +288,7 @@ pub(super) fn assemble(
         _ => format!("{count} of the plan's requests failed, what arrived is in results; first: {first}"),
     };
     let first = failures[0].clone();
-    let partial = Some(Box::new(Partial { results: series, failures }));
+    let partial = Some(Box::new(Partial { results: series, failures, ..Partial::default() }));
     Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
 }
 

@@ -7,7 +7,7 @@ use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
-use crate::protocol::{DataType, GroupBy, Interval, PointsQuery, SortDirection, Tier, TypeSpec};
+use crate::protocol::{DataType, Grid, GroupBy, Interval, PointsQuery, SortDirection, Tier, TypeSpec};
 use crate::weight::{Demand, Window};
 
 /// The arguments as users give them.
@@ -53,6 +53,8 @@ pub struct PointsRequest {
     pub(super) query: PointsQuery,
     pub(super) spec: Option<&'static TypeSpec>,
     pub(super) interval: &'static Interval,
+    /// What a row covers: a bucket of the interval, or a session.
+    grid: Grid,
     start: Option<f64>,
     end: Option<f64>,
     period: Option<i64>,
@@ -62,6 +64,9 @@ pub struct PointsRequest {
 
 /// Unix times beyond this look like milliseconds (the year 5138).
 const LATEST_SECONDS: f64 = 1e11;
+/// Seconds that a request may need until the service looks at its window: a start at the very end of the history would lie
+/// beyond it by then.
+const ON_THE_WAY: i64 = 10;
 
 impl PointsRequest {
     /// Checks the arguments. A type, exchange or symbol that no table knows passes through.
@@ -122,16 +127,22 @@ impl PointsRequest {
             check_window(Some(end), Some(end), None)?; // only whether it is a time
         }
         let (include_forming, max_weight) = (arguments.include_forming, arguments.max_weight);
-        Ok(Self { query, spec, interval, start, end, period, include_forming, max_weight })
+        // Of a session that this version does not know only the interval is known.
+        let grid = Grid::of(query.session.as_deref(), interval).unwrap_or(Grid::Every(interval));
+        Ok(Self { query, spec, interval, grid, start, end, period, include_forming, max_weight })
     }
 
-    /// The half-open window of bucket starts that the request means at `now` (Unix seconds). A bucket counts when its
-    /// start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones are wanted.
+    /// The half-open window of bucket starts that the request means at `now` (Unix seconds) for a key of a tier. A bucket
+    /// counts when its start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones
+    /// are wanted. The buckets of a market profile are its sessions.
+    ///
+    /// The last `period` seconds begin within the tier's history, at its first whole bucket, where `period` is no longer
+    /// than that: no part of what was meant lies beyond it but the start of one bucket.
     #[must_use]
-    pub fn window(&self, now: f64) -> Window {
-        let grid = self.interval;
-        let forming = grid.floor(now.floor() as i64);
-        let newest = if self.include_forming { forming.saturating_add(grid.seconds) } else { forming };
+    pub fn window(&self, now: f64, tier: Option<Tier>) -> Window {
+        let (grid, now) = (self.grid, now.floor() as i64);
+        let forming = grid.floor(now);
+        let newest = if self.include_forming { grid.end(forming) } else { forming };
         let period = self.period.map(|period| period as f64);
         let (start, end) = match (self.start, self.end, period) {
             (Some(start), Some(end), _) => (start, end),
@@ -142,7 +153,12 @@ impl PointsRequest {
             (Some(start), None, None) => (start, newest as f64),
             (None, _, None) => (0.0, 0.0), // refused by `check_window`, but for archives
         };
-        let from = grid.ceil(start.ceil() as i64);
+        let mut from = grid.ceil(start.ceil() as i64);
+        if let (Some(tier), None, None) = (tier, self.start, self.end)
+            && self.period.is_some_and(|period| period <= depth(tier))
+        {
+            from = from.max(grid.ceil(now - depth(tier) + ON_THE_WAY));
+        }
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
     }
 
@@ -151,6 +167,23 @@ impl PointsRequest {
     pub fn usd(&self) -> bool {
         let normalized = |(name, value): &(String, String)| name == "transform.normalize.quote" && value == "USD";
         self.query.usd || self.query.extra.iter().any(normalized)
+    }
+
+    /// What of a window's answer counts at `now`: a row that closes later is still forming, also where the service's grid
+    /// (weeks) is another one than ours.
+    pub(super) fn counted(&self, window: Window, now: f64) -> Window {
+        match self.grid {
+            Grid::Every(interval) if !self.include_forming => {
+                let last = (now.floor() as i64).saturating_sub(interval.seconds);
+                Window { to: window.to.min(last.saturating_add(1)).max(window.from), ..window }
+            }
+            _ => window,
+        }
+    }
+
+    /// Where a request for these rows may begin, when that is not every bucket: at the start of a session (supplement 4).
+    pub(super) fn sessions(&self) -> Option<Grid> {
+        (self.grid != Grid::Every(self.interval)).then_some(self.grid)
     }
 
     /// The session asked for (TPO), by its wire name; `None` follows the interval.
@@ -162,7 +195,7 @@ impl PointsRequest {
     /// The window of bucket starts that the request means where the newest known end is not a clock's but `hull`'s, and
     /// so is an open start.
     pub(super) fn window_within(&self, hull: Window) -> Window {
-        let at = |second: f64| self.interval.ceil(second.ceil() as i64);
+        let at = |second: f64| self.grid.ceil(second.ceil() as i64);
         let period = self.period.map(|period| period as f64);
         let from = match (self.start, self.end, period) {
             (Some(start), _, _) => at(start),
@@ -200,7 +233,7 @@ impl PointsRequest {
             return refuse(format!("{exchanges} exchanges at once need the tier {}", MULTI_EXCHANGE_TIER.spec().name));
         }
         // A request is under way for a moment, and clocks differ a little: only the service judges the last minute.
-        let earliest = now.floor() as i64 - i64::from(spec.history_days) * 86_400 - 60;
+        let earliest = now.floor() as i64 - depth(tier) - 60;
         if window.from < earliest && window.from < window.to {
             let (days, at) = (spec.history_days, utc(earliest + 60));
             return refuse(format!(
@@ -220,6 +253,11 @@ impl PointsRequest {
             max_depth: self.query.max_depth,
         }
     }
+}
+
+/// Seconds of history that a tier has (section 8.1).
+fn depth(tier: Tier) -> i64 {
+    i64::from(tier.spec().history_days) * 86_400
 }
 
 /// Each exchange once, in the order given: a repeated name must not weigh twice.
@@ -295,145 +333,4 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn candles() -> PointsArguments {
-        PointsArguments {
-            data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
-            exchanges: vec!["BINANCE".into()],
-            symbol: Some("XRPETH".into()),
-            interval: Some("1h".into()),
-            start: Some(7_200.0),
-            end: Some(14_400.0),
-            ..PointsArguments::default()
-        }
-    }
-
-    fn window(arguments: PointsArguments, now: f64) -> (i64, i64) {
-        let window = PointsRequest::new(arguments).unwrap().window(now);
-        (window.from, window.to)
-    }
-
-    fn problem(change: impl Fn(&mut PointsArguments)) -> String {
-        let mut arguments = candles();
-        change(&mut arguments);
-        PointsRequest::new(arguments).unwrap_err().message
-    }
-
-    #[test]
-    fn windows_are_cut_to_bucket_starts_and_to_what_is_closed() {
-        assert_eq!(window(candles(), 1e9), (7_200, 14_400));
-        assert_eq!(window(PointsArguments { start: Some(7_200.5), ..candles() }, 1e9), (10_800, 14_400));
-        assert_eq!(window(PointsArguments { end: Some(14_401.0), ..candles() }, 1e9), (7_200, 18_000));
-        assert_eq!(window(candles(), 12_000.0), (7_200, 10_800));
-        assert_eq!(window(PointsArguments { include_forming: true, ..candles() }, 12_000.0), (7_200, 14_400));
-        assert_eq!(window(candles(), 0.0), (7_200, 7_200));
-    }
-
-    #[test]
-    fn a_window_needs_two_of_its_ends() {
-        let of = |start, end, period| PointsArguments { start, end, period, ..candles() };
-        assert_eq!(window(of(None, None, Some(7_200)), 14_500.0), (7_200, 14_400));
-        let forming = PointsArguments { include_forming: true, ..of(None, None, Some(7_200)) };
-        assert_eq!(window(forming, 14_500.0), (7_200, 18_000));
-        assert_eq!(window(of(Some(3_600.0), None, Some(3_600)), 1e9), (3_600, 7_200));
-        assert_eq!(window(of(None, Some(7_200.0), Some(3_600)), 1e9), (3_600, 7_200));
-        assert_eq!(window(of(Some(3_600.0), None, None), 7_300.0), (3_600, 7_200));
-        assert!(problem(|a| a.start = None).contains("no start"));
-        assert!(problem(|a| a.period = Some(5)).contains("one too many"));
-        assert!(problem(|a| a.end = Some(0.0)).contains("before it starts"));
-        assert!(problem(|a| a.start = Some(1.7e12)).contains("milliseconds"));
-        assert!(problem(|a| a.start = Some(f64::NAN)).contains("start"));
-    }
-
-    #[test]
-    fn selections_follow_the_table() {
-        assert!(problem(|a| a.coin = Some("XRP".into())).contains("not both"));
-        assert!(problem(|a| a.symbol = None).contains("an exchange and a symbol"));
-        assert!(problem(|a| a.exchanges.push("BYBIT".into())).contains("exactly one exchange"));
-        assert!(problem(|a| a.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("coin= and no symbol"));
-        assert!(problem(|a| a.data_type = "SKEW_OPTION_SUMMARY_AGG".into()).contains("tenor="));
-        assert!(problem(|a| a.data_type = "BLOCK_BOOK_SNAPSHOT_AGG".into()).contains("block_size"));
-        assert!(problem(|a| a.max_depth = Some(5)).contains("no depth"));
-        assert!(problem(|a| a.group_by = Some("oi_weighted".into())).contains("GROUP_BY_TYPE_SUM only"));
-        assert!(problem(|a| a.group_by = Some("sum".into())).contains("coin="));
-        assert!(problem(|a| (a.data_type, a.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
-        assert!(problem(|a| a.exchanges = vec![String::new()]).contains("name it"));
-    }
-
-    #[test]
-    fn what_only_other_types_take_is_refused() {
-        let part = |what: &str, a: &mut PointsArguments| match what {
-            "block_size" => a.block_size = Some(5.0),
-            "session" => a.session = Some("daily".into()),
-            "block_minutes" => a.block_minutes = Some(30),
-            "tenor" => a.tenor = Some("ONE_W".into()),
-            _ => a.token_name = Some("Bitcoin".into()),
-        };
-        for name in ["block_size", "session", "block_minutes", "tenor", "token_name"] {
-            assert!(problem(|a| part(name, a)).ends_with(&format!("leave {name}= out")));
-            // A type that the table does not know may take anything.
-            let mut open = PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() };
-            part(name, &mut open);
-            assert!(PointsRequest::new(open).is_ok());
-        }
-        let taken = [
-            ("TPO_AGG", vec!["block_size", "session", "block_minutes"]),
-            ("BLOCK_BOOK_SNAPSHOT_AGG", vec!["block_size"]),
-            ("SKEW_OPTION_SUMMARY_AGG", vec!["tenor"]),
-        ];
-        for (data_type, parts) in taken {
-            let mut arguments = PointsArguments { data_type: data_type.into(), ..candles() };
-            arguments.coin = (data_type == "SKEW_OPTION_SUMMARY_AGG").then(|| "BTC".into());
-            for name in parts {
-                part(name, &mut arguments);
-            }
-            assert!(PointsRequest::new(arguments).is_ok(), "{data_type}");
-        }
-    }
-
-    #[test]
-    fn walls_of_a_tier_are_known_beforehand() {
-        let wall = |change: fn(&mut PointsArguments), tier| {
-            let mut arguments = PointsArguments { start: None, end: None, period: Some(3_600), ..candles() };
-            change(&mut arguments);
-            let request = PointsRequest::new(arguments).unwrap();
-            let now = 1_776_880_800.0;
-            request.check_walls(tier, request.window(now), now).map_err(|error| error.message)
-        };
-        assert_eq!(wall(|_| {}, Tier::Free), Ok(()));
-        let old = wall(|a| a.period = Some(8 * 86_400), Tier::Free).unwrap_err();
-        assert!(old.contains("history goes back 7 days, to 2026-04-15T18:00:00Z"), "{old}");
-        assert_eq!(wall(|a| a.period = Some(8 * 86_400), Tier::Basic), Ok(()));
-        let several = wall(
-            |a| (a.exchanges, a.symbol, a.coin) = (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into())),
-            Tier::Standard,
-        );
-        assert!(several.unwrap_err().contains("2 exchanges at once need the tier advanced"));
-        let option = wall(
-            |a| {
-                (a.data_type, a.coin, a.tenor) =
-                    ("SKEW_OPTION_SUMMARY_AGG".into(), Some("BTC".into()), Some("ONE_W".into()));
-            },
-            Tier::Basic,
-        );
-        assert!(option.unwrap_err().contains("needs the tier advanced"));
-    }
-
-    #[test]
-    fn a_repeated_exchange_counts_once() {
-        let twice = vec!["BYBIT".to_owned(), "BYBIT".to_owned()];
-        let request = PointsRequest::new(PointsArguments { exchanges: twice, ..candles() }).unwrap();
-        assert_eq!((request.demand().exchanges, request.query.exchanges.len()), (1, 1));
-    }
-
-    #[test]
-    fn near_misses_are_named_and_strangers_pass() {
-        assert!(problem(|a| a.interval = Some("HOURS".into())).contains("did you mean HOUR?"));
-        assert!(problem(|a| a.interval = None).contains("1m, 5m, 15m"));
-        assert!(PointsRequest::new(PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() }).is_ok());
-        assert!(problem(|a| a.data_type = "OPEN_INTREST_AGG".into()).contains("did you mean OPEN_INTEREST_AGG?"));
-        assert!(problem(|a| a.data_type = "book".into()).contains("known are TRADE_SIDE_AGNOSTIC_AGG"));
-    }
-}
+mod tests;

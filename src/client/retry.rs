@@ -6,12 +6,12 @@ use super::error::{ClientError, ErrorKind};
 
 /// Largest step of the back-off.
 const LARGEST_STEP: Duration = Duration::from_secs(30);
-/// Longest `Retry-After` that is believed.
-const LONGEST_RETRY_AFTER: f64 = 600.0;
+/// Longest `Retry-After` that is told, some thirty years: more is no time.
+const LONGEST_RETRY_AFTER: f64 = 1e9;
 
-/// A wait that the service asks for, as far as it is believed.
-pub(super) fn longest_believed(seconds: u64) -> Duration {
-    Duration::from_secs_f64((seconds as f64).min(LONGEST_RETRY_AFTER))
+/// A wait that the service asks for in seconds.
+pub(super) fn asked_wait(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_RETRY_AFTER))
 }
 
 /// A 403 that names no limit of the plan may be a passing outage: it is tried once more after this many first steps
@@ -72,7 +72,7 @@ impl Policy {
     }
 }
 
-/// Reads `Retry-After`: seconds or an HTTP date. Nonsense is `None`; the past is now; the far future is capped.
+/// Reads `Retry-After`: seconds or an HTTP date. Nonsense is `None`; the past is now.
 pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     let seconds = match header.trim().parse::<f64>() {
         Ok(seconds) if seconds.is_finite() => seconds,
@@ -82,7 +82,7 @@ pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
             date.duration_since(now).map_or(0.0, |wait| wait.as_secs_f64())
         }
     };
-    Some(Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_RETRY_AFTER)))
+    Some(asked_wait(seconds))
 }
 
 #[cfg(test)]
@@ -134,7 +134,8 @@ mod tests {
         assert_eq!(read("3"), Some(3.0));
         assert_eq!(read(" 0.5 "), Some(0.5));
         assert_eq!(read("-1"), Some(0.0));
-        assert_eq!(read("1e9"), Some(LONGEST_RETRY_AFTER));
+        assert_eq!(read("80349"), Some(80_349.0)); // what is left of a day
+        assert_eq!(read("1e300"), Some(1e9));
         assert_eq!(read("Sun, 06 Nov 1994 08:49:47 GMT"), Some(10.0));
         assert_eq!(read("Sun, 06 Nov 1994 08:49:07 GMT"), Some(0.0));
         for nonsense in ["", "abc", "NaN", "inf"] {

@@ -9,6 +9,7 @@ pub mod dialect;
 pub mod discovery;
 pub mod error_body;
 pub mod exchange;
+pub mod grid;
 pub mod identity;
 pub mod interval;
 pub mod query;
@@ -23,6 +24,7 @@ pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, T
 pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
+pub use grid::Grid;
 pub use identity::{ID_FIELDS, SeriesId};
 pub use interval::Interval;
 pub use query::{

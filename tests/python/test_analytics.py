@@ -146,6 +146,39 @@ def test_what_breaks_the_rules_is_not_sent(call, word):
         assert client.budget.used == 0
 
 
+@pytest.mark.parametrize("offset", [1, 50, 99])
+def test_every_row_up_to_the_wall_is_had(service, offset):
+    with service.client() as client:
+        board = client.leaderboard()
+        later = client.leaderboard(offset=offset)
+        assert list(later) == list(board[offset:]) and len(later) > 100
+        assert client.usage().used == 240
+
+
+def test_a_page_that_fails_leaves_the_paid_rows_in_the_error():
+    rows = [{"wallet_address": "w", "asset_id": str(row)} for row in range(100)]
+
+    def answer(path):
+        if "offset=" in path:
+            return 400, {}, {"error": "INVALID_PARAMS", "message": "no such offset"}
+        return {"userPositions": rows, "traderProfiles": [{"wallet_address": str(row)} for row in range(100)]}
+
+    with scripted(answer) as (url, _), mp.Client("key", url, tier="advanced") as client:
+        with pytest.raises(mp.PartialError, match="no such offset") as caught:
+            client.positions("w")
+        assert [one.asset_id for one in caught.value.results] == [str(row) for row in range(100)]
+        assert (caught.value.status, caught.value.code) == (400, "INVALID_PARAMS")
+        assert isinstance(caught.value.failures[0], mp.InvalidRequest)
+
+    async def board(url):
+        async with mp.AsyncClient("key", url, tier="advanced") as client:
+            await client.leaderboard()
+
+    with scripted(answer) as (url, _), pytest.raises(mp.PartialError) as caught:
+        asyncio.run(board(url))
+    assert isinstance(caught.value.results[0], mp.TraderProfile) and len(caught.value.results) == 100
+
+
 def test_positions_keep_ids_as_texts_and_say_what_is_unknown():
     with scripted(lambda _: {"userPositions": [POSITION, {}]}) as (url, _), mp.Client("key", url) as client:
         first, empty = client.positions(asset_id=ASSET, limit=100)

@@ -203,7 +203,7 @@ def test_a_session_is_kept_when_it_has_ended(service, tmp_path):
     today = NOW - NOW % DAY
     window = {"start": today - 2 * DAY, "end": today + DAY, "session": "daily"}
     with service.client("unlimited", archive=archive) as through, service.client("unlimited") as client:
-        first = through.tpo(*query[1:], **window)
+        first = through.tpo(*query[1:], **window, include_forming=True)
         assert [int(t) for t in first.timestamps.astype("datetime64[s]").astype(int)] == [
             today - 2 * DAY,
             today - DAY,
@@ -211,7 +211,7 @@ def test_a_session_is_kept_when_it_has_ended(service, tmp_path):
         ]
         assert archive.contents()[0].end == np.datetime64(today, "s")
         service.advance(DAY)
-        second = through.tpo(*query[1:], **window)
+        second = through.tpo(*query[1:], **window, include_forming=True)
         assert content(second) == content(client.tpo(*query[1:], **window)) != content(first)
 
 

@@ -248,6 +248,38 @@ def test_sessions_of_the_service_have_no_gaps(client):
     assert (answer.closes_at == answer["period_end"]).all()
 
 
+@pytest.mark.parametrize("session", ["daily", "weekly", "monthly"])
+def test_a_session_that_forms_is_left_out(client, session):
+    """NOW is a Monday, 2026-09-21 14:13:20 UTC."""
+    start = {"daily": unix(2026, 9, 18), "weekly": unix(2026, 9, 7), "monthly": unix(2026, 7, 1)}[session]
+    forming = {"daily": unix(2026, 9, 21), "weekly": unix(2026, 9, 21), "monthly": unix(2026, 9, 1)}[session]
+    closed = client.tpo(*MARKET, "1h", session=session, block_minutes=30, start=start)
+    assert closed.is_closed.all() and closed.gaps().size == 0
+    assert closed.closes_at[-1] == closed.requested.end == ns(forming)[0]
+    assert closed.to_pandas(label="right").index.max() <= pd.Timestamp(NOW, unit="s", tz="UTC")
+    whole = client.tpo(*MARKET, "1h", session=session, block_minutes=30, start=start, include_forming=True)
+    assert len(whole.only) == len(closed.only) + 1 and whole.timestamps[-1] == ns(forming)[0]
+    assert whole.is_closed.tolist() == [True] * len(closed.only) + [False]
+
+
+def test_the_last_days_are_sessions_that_are_over(client):
+    last = client.tpo(*MARKET, "1h", session="daily", block_minutes=30, period="3d")
+    assert last.timestamps.tolist() == np.array(ns(*(unix(2026, 9, day) for day in (18, 19, 20)))).tolist()
+    assert last.requested == (ns(unix(2026, 9, 18))[0], ns(unix(2026, 9, 21))[0])
+
+
+@pytest.mark.parametrize(("tier", "days"), [("free", 7), ("basic", 30), ("standard", 90), ("advanced", 365)])
+def test_all_of_a_tiers_history_is_asked_from_its_first_whole_bucket(service, tier, days):
+    with service.client(tier) as client:
+        got = client.candles(*MARKET, "1h", period=f"{days}d")
+        wall = int(got.asked_at.astype("datetime64[s]").astype(int)) - days * DAY
+        first = next(second for second in range(wall, wall + HOUR + 1) if second % HOUR == 0)
+        assert got.timestamps[0] == got.requested.start == ns(first)[0]
+        assert client.plan("candles", *MARKET, "1h", period=f"{days}d").requests[0].url.count(f"from={first}&") == 1
+        with pytest.raises(mp.TierError, match=f"history goes back {days} days"):
+            client.candles(*MARKET, "1h", period=f"{days + 1}d")
+
+
 def test_the_rest_of_the_market_is_altcoins(client):
     supply = client.token_supply(interval="1d", coin="BTC", start="2026-01-01", end="2026-01-05")
     rest = mp.altcoin_dominance(supply)

@@ -7,8 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::path_names::{hive, hive_null};
 use crate::hexadecimal::hexadecimal;
-use crate::protocol::interval::INTERVALS;
-use crate::protocol::{DataType, Interval, PointsQuery, Shape, TypeSpec};
+use crate::protocol::{DataType, Grid, Interval, PointsQuery, Shape, TypeSpec};
 
 /// Version of what files and ledgers look like; part of every key, so that versions never mix.
 pub(super) const VERSION: u32 = 1;
@@ -24,15 +23,8 @@ pub struct Key {
     pub(super) query: PointsQuery,
     pub(super) interval: &'static Interval,
     pub(super) spec: Option<&'static TypeSpec>,
-    session: Session,
-}
-
-/// When a bucket is closed: with its interval, or with the session of a market profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Session {
-    Interval,
-    Days(&'static Interval),
-    Month,
+    /// When a row is closed: with its bucket, or with the session of a market profile.
+    grid: Grid,
 }
 
 impl Key {
@@ -40,14 +32,7 @@ impl Key {
     /// unknown interval or session.
     pub fn new(source: &str, query: &PointsQuery) -> Option<Self> {
         let interval = Interval::find(query.interval.as_deref()?)?;
-        let grid = |name| INTERVALS.iter().find(|row| row.name == name);
-        let session = match query.session.as_deref() {
-            None => Session::Interval,
-            Some("TPO_SESSION_DAILY") => Session::Days(grid("DAY")?),
-            Some("TPO_SESSION_WEEKLY") => Session::Days(grid("WEEK")?),
-            Some("TPO_SESSION_MONTHLY") => Session::Month,
-            Some(_) => return None,
-        };
+        let grid = Grid::of(query.session.as_deref(), interval)?;
         let mut exchanges = query.exchanges.clone();
         exchanges.sort_unstable();
         let mut extra = query.extra.clone();
@@ -64,7 +49,7 @@ impl Key {
         };
         let spec = DataType::find(&query.data_type).map(DataType::spec);
         let name = name(source, &query);
-        Some(Self { name, source: source.to_owned(), query, interval, spec, session })
+        Some(Self { name, source: source.to_owned(), query, interval, spec, grid })
     }
 
     /// The name of the key: the same for the same data, different for any other.
@@ -82,24 +67,14 @@ impl Key {
         self.interval
     }
 
-    /// End of what is closed at `now` (Unix seconds): every bucket, and every session, that starts before it has ended.
-    pub fn closed(&self, now: i64) -> i64 {
-        let forming = self.interval.floor(now);
-        let session = match self.session {
-            Session::Interval => forming,
-            Session::Days(grid) => grid.floor(now),
-            Session::Month => month(now),
-        };
-        self.interval.floor(forming.min(session))
+    /// What one of its rows covers: a bucket, or a session.
+    pub fn grid(&self) -> Grid {
+        self.grid
     }
 
-    /// When the bucket that starts at `start` has ended, in Unix seconds.
-    pub fn ends(&self, start: i64) -> i64 {
-        match self.session {
-            Session::Interval => start.saturating_add(self.interval.seconds),
-            Session::Days(grid) => start.saturating_add(grid.seconds),
-            Session::Month => month(start.saturating_add(32 * 86_400)),
-        }
+    /// End of what is closed at `now` (Unix seconds): every bucket, and every session, that starts before it has ended.
+    pub fn closed(&self, now: i64) -> i64 {
+        self.grid.floor(now)
     }
 
     /// Whether rows hold lists, which take far more room than plain values.
@@ -142,15 +117,6 @@ fn name(source: &str, query: &PointsQuery) -> String {
     let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
     // The letter keeps readers from taking a name of digits for a number.
     format!("k{}", &hexadecimal(&Sha256::digest(text.as_bytes()))[..32])
-}
-
-/// Start of the month that holds a Unix second.
-fn month(second: i64) -> i64 {
-    let start = jiff::Timestamp::from_second(second).ok().and_then(|at| {
-        let date = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
-        date.to_zoned(jiff::tz::TimeZone::UTC).ok()
-    });
-    start.map_or(second, |start| start.timestamp().as_second())
 }
 
 #[cfg(test)]
@@ -294,7 +260,7 @@ mod tests {
         assert_eq!(closed(Some("TPO_SESSION_WEEKLY")), at("2026-11-16T00:00:00Z"));
         assert_eq!(closed(Some("TPO_SESSION_MONTHLY")), at("2026-11-01T00:00:00Z"));
         assert_eq!(
-            key(&with(Some("TPO_SESSION_MONTHLY"))).ends(at("2026-02-01T00:00:00Z")),
+            key(&with(Some("TPO_SESSION_MONTHLY"))).grid().end(at("2026-02-01T00:00:00Z")),
             at("2026-03-01T00:00:00Z")
         );
         assert!(Key::new("s", &with(Some("TPO_SESSION_LUNAR"))).is_none(), "nobody knows when that is closed");

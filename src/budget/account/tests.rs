@@ -308,3 +308,34 @@ proptest! {
         }
     }
 }
+
+/// 80,349 s is what is left of a day at 01:40:51: no bucket of the table takes as long to refill.
+#[test]
+fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
+    let day = Duration::from_secs(80_349);
+    let refused = |account: &mut Account, now| {
+        account.take(1, 5, now).unwrap();
+        account.settle(1, 5, Outcome::Refused { told: Told::default(), wait: Some(day) }, now);
+    };
+    let mut account = free();
+    refused(&mut account, 0);
+    // Nobody waits for it in line; what weighs nothing goes on.
+    assert_eq!(account.take(2, 1, 9 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    assert_eq!(account.take(3, 0, 9 * SECOND), Ok(()));
+    assert_eq!(account.eta(1, 9 * SECOND), Duration::from_secs(80_340));
+    // It is kept with the account, moves with its clock, and holds for whoever shares it.
+    let text = serde_json::to_string(&account).unwrap();
+    let mut read: Account = serde_json::from_str::<Account>(&text).unwrap().checked(9 * SECOND).unwrap();
+    read = read.moved(9 * SECOND, 1_009 * SECOND);
+    assert_eq!(read.take(4, 1, 1_009 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    let mut other = free();
+    other.tighten(&account);
+    assert_eq!(other.take(5, 1, 9 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    // After ten minutes one looks whether it still holds; an answer that was charged ends it.
+    account.take(6, 1, 600 * SECOND).unwrap();
+    account.settle(6, 1, Outcome::Answered(told(10)), 600 * SECOND);
+    account.take(7, 1, 600 * SECOND).unwrap();
+    // An account that an older version kept has no word of it.
+    let older: Account = serde_json::from_str(&text.replace("day_spent", "dayspent")).unwrap();
+    assert!(older.day_spent.is_none());
+}

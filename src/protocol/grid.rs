@@ -1,0 +1,90 @@
+//! What one row covers: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
+
+use super::interval::{INTERVALS, Interval};
+
+/// The wire's name of "as the interval".
+const UNSPECIFIED: &str = "TPO_SESSION_UNSPECIFIED";
+
+/// A way to cut time into buckets. All times are Unix seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// Buckets of one length; days begin at 00:00 UTC, weeks on Monday.
+    Every(&'static Interval),
+    /// Calendar months in UTC.
+    Month,
+}
+
+impl Grid {
+    /// The grid of a session's wire name; without one, or with it unspecified, that of the interval. `None` for a session
+    /// that this version does not know.
+    pub fn of(session: Option<&str>, interval: &'static Interval) -> Option<Self> {
+        let every = |name: &str| INTERVALS.iter().find(|row| row.name == name).map(Self::Every);
+        match session {
+            None | Some(UNSPECIFIED) => Some(Self::Every(interval)),
+            Some("TPO_SESSION_DAILY") => every("DAY"),
+            Some("TPO_SESSION_WEEKLY") => every("WEEK"),
+            Some("TPO_SESSION_MONTHLY") => Some(Self::Month),
+            Some(_) => None,
+        }
+    }
+
+    /// Start of the bucket that holds a time.
+    pub fn floor(self, at: i64) -> i64 {
+        match self {
+            Self::Every(interval) => interval.floor(at),
+            Self::Month => month(at),
+        }
+    }
+
+    /// The first bucket start at or after a time.
+    pub fn ceil(self, at: i64) -> i64 {
+        let start = self.floor(at);
+        if start == at { at } else { self.end(start) }
+    }
+
+    /// End of the bucket that starts at `start`. A start beside the grid (a week of another anchor) keeps its length.
+    pub fn end(self, start: i64) -> i64 {
+        match self {
+            Self::Every(interval) => start.saturating_add(interval.seconds),
+            Self::Month => month(start.saturating_add(32 * 86_400)),
+        }
+    }
+}
+
+/// Start of the month that holds a Unix second; beyond the calendar, that second.
+fn month(second: i64) -> i64 {
+    let start = jiff::Timestamp::from_second(second).ok().and_then(|at| {
+        let date = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
+        date.to_zoned(jiff::tz::TimeZone::UTC).ok()
+    });
+    start.map_or(second, |start| start.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> i64 {
+        text.parse::<jiff::Timestamp>().unwrap().as_second()
+    }
+
+    #[test]
+    fn sessions_are_days_weeks_from_monday_and_calendar_months() {
+        let hour = Interval::find("1h").unwrap();
+        let now = at("2026-11-18T13:30:00Z"); // a Wednesday
+        for (session, floor, ceil) in [
+            (None, "2026-11-18T13:00:00Z", "2026-11-18T14:00:00Z"),
+            (Some("TPO_SESSION_UNSPECIFIED"), "2026-11-18T13:00:00Z", "2026-11-18T14:00:00Z"),
+            (Some("TPO_SESSION_DAILY"), "2026-11-18T00:00:00Z", "2026-11-19T00:00:00Z"),
+            (Some("TPO_SESSION_WEEKLY"), "2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"),
+            (Some("TPO_SESSION_MONTHLY"), "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
+        ] {
+            let grid = Grid::of(session, hour).unwrap();
+            assert_eq!((grid.floor(now), grid.ceil(now)), (at(floor), at(ceil)), "{session:?}");
+            assert_eq!((grid.ceil(at(ceil)), grid.end(at(floor))), (at(ceil), at(ceil)), "{session:?}");
+        }
+        assert_eq!(Grid::Month.end(at("2026-02-01T00:00:00Z")), at("2026-03-01T00:00:00Z"));
+        assert!(Grid::of(Some("TPO_SESSION_LUNAR"), hour).is_none());
+        assert_eq!(Grid::Month.ceil(i64::MAX), i64::MAX, "beyond the calendar");
+    }
+}
