@@ -68,6 +68,7 @@ from .stream_events import (
     VolumeProfileEvent,
 )
 from .tables import Records, Table
+from .warning_classes import OutdatedDataWarning, UnknownSymbolWarning
 
 __all__ = [
     "TIERS",
@@ -104,6 +105,7 @@ __all__ = [
     "NotArchivedError",
     "OpenInterestEvent",
     "OutcomePricing",
+    "OutdatedDataWarning",
     "PartialError",
     "Plan",
     "PlannedRequest",
@@ -134,6 +136,7 @@ __all__ = [
     "TradeEvent",
     "TraderProfile",
     "TransportError",
+    "UnknownSymbolWarning",
     "UnsupportedStoreError",
     "Usage",
     "UserCategories",

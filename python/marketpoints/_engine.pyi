@@ -260,7 +260,27 @@ class Client:
         archive: Archive | None = None,
         archive_source: str | None = None,
         dialect: Dialect | None = None,
+        check_symbols: bool = True,
     ) -> Client: ...
+    def is_listed(self, query: Query) -> bool | None:
+        """Whether the service lists a query's symbol or coin; None where the client does not know. Sends nothing."""
+    def listed(self, query: Query) -> tuple[bool, str | None]:
+        """Whether nothing has to be looked up before the query is sent, and a warning. Sends nothing.
+
+        Raises:
+            InvalidRequest: The service surely does not have the symbol or coin.
+        """
+    def look_up(self, query: Query, now: float, archive: Archive | None = None) -> str | None:
+        """Asks the listing in which a query's symbol or coin must stand; a warning where it is not sure.
+
+        Nothing is asked where the query itself would send nothing at ``now``, Unix seconds, such as where the client's
+        archive answers it, or this one.
+
+        Raises:
+            InvalidRequest: As :meth:`listed`.
+        """
+    def look_up_async(self, query: Query, now: float, archive: Archive | None = None) -> Awaitable[str | None]:
+        """:meth:`look_up`, awaited."""
     def plan(self, query: Query) -> Plan:
         """What :meth:`points` would send for this query; sends nothing."""
     def plan_analytics(
@@ -430,6 +450,9 @@ class LocalService:
         ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
         standard error; ``grace`` the seconds that requests under way get to finish.
         """
+    @property
+    def data_end(self) -> float | None:
+        """End of a store's last day, Unix seconds; None for the demo market, and for a store without data."""
     @property
     def url(self) -> str:
         """Base address, such as ``http://127.0.0.1:43211``."""

@@ -53,7 +53,7 @@ class AnalyticsMethods(
 
         Args:
             limit: Most rows; None is all that paging reaches, 200 from the first on.
-            offset: Rows to skip.
+            offset: Rows to skip. Beyond 100 it is the service's to judge, and without a limit one page is asked.
             roi_percentage: Least realized return on investment in percent, a whole number.
             min_total_trade_count: Fewest positions.
             max_total_trade_count: Most positions.
@@ -75,6 +75,7 @@ class AnalyticsMethods(
         Raises:
             InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
             TierError: The tier does not include it.
+            PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
         direction = text(sort_direction, "sort_direction")
         order = text(sort_by, "sort_by")
@@ -137,7 +138,7 @@ class AnalyticsMethods(
             asset_id: Outcome token, a text; without a wallet the largest unrealized size comes first.
             condition_id: Market condition, instead of ``asset_id``.
             limit: Most rows; None is all that paging reaches, 200 from the first on.
-            offset: Rows to skip.
+            offset: Rows to skip. Beyond 100 it is the service's to judge, and without a limit one page is asked.
             max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 
@@ -147,6 +148,7 @@ class AnalyticsMethods(
         Raises:
             InvalidRequest: None of the three is given, or both ``asset_id`` and ``condition_id``.
             TierError: The tier does not include it.
+            PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
         given = {
             "userWallet": text(user_wallet, "user_wallet"),

@@ -43,16 +43,23 @@ class Client(
 
     def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
         live, asked, now = self._asking(query)
+        known, words = live.listed(query)
+        self._warn(words if known else live.look_up(query, now))
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(live.points(query, report, now), *asked)
+            return self._explained(wrap(live.points(query, report, now), *asked), query, asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
             return read(getattr(self._live, call)(**arguments))
 
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        live = self._live
+        if call == "sync":
+            query, archive = arguments
+            known, words = live.listed(query)
+            self._warn(words if known else live.look_up(query, live.now(), archive))
         with reporting(progress) as report:
-            return read(getattr(self._live, call)(*arguments, progress=report))
+            return read(getattr(live, call)(*arguments, progress=report))
 
     def stream(
         self,
@@ -115,8 +122,10 @@ class AsyncClient(
 
     async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
         live, asked, now = self._asking(query)
+        known, words = live.listed(query)
+        self._warn(words if known else await live.look_up_async(query, now))
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return wrap(await live.points_async(query, report, now), *asked)
+            return self._explained(wrap(await live.points_async(query, report, now), *asked), query, asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
@@ -125,8 +134,13 @@ class AsyncClient(
     async def _archived(
         self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
     ) -> Any:
+        live = self._live
+        if call == "sync":
+            query, archive = arguments
+            known, words = live.listed(query)
+            self._warn(words if known else await live.look_up_async(query, live.now(), archive))
         with reporting(progress) as report:
-            return read(await getattr(self._live, f"{call}_async")(*arguments, progress=report))
+            return read(await getattr(live, f"{call}_async")(*arguments, progress=report))
 
     def stream(
         self,

@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _engine
-from .arguments import archive_engine, between, folder, seconds, text
+from .arguments import archive_engine, between, flag, folder, seconds, text
 from .channels import Channels, parts_of
 from .clock import clock_of_environment
 from .dialect import Dialect, address, dialect_of_environment, spoken
+from .emptiness import why_nothing
 from .errors import Error, InvalidRequest
 from .identity import Asked
+from .logs import note, warn
 from .progress import Progress
 from .protocols import Kept
 from .records import Budget, Plan, numbers
+from .sets import SeriesSet
+from .warning_classes import UnknownSymbolWarning
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
 
@@ -31,6 +35,9 @@ def _known_tier(name: str | None) -> str | None:
 
 class Connection(ABC):
     """Settings and the engine behind them. How a call is waited for is the clients' own."""
+
+    #: End of the service's data in Unix seconds, where it is a local one and they end.
+    _data_end: float | None = None
 
     def __init__(
         self,
@@ -52,6 +59,7 @@ class Connection(ABC):
         archive: Kept | str | os.PathLike[str] | None = None,
         archive_source: str | None = None,
         dialect: Dialect | str | os.PathLike[str] | None = None,
+        check_symbols: bool = True,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
@@ -84,6 +92,9 @@ class Connection(ABC):
             dialect: The names that the service publishes instead of the specification's, a
                 :class:`~marketpoints.Dialect` or the path of its TOML file; None takes the file that
                 ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
+            check_symbols: Whether a symbol or coin is looked up in the service's listing (weight 0, asked once and
+                kept) before it is paid for: one that the service does not have is refused with the nearest, and where
+                the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -113,6 +124,7 @@ class Connection(ABC):
             "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
             "archive_source": text(archive_source, "archive_source"),
             "dialect": speaks,
+            "check_symbols": flag(check_symbols, "check_symbols"),
         }
         # Addresses may hold a password: like the key they stand in no attribute.
         secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
@@ -152,6 +164,19 @@ class Connection(ABC):
         live = self._live
         now = live.now()
         return live, Asked(now, query.window(now, self.tier), query.session, query.usd), now
+
+    def _warn(self, words: str | None) -> None:
+        """Warns of a symbol before it is paid for: a program may turn warnings into errors."""
+        if words is not None:
+            warn(words, UnknownSymbolWarning)
+
+    def _explained(self, answer: SeriesSet, query: _engine.Query, asked: Asked) -> SeriesSet:
+        """An answer; without rows it says why."""
+        if answer.why_empty is None:
+            return answer
+        why = why_nothing(asked, self._live.is_listed(query), self._data_end)
+        note(why)
+        return SeriesSet(answer, why_empty=why)
 
     @property
     def base_url(self) -> str:

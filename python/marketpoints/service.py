@@ -9,11 +9,16 @@ from . import _engine
 from .arguments import between, number
 from .client import AsyncClient, Client
 from .dialect import Dialect
+from .emptiness import last_day
 from .errors import InvalidRequest
 from .faults import Faults
+from .logs import warn
 from .times import Time, iso, to_unix
+from .warning_classes import OutdatedDataWarning
 
 __all__ = ["LocalService"]
+
+DAY = 86_400
 
 
 class LocalService:
@@ -38,7 +43,8 @@ class LocalService:
 
         Args:
             data: Folder of a store that :func:`~marketpoints.ingest` wrote; None is the demo market.
-            now: What time it is for the service; its clock runs on from there. None is the wall clock.
+            now: What time it is for the service; its clock runs on from there. None is the wall clock, with an
+                :class:`~marketpoints.OutdatedDataWarning` where the data ended more than a day ago.
             port: Port to listen on; 0 takes a free one.
             host: Address to listen on. The default answers this machine only.
             seed: Seed of the demo market: equal seeds give equal markets.
@@ -66,6 +72,13 @@ class LocalService:
             grace=number(grace, "grace") or 0.0,
         )
         self._faults = Faults(self._service.faults)
+        if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
+            warn(
+                f"the data of {folder} end on {last_day(self._data_end)}, and without now= the service's clock says "
+                f"{iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the data; "
+                f"give now={iso(self._data_end)!r}",
+                OutdatedDataWarning,
+            )
         self._data = folder
         # The port is another one each time, the data are not: what an archive knows the service by.
         self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
@@ -93,6 +106,11 @@ class LocalService:
     def faults(self) -> Faults:
         """What goes wrong on purpose; nothing until it is set."""
         return self._faults
+
+    @property
+    def _data_end(self) -> float | None:
+        """End of a store's last day, Unix seconds; None for the demo market, and for a store without data."""
+        return self._service.data_end
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -123,11 +141,15 @@ class LocalService:
         Raises:
             InvalidRequest: There is no such key, or a setting cannot be right.
         """
-        return Client(**{**self._settings(tier), **settings})
+        made = Client(**{**self._settings(tier), **settings})
+        made._data_end = self._data_end
+        return made
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        return AsyncClient(**{**self._settings(tier), **settings})
+        made = AsyncClient(**{**self._settings(tier), **settings})
+        made._data_end = self._data_end
+        return made
 
     def _settings(self, tier: str) -> dict[str, Any]:
         keys, tiers = self.keys, self.tiers

@@ -1,5 +1,6 @@
 """The set of series that a call answers with (specification, section 2.2)."""
 
+import difflib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -33,9 +34,16 @@ class SeriesSet(Items[Series]):
     series of both.
     """
 
-    def __init__(self, series: Iterable[Series], *, why_empty: str = "the answer holds no data") -> None:
+    def __init__(self, series: Iterable[Series], *, why_empty: str | None = None) -> None:
         self._items = tuple(series)
         self._why_empty = why_empty
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why there may be no rows, in words; None where there are some."""
+        if any(len(one) for one in self._items):
+            return None
+        return self._why_empty or "the answer holds no data"
 
     @property
     def ids(self) -> tuple[SeriesId, ...]:
@@ -52,7 +60,7 @@ class SeriesSet(Items[Series]):
         if len(self._items) == 1:
             return self._items[0]
         if not self._items:
-            raise SelectionError(f"there is no series: {self._why_empty}")
+            raise SelectionError(f"there is no series: {self.why_empty}")
         ids = listing([str(one) for one in self.ids])
         raise SelectionError(f"there are {len(self._items)} series; pick one with {self._by()}: {ids}")
 
@@ -71,6 +79,7 @@ class SeriesSet(Items[Series]):
 
         Raises:
             InvalidRequest: An identity has no such field.
+            SelectionError: No series has these values; the message has the nearest that there are.
         """
         for name in wanted:
             if name not in IDENTITY:
@@ -79,8 +88,18 @@ class SeriesSet(Items[Series]):
         if matching:
             return SeriesSet(matching)
         asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        meant = ", ".join(f"{name}={near!r}" for name, value in wanted.items() if (near := self._near(name, value)))
+        hint = f"; did you mean {meant}?" if meant else ""
         there = listing([str(one) for one in self.ids]) or "nothing"
-        return SeriesSet([], why_empty=f"none has {asked}; the answer holds: {there}")
+        raise SelectionError(f"no series has {asked}{hint}; the answer holds: {there}")
+
+    def _near(self, name: str, value: object) -> str | None:
+        """The value of an identity's field that was likely meant by one that no series has."""
+        there = {str(known[name]) for one in self._items if name in (known := one.id.known())}
+        if value in there:
+            return None
+        near = difflib.get_close_matches(str(value).upper(), sorted(there), n=1)
+        return near[0] if near else None
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Series: ...
@@ -124,12 +143,13 @@ class SeriesSet(Items[Series]):
 
     def __repr__(self) -> str:
         if not self._items:
-            return "<SeriesSet: no series>"
+            why = f"; {self._why_empty}" if self._why_empty else ""
+            return f"<SeriesSet: no series{why}>"
         return "\n".join(["<SeriesSet", *(f"  {one!r}" for one in self._items[:SHOWN]), *self._hints(), ">"])
 
     def _repr_html_(self) -> str:
         if not self._items:
-            return card("SeriesSet", {"series": "none"})
+            return card("SeriesSet", {"series": "none"} | ({"why": self._why_empty} if self._why_empty else {}))
         cards = [one._repr_html_() for one in self._items[:SHOWN]]
         return "".join([*cards, *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
 
@@ -138,6 +158,8 @@ class SeriesSet(Items[Series]):
         hints = [f"  and {more:,} more"] if more > 0 else []
         if len({one.id.side for one in self._items} - {None}) > 1:
             hints.append("  the sides are in no fixed order: pick one with sel(side=…), not by its position")
+        if self._why_empty and self.why_empty:
+            hints.append(f"  no rows: {self._why_empty}")
         return hints
 
     def __eq__(self, other: object) -> bool:
@@ -202,7 +224,7 @@ class SeriesSet(Items[Series]):
             return self._items[0].plot(ax=ax, **options)
         from . import plots
 
-        return plots.several(self._items, ax=ax, why_empty=self._why_empty, options=options)
+        return plots.several(self._items, ax=ax, why_empty=self.why_empty or "", options=options)
 
 
 def decode_points(

@@ -61,7 +61,7 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             group_by: ``"sum"`` or ``"oi_weighted"``: one series over all exchanges.
             gapfill: Fill missing buckets with the last close.
             sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
-            include_forming: Keep the bucket that has not ended yet.
+            include_forming: Keep the bucket, or the session, that has not ended yet.
             max_depth: Levels of a heatmap.
             block_size: Height of a heatmap's, or a market profile's, price bucket.
             tenor: Option tenor.
@@ -76,10 +76,11 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             The answer's series; a set of exactly one answers for it.
 
         Raises:
-            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            InvalidRequest: An argument cannot be right, or the service does not list the symbol or coin; nothing was
+                sent, or the service answered 400.
             AuthenticationError: The service does not know the key.
             TierError: The tier does not include it.
-            RateLimitError: It would wait for budget longer than ``max_wait``.
+            RateLimitError: It would wait for budget longer than ``max_wait``, or the day's weight is spent.
             PartialError: Some requests of several failed; ``results`` holds what arrived.
             TransportError: No complete answer arrived, as often as the client tried.
             ServerError: The service failed as often as the client tried.

@@ -18,7 +18,7 @@ use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use crate::client::{self, BudgetScope, Checked, ClientError, Config, Progress, Synced};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Listed, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
@@ -32,6 +32,7 @@ pub(super) struct Client {
     open: Mutex<Option<client::Client>>,
     process: Arc<Process>,
     clock: Option<Py<PyAny>>,
+    check_symbols: bool,
 }
 
 #[pymethods]
@@ -40,7 +41,7 @@ impl Client {
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
         max_wait = None, max_body = 1 << 30, max_memory = None, budget = "process", proxy = None, ca_certs = None, clock = None,
-        archive = None, archive_source = None, dialect = None
+        archive = None, archive_source = None, dialect = None, check_symbols = true
     ))]
     fn new(
         py: Python<'_>,
@@ -61,6 +62,7 @@ impl Client {
         archive: Option<PyRef<'_, Archive>>,
         archive_source: Option<String>,
         dialect: Option<PyRef<'_, Dialect>>,
+        check_symbols: bool,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -87,7 +89,7 @@ impl Client {
         };
         let process = Process::current(py)?;
         let client = client::Client::new(&config, &process.registry).map_err(|error| errors::from_client(py, error))?;
-        Ok(Self { open: Mutex::new(Some(client)), process, clock })
+        Ok(Self { open: Mutex::new(Some(client)), process, clock, check_symbols })
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
@@ -109,6 +111,46 @@ impl Client {
         let query = analytics_query(py, endpoint, parameters)?;
         let plan = self.client(py)?.plan_analytics(&query, limit, max_weight);
         plan.map(Plan).map_err(|error| errors::from_client(py, error))
+    }
+
+    /// Whether the service lists a query's symbol or coin, as far as the client knows without asking.
+    fn is_listed(&self, py: Python<'_>, query: &Query) -> PyResult<Option<bool>> {
+        Ok(match self.client(py)?.listed(&query.0) {
+            Ok(Some(Listed::Yes)) => Some(true),
+            Ok(_) => None,
+            Err(_) => Some(false),
+        })
+    }
+
+    /// What is known of it before a query is sent: whether nothing has to be looked up, and a warning.
+    fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
+        if !self.check_symbols {
+            return Ok((true, None));
+        }
+        let listed = self.client(py)?.listed(&query.0).map_err(|error| errors::from_client(py, error))?;
+        Ok((listed.is_some(), listed.and_then(warning)))
+    }
+
+    #[pyo3(signature = (query, now, archive = None))]
+    fn look_up(&self, py: Python<'_>, query: &Query, now: f64, archive: Option<&Archive>) -> PyResult<Option<String>> {
+        let future = self.ask_listing(py, query, now, archive)?;
+        let listed = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
+        Ok(warning(listed))
+    }
+
+    #[pyo3(signature = (query, now, archive = None))]
+    fn look_up_async<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Query,
+        now: f64,
+        archive: Option<&Archive>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.ask_listing(py, query, now, archive)?;
+        awaitable(py, &self.process, future, |py, listed| {
+            let listed = listed.map_err(|error| errors::from_client(py, error))?;
+            warning(listed).into_py_any(py)
+        })
     }
 
     /// What the client's clock says.
@@ -385,6 +427,18 @@ impl Client {
         Ok(async move { client.points(&request, now, progress).await })
     }
 
+    fn ask_listing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        now: f64,
+        archive: Option<&Archive>,
+    ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
+        let (client, request) = (self.client(py)?, query.0.clone());
+        let archive = archive.map(|archive| archive.0.clone());
+        Ok(async move { client.look_up(&request, now, archive.as_ref()).await })
+    }
+
     fn fetch_missing(
         &self,
         py: Python<'_>,
@@ -459,6 +513,14 @@ fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, Stri
     let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
     let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
     query.map_err(|error| errors::from_client(py, error))
+}
+
+/// What a caller is warned of.
+fn warning(listed: Listed) -> Option<String> {
+    match listed {
+        Listed::Unsure(words) => Some(words),
+        Listed::Yes | Listed::Unknown => None,
+    }
 }
 
 /// A caller's function as the engine calls it.

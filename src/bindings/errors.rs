@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::columns::Columns;
-use super::times::windows;
 use super::records::records;
+use super::times::windows;
 use crate::archive::points::{ArchiveFault, FileState};
 use crate::client::{ClientError, ErrorKind, Place};
 use crate::decode::DecodeError;

@@ -57,6 +57,7 @@ pub(super) struct LocalService {
     tiers: BTreeMap<String, &'static str>,
     faults: FaultSwitch,
     clock: Arc<RunningClock>,
+    data_end: Option<f64>,
     pid: u32,
 }
 
@@ -92,6 +93,7 @@ impl LocalService {
             Some(store) => Market::open(store),
         });
         let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
+        let data_end = market.last_event().map(|end| end as f64 / SECOND as f64);
         let mut config = ServiceConfig::new(Arc::new(market), clock.clone());
         config.host = host;
         config.port = port;
@@ -108,7 +110,12 @@ impl LocalService {
         let (url, keys, faults) = (running.url(), running.keys(), running.faults());
         let tiers = running.plans().into_iter().map(|(name, allowance)| (name, allowance.name())).collect();
         let running = Mutex::new(Some(running));
-        Ok(Self { running, log, url, keys, tiers, faults, clock, pid: std::process::id() })
+        Ok(Self { running, log, url, keys, tiers, faults, clock, data_end, pid: std::process::id() })
+    }
+
+    #[getter]
+    fn data_end(&self) -> Option<f64> {
+        self.data_end
     }
 
     #[getter]

@@ -296,7 +296,7 @@ fn finish(
     if let Some(fault) = refusal {
         // Paid for and not kept: whoever catches the error has it.
         let results = join(not_kept, false).unwrap_or_else(|both| both.series);
-        let partial = Some(Box::new(Partial { results, failures }));
+        let partial = Some(Box::new(Partial { results, failures, ..Partial::default() }));
         return Err(ClientError { partial, ..fault.into() });
     }
     let Some(first) = failures.first().cloned() else { return Ok((synced, changes)) };

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
+use super::listing::entries;
 use super::reading::Record;
 use super::rules::check_exchanges;
 use super::{Client, Inner};
@@ -85,10 +86,7 @@ impl Inner {
         self.check_names(&filters.types, &filters.exchanges)?;
         check_exchanges(&filters.exchanges)?;
         let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string(), 0).await?;
-        let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
-        let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));
-        let found = found.unwrap_or_else(|| Value::Array(Vec::new()));
-        serde_json::from_value(found).map_err(|bad| {
+        serde_json::from_value(entries(endpoint, &mut answer)).map_err(|bad| {
             let url = self.transport.url(endpoint.path, "");
             ClientError::new(ErrorKind::Decode, format!("the answer's {} are not valid: {bad}", endpoint.key)).of(&url)
         })

@@ -10,6 +10,7 @@ mod error;
 mod fetch;
 mod keeping;
 mod ledger;
+mod listing;
 pub mod log;
 mod pace;
 mod points;
@@ -25,6 +26,7 @@ pub use archived::{Checked, Synced, read_archive};
 pub use config::{BudgetScope, Config, Jitter};
 pub use dialect::read_dialect;
 pub use error::{ClientError, ErrorKind, Partial, Place};
+pub use listing::Listed;
 pub use pace::{BudgetView, Registry};
 pub use points::{Plan, PlannedRequest, Progress};
 pub use request::{PointsArguments, PointsRequest};
@@ -32,6 +34,7 @@ pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Ta
 
 use std::sync::Arc;
 
+use listing::Listings;
 use pace::Pacer;
 use retry::Policy;
 use transport::Transport;
@@ -57,6 +60,7 @@ struct Inner {
     archive: Option<Archive>,
     /// Name under which an archive knows the service.
     source: String,
+    listings: Listings,
 }
 
 impl Client {
@@ -82,6 +86,7 @@ impl Client {
             jitter: Arc::clone(&config.jitter),
             archive: config.archive.clone(),
             source,
+            listings: Listings::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -90,12 +90,13 @@ impl Client {
     /// The weight of a type that the table does not know is taken for that of the plain 1x types.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when the window is too long, no request of it ever fits the budget, or all of it
+    /// [`ErrorKind::InvalidRequest`] for a symbol that a listing asked before ([`Client::look_up`]) does not have, when the window is too long, no request of it ever fits the budget, or all of it
     /// weighs more than the request's `max_weight`,
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         inner.check_request(request)?;
+        self.listed(request)?;
         let window = request.window(now, inner.tier);
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
@@ -178,7 +179,7 @@ impl Inner {
     /// A window cut into requests of the least weight.
     pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        let most = most_points(spec, request.query.max_depth);
+        let most = most_points(spec, request.query.max_depth, request.points_a_row());
         let least = |window| {
             slices(spec, &request.demand(), window, most, self.pacer.burst())
                 .map_err(|problem| ClientError::invalid(problem.to_string()))
@@ -242,9 +243,11 @@ fn fails_all(kind: ErrorKind) -> bool {
     matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
 }
 
-/// Most points of one request: the type's maximum, and no more than a body within its bound holds.
-fn most_points(spec: &TypeSpec, max_depth: Option<u32>) -> u64 {
-    (BODY_BOUND / spec.bucket_bytes(max_depth).max(1)).max(BLOCK).min(spec.max_points)
+/// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for
+/// each so many of them.
+fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: u64) -> u64 {
+    let rows = BODY_BOUND / spec.bucket_bytes(max_depth).max(1);
+    rows.saturating_mul(points_a_row).max(BLOCK).min(spec.max_points)
 }
 
 pub(super) fn assemble(

@@ -2,7 +2,7 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::{ClientError, ErrorKind};
-use super::rules::{check_capabilities, check_exchanges, check_open_type, check_selection};
+use super::rules::{check_capabilities, check_exchanges, check_open_type, check_places, check_selection};
 use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
@@ -115,6 +115,7 @@ impl PointsRequest {
                 "an exchange, symbol or coin is {empty:?}; name it or leave it out"
             )));
         }
+        check_places(&query)?;
         check_exchanges(&query.exchanges)?;
         if let Some(spec) = spec {
             check_selection(spec, &query)?;
@@ -167,6 +168,13 @@ impl PointsRequest {
     pub fn usd(&self) -> bool {
         let normalized = |(name, value): &(String, String)| name == "transform.normalize.quote" && value == "USD";
         self.query.usd || self.query.extra.iter().any(normalized)
+    }
+
+    /// Points, as the weight counts them, that have one row: the buckets of a session.
+    pub(super) fn points_a_row(&self) -> u64 {
+        let start = self.grid.floor(0);
+        let seconds = self.grid.end(start).saturating_sub(start);
+        (seconds / self.interval.seconds).max(1) as u64
     }
 
     /// What of a window's answer counts at `now`: a row that closes later is still forming, also where the service's grid

@@ -2,7 +2,7 @@
 
 use super::error::ClientError;
 use crate::protocol::data_type::DATA_TYPES;
-use crate::protocol::exchange::near_miss;
+use crate::protocol::exchange::{near_miss, venue};
 use crate::protocol::suggest::hint;
 use crate::protocol::{DataType, PointsQuery, Selection, Shape, TypeSpec};
 
@@ -26,6 +26,19 @@ pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
         Some((name, meant)) => {
             Err(ClientError::invalid(format!("exchange {name:?} is not known; did you mean {meant}?")))
         }
+    }
+}
+
+/// Refuses an exchange that stands in the symbol's place: the two are swapped, and the service would answer with nothing.
+pub(super) fn check_places(query: &PointsQuery) -> Result<(), ClientError> {
+    let (Some(symbol), [exchange]) = (&query.raw_symbol, query.exchanges.as_slice()) else { return Ok(()) };
+    let meant = symbol.to_ascii_uppercase().replace(['-', ' '], "_");
+    match venue(&meant).filter(|_| venue(exchange).is_none()) {
+        None => Ok(()),
+        Some(_) => Err(ClientError::invalid(format!(
+            "exchange {exchange:?} and symbol {symbol:?} are swapped; did you mean exchange {meant:?} and symbol \
+             {exchange:?}?"
+        ))),
     }
 }
 

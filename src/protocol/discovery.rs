@@ -20,7 +20,7 @@ pub struct ListEndpoint {
 }
 
 /// What an endpoint lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the paths in `LISTS` say it
 pub enum DiscoveryList {
     Coins,

@@ -38,9 +38,15 @@ def serving(handler):
             thread.join(10)
 
 
+#: Where a client looks a symbol or coin up before it asks for points of it.
+LISTINGS = ("/v1/symbols?", "/v1/normalized-symbols?", "/v1/coins?")
+
+
 @contextmanager
-def scripted(answer):
+def scripted(answer, listings=False):
     """Serves ``answer(path with query)``: an object sent as JSON, bytes as they are, or a status, headers and either.
+
+    Without ``listings`` it has none: what a client looks up is answered with 404 and is not one of the requests.
 
     Yields address and requests.
     """
@@ -48,6 +54,9 @@ def scripted(answer):
 
     class Handler(Quiet):
         def do_GET(self):
+            if not listings and self.path.startswith(LISTINGS):
+                self.tell(404, {}, {"error": "NOT_FOUND", "message": "no listings here"})
+                return
             asked.append(self.path)
             said = answer(self.path)
             self.tell(*(said if isinstance(said, tuple) else (200, {}, said)))

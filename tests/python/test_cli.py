@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
+from conftest import NOW
 
 COMMAND = [sys.executable, "-m", "marketpoints"]
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
@@ -115,7 +116,8 @@ def test_fetch_writes_into_a_pipe(cli, client, tmp_path):
     assert (told[0]["time"], told[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
     good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.json"))
     assert json.loads((tmp_path / "sides.json").read_text()) == told
-    assert json.loads(good(cli("fetch", "candles", "NOWHERE", "NOTHING", "1h", *WINDOW, "--format", "json"))) == []
+    nothing = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60, "--format", "json")
+    assert (nothing.returncode, json.loads(nothing.stdout)) == (0, []) and "holds no bucket" in nothing.stderr
 
 
 def test_a_period_has_a_unit(cli):
@@ -160,7 +162,19 @@ def test_fetch_prints_a_table(cli, client):
     close = client.candles(*MARKET, "4h", start="2026-01-01", end="2026-01-02")["close"]
     assert [float([cell for cell in row if cell][4]) for row in rows] == close.tolist()
     assert rows[0][0] == "2026-01-01 00:00:00"
-    assert good(cli("fetch", "candles", "NOWHERE", "NOTHING", "1h", *WINDOW)) == "no data\n"
+
+
+def test_a_symbol_that_does_not_exist_is_no_success(cli):
+    done = cli("fetch", "candles", "BINANCE_FUTURES", "BTCUSD", "1h", *WINDOW)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("marketpoints: BINANCE_FUTURES has no BTCUSD; did you mean BTCUSDT? (")
+    assert "check_symbols" not in done.stderr
+
+
+def test_an_empty_fetch_says_why(cli):
+    done = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60)
+    assert (done.returncode, done.stdout) == (0, "no data\n")
+    assert done.stderr.startswith("the window holds no bucket that was closed")
 
 
 def test_usage(cli, demo):

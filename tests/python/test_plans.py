@@ -103,7 +103,12 @@ def test_a_body_stays_within_its_bound_at_no_weight(nobody, depth, sizes):
     ("call", "path", "weights", "rows"),
     [
         (("leaderboard",), "leaderboard?limit=100 leaderboard?limit=100&offset=100", [60, 60], 200),
-        (("leaderboard", {"offset": 50}), "leaderboard?limit=50&offset=50 leaderboard?limit=100&offset=100", [60, 60], 150),
+        (
+            ("leaderboard", {"offset": 50}),
+            "leaderboard?limit=50&offset=50 leaderboard?limit=100&offset=100",
+            2 * [60],
+            150,
+        ),
         (("leaderboard", {"limit": 30, "win_rate": 60}), "leaderboard?limit=30&winRate=60", [60], 30),
         (("trader_profile", {"user_wallet": WALLET}), f"trader-profile?userWallet={WALLET}", [100], 1),
         (("positions", {"user_wallet": WALLET, "limit": 150}), "", [40, 40], 150),

@@ -100,7 +100,8 @@ def answer_axes(picture):
 def test_sets_without_series_say_why():
     assert "no series: the answer holds no data" in Picture(mp.decode_points(b"{}").plot()).texts
     answer = decoded(points("LIQUIDATION_AGG", [START], side="BUY"))
-    assert any("none has side='SELL'" in text for text in Picture(answer.sel(side="SELL").plot()).texts)
+    with pytest.raises(mp.SelectionError, match="no series has side='SELL'"):
+        answer.sel(side="SELL")
 
 
 def test_open_interest_is_no_candles_on_an_axis_of_prices(client):

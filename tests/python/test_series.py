@@ -160,12 +160,14 @@ def test_a_set_of_several_asks_which():
     assert len(answer.sel(exchange="BYBIT")) == 2
 
 
-def test_a_selection_without_a_match_is_empty_and_says_why():
+def test_a_selection_without_a_match_says_what_there_is():
     answer = mp.decode_points(body(liquidations("SELL")))
-    empty = answer.sel(side="BUY")
-    assert len(empty) == 0
-    with pytest.raises(mp.SelectionError, match=r"none has side='BUY'; the answer holds: .*SELL"):
-        empty["liquidations"]
+    with pytest.raises(mp.SelectionError, match=r"no series has side='BUY'; the answer holds: .*SELL"):
+        answer.sel(side="BUY")
+    with pytest.raises(mp.SelectionError, match=r"no series has exchange='BYBT'; did you mean exchange='BYBIT'\?"):
+        answer.sel(exchange="BYBT")
+    with pytest.raises(mp.SelectionError, match=r"did you mean side='SELL'\?"):
+        answer.sel(side="sell", exchange="BYBIT")
     with pytest.raises(mp.InvalidRequest, match="colour: not a field"):
         answer.sel(colour="red")
 

@@ -28,13 +28,14 @@ SPEND = """
 
     class Keep(logging.Handler):
         def emit(self, record):
-            statuses.append(record.status)
+            if record.levelno != logging.INFO:  # why an answer is empty
+                statuses.append(record.status)
 
     statuses = []
     logging.getLogger("marketpoints").addHandler(Keep())
     logging.getLogger("marketpoints").setLevel("DEBUG")
     now = float(sys.argv[1])
-    with mp.Client(tier="advanced", clock=lambda: now) as client:
+    with mp.Client(tier="advanced", clock=lambda: now, check_symbols=False) as client:
         print("ready", flush=True)
         input()
         begun = time.monotonic()

@@ -4,11 +4,13 @@ import argparse
 import os
 import re
 import sys
+import warnings
 from collections.abc import Container, Sequence
 
 from .. import __version__
 from ..arguments import ANALYTICS, METHODS
 from ..errors import Error
+from ..warning_classes import OutdatedDataWarning, UnknownSymbolWarning
 from . import commands
 from .demo import demo
 
@@ -53,7 +55,7 @@ TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 # An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
 ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)|\b([a-z]+(?:_[a-z]+)+)\b")
 # Settings that only a call in Python takes: what stands in the environment is all that a command line has.
-SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])")
+SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])|; check_symbols=False asks all the same")
 # Arguments that are not options.
 PLACES = ("type", "exchange", "symbol")
 # Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
@@ -64,7 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
     given = parser().parse_args(arguments)
     try:
-        status = given.run(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", OutdatedDataWarning)
+            warnings.simplefilter("always", UnknownSymbolWarning)
+            warnings.showwarning = lambda message, *_: print(f"marketpoints: {message}", file=sys.stderr)
+            status = given.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

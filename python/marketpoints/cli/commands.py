@@ -121,6 +121,8 @@ def fetch(given: argparse.Namespace) -> int:
         if wait > 1:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
         answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
+        if answer.why_empty is not None:
+            print(answer.why_empty, file=sys.stderr)
         if piped:
             tables.tell(answer, form, sys.stdout)
             return 0

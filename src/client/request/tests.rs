@@ -67,6 +67,20 @@ fn selections_follow_the_table() {
 }
 
 #[test]
+fn swapped_arguments_are_told() {
+    let swapped = |exchange: &str, symbol: &str| {
+        problem(|a| (a.exchanges, a.symbol) = (vec![exchange.into()], Some(symbol.into())))
+    };
+    assert!(swapped("BTCUSDT", "BINANCE_FUTURES").contains("did you mean exchange \"BINANCE_FUTURES\" and symbol"));
+    assert!(swapped("BTCUSDT", "binance").contains("did you mean exchange \"BINANCE\" and symbol \"BTCUSDT\"?"));
+    // A token may be named as an exchange is.
+    for (exchange, symbol) in [("BYBIT", "BITGET"), ("KRAKEN", "XBTUSD")] {
+        let (exchanges, symbol) = (vec![exchange.to_owned()], Some(symbol.to_owned()));
+        assert!(PointsRequest::new(PointsArguments { exchanges, symbol, ..candles() }).is_ok());
+    }
+}
+
+#[test]
 fn what_only_other_types_take_is_refused() {
     let part = |what: &str, a: &mut PointsArguments| match what {
         "block_size" => a.block_size = Some(5.0),
@@ -175,7 +189,11 @@ fn a_market_profile_goes_by_its_sessions() {
         let last = |session, period: fn(&mut PointsArguments)| of(session, interval, period);
         assert_eq!(last("daily", |a| a.period = Some(3 * 86_400)), between("2026-11-15", "2026-11-18"), "{interval}");
         assert_eq!(last("weekly", |a| a.period = Some(14 * 86_400)), between("2026-11-02", "2026-11-16"), "{interval}");
-        assert_eq!(last("monthly", |a| a.period = Some(31 * 86_400)), between("2026-10-01", "2026-11-01"), "{interval}");
+        assert_eq!(
+            last("monthly", |a| a.period = Some(31 * 86_400)),
+            between("2026-10-01", "2026-11-01"),
+            "{interval}"
+        );
     }
     // Without a session, and with one that nobody knows, the interval's buckets count.
     for session in ["TPO_SESSION_UNSPECIFIED", "TPO_SESSION_LUNAR"] {
@@ -192,7 +210,8 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
         let wall = now - days * 86_400;
         for (interval, seconds) in [("1m", 60), ("1h", 3_600), ("4h", 14_400), ("1d", 86_400)] {
             let period = Some(days * 86_400);
-            let arguments = PointsArguments { start: None, end: None, period, interval: Some(interval.into()), ..candles() };
+            let arguments =
+                PointsArguments { start: None, end: None, period, interval: Some(interval.into()), ..candles() };
             let request = PointsRequest::new(arguments.clone()).unwrap();
             let window = request.window(now as f64, Some(tier));
             let first = (wall..).find(|second| second % seconds == 0).unwrap();
