@@ -19,11 +19,11 @@ def test_it_finds_the_frequency_itself(several):
     assert held.stats(agg_func=None)["Period"].dt.total_seconds().tolist() == [7 * 86_400] * 2
 
 
-def test_an_order_at_a_signal_pays_the_close_that_was_known(several):
+def test_an_order_pays_the_close_that_is_known_at_its_stamp(several):
     frame = adapters.closes(several)
-    entries = frame.index == frame.index[10]  # eleven hours are over
-    made = vectorbt.Portfolio.from_signals(frame, entries=entries, init_cash=1e6, size=1.0, freq="1h")
-    orders = made.orders.records_readable
+    sizes = frame * 0.0
+    sizes.iloc[10] = 1.0  # eleven hours are over
+    orders = vectorbt.Portfolio.from_orders(frame, size=sizes, init_cash=1e6, freq="1h").orders.records_readable
     assert orders["Price"].tolist() == [one["close"][10] for one in several]
     assert orders["Timestamp"].tolist() == [frame.index[10]] * 2
     assert frame.index[10].value == several[0].closes_at[10].astype("int64")

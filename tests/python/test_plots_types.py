@@ -97,6 +97,16 @@ def answer_axes(picture):
     return picture.figure.axes[0]
 
 
+@pytest.mark.parametrize("width", [2.5, 5, 10])
+def test_times_have_labels_at_every_span(width):
+    _, ax = plt.subplots(figsize=(width, 3))
+    decoded(points("SKEW_OPTION_SUMMARY_AGG", [START, START + HOUR])).plot(ax=ax)
+    for seconds in np.geomspace(120, 20 * 365 * 86_400, 150):
+        ax.set_xlim(START / 86_400, (START + seconds) / 86_400)
+        # A locator that finds no fitting distance warns, which is an error here.
+        assert 1 <= len(ax.xaxis.get_majorticklocs()) <= 11, seconds
+
+
 def test_sets_without_series_say_why():
     assert "no series: the answer holds no data" in Picture(mp.decode_points(b"{}").plot()).texts
     answer = decoded(points("LIQUIDATION_AGG", [START], side="BUY"))

@@ -145,7 +145,9 @@ def legend(ax: Any) -> None:
 def times(ax: Any) -> None:
     """Formats the time axis."""
     dates = load("matplotlib.dates")
-    locator = dates.AutoDateLocator(minticks=3, maxticks=9, tz="UTC")
+    # More labels would run into each other; with fewer than 5, or than 7 where 3 are wanted, the locator finds none.
+    most = max(5, min(9, int(ax.bbox.width // 75)))
+    locator = dates.AutoDateLocator(minticks=3 if most >= 7 else 2, maxticks=most, tz="UTC")
     ax.xaxis.set_major_locator(locator)
     beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
     ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC", offset_formats=beside))

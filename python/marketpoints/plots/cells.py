@@ -121,7 +121,8 @@ def add_cells(
     ax.add_image(picture)
     if norm is None:
         return
-    bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30)
+    # The few smallest and largest volumes share the colours of the ends.
+    bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, extend="both")
     bar.set_label(text)
     bar.ax.yaxis.set_major_formatter(ticks.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_formatter(ticks.NullFormatter())
