@@ -1,4 +1,4 @@
-//! The two wings meet: what the client plans is what the service charges, and what the source gives is what the client
+//! The two wings meet: what the client plans is what the service charges, and what the source tells is what the client
 //! hands out.
 
 use std::sync::Arc;
@@ -6,27 +6,100 @@ use std::sync::Arc;
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
-use marketpoints::protocol::{Interval, Market, MarketsPage, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
-use marketpoints::service::{AnswerError, Answers, RunningService, Service, ServiceConfig};
+use marketpoints::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
+use marketpoints::protocol::{MarketsQuery, SeriesId, Shape, Tier};
+use marketpoints::service::{RunningService, Service, ServiceConfig};
 
 /// 2026-04-22 18:00:00 UTC.
 const NOW: i64 = 1_776_880_800;
+/// Markets of BYBIT that fill the pages of the listing.
+const MORE: usize = 250;
 
-/// One row for each bucket of the window, of numbers that need every digit.
-struct Waves;
+/// A bar and a book in each minute, of numbers that need every digit.
+struct Waves(Vec<Listing>);
 
-fn wave(second: i64) -> f64 {
-    (second as f64 * 1e-3).sin() * 1e7
+impl Waves {
+    fn new() -> Self {
+        let listing = |exchange: &str, raw_symbol: String, coin: &str| Listing {
+            exchange: exchange.into(),
+            raw_symbol,
+            coin: coin.into(),
+            quote: "USDT".into(),
+            category: "PERPETUAL".into(),
+            coin_name: String::new(),
+            available_since: 0,
+            feeds: [Feed::Trades, Feed::Books, Feed::Liquidations].into_iter().collect(),
+        };
+        let mut listings: Vec<_> =
+            ["BYBIT", "OKEX_SWAP", "BITGET"].map(|exchange| listing(exchange, "BTCUSDT".into(), "BTC")).into();
+        listings.extend((0..MORE).map(|row| listing("BYBIT", format!("S{row}"), &format!("C{row}"))));
+        Self(listings)
+    }
 }
 
-fn starts(query: &PointsQuery) -> Vec<i64> {
-    let interval = query.interval.as_deref().and_then(Interval::find).unwrap();
-    let from = query.from.unwrap();
-    (interval.ceil(from)..from + query.period.unwrap()).step_by(interval.seconds as usize).collect()
+fn wave(second: i64) -> f64 {
+    ((second as f64 * 1e-3).sin() + 1.5) * 1e7
+}
+
+fn bar(start: i64) -> Bar {
+    let volume = |side: &str| wave(start) + f64::from(side.len() as u8);
+    let [open, high, low, close] = ["open", "high", "low", "close"].map(|name| wave(start + name.len() as i64));
+    let (buy, sell) = (volume("BUY"), volume("SELL"));
+    let (first, last) = (start * SECOND + 1, (start + 59) * SECOND);
+    Bar { start, open, high, low, close, buy, sell, buy_quote: buy * close, sell_quote: sell * close, first, last }
+}
+
+impl Source for Waves {
+    fn listings(&self) -> &[Listing] {
+        &self.0
+    }
+
+    /// The markets of the listing traded in one minute only: the more, the earlier they stand.
+    fn bars(&self, market: usize, from: i64, to: i64, _: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        if market >= self.0.len() - MORE {
+            let (start, row) = (NOW - 60, (market + MORE - self.0.len()) as f64);
+            let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
+            (from..to).contains(&start).then(|| visit(&Bar::of(start, &trade)));
+        } else {
+            (from..to.min(NOW)).filter(|second| second % 60 == 0).for_each(|start| visit(&bar(start)));
+        }
+        Ok(())
+    }
+
+    fn bar_before(&self, _market: usize, _before: i64, _now: i64) -> Result<Option<Bar>, SourceError> {
+        Ok(None)
+    }
+
+    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn tick(&self, _market: usize) -> Result<f64, SourceError> {
+        Ok(0.5)
+    }
+
+    fn last_book(&self, _market: usize, from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
+        Ok(Some(Book { bids: vec![(99.5, wave(from)), (99.0, 1.0)], asks: vec![(100.0, 2.0), (100.5, 3.0)] }))
+    }
+}
+
+fn id(data_type: &str, side: Option<&str>) -> SeriesId {
+    let text = |text: &str| Some(text.to_owned());
+    SeriesId {
+        data_type: text(data_type),
+        raw_symbol: text("BTCUSDT"),
+        exchange: text("BYBIT"),
+        normalized_symbol: text("BTC-USDT"),
+        category: text("PERPETUAL"),
+        interval: text("MINUTE"),
+        coin: text("BTC"),
+        side: side.map(str::to_owned),
+        ..SeriesId::default()
+    }
 }
 
 fn candles(side: &str, starts: &[i64]) -> Series {
-    let volumes = starts.iter().map(|&second| wave(second).abs() + f64::from(side.len() as u8)).collect();
+    let volumes = starts.iter().map(|&second| wave(second) + f64::from(side.len() as u8)).collect();
     let columns = ["open", "high", "low", "close"].map(|name| {
         let values = starts.iter().map(|&second| wave(second + name.len() as i64)).collect();
         (name.into(), Column::Float(values))
@@ -38,13 +111,7 @@ fn candles(side: &str, starts: &[i64]) -> Series {
         columns.push((name.into(), Column::Time(times)));
     }
     Series {
-        id: SeriesId {
-            data_type: Some("TRADE_AGG".into()),
-            interval: Some("MINUTE".into()),
-            side: Some(side.into()),
-            ..SeriesId::default()
-        }
-        .into(),
+        id: id("TRADE_AGG", Some(side)).into(),
         shape: Shape::Table,
         timestamps: starts.iter().map(|second| second * SECOND).collect(),
         columns,
@@ -55,35 +122,17 @@ fn book(starts: &[i64]) -> Series {
     let (mut bids, mut asks) = (List::default(), List::default());
     for &second in starts {
         bids.push([99.5, wave(second), 99.0, 1.0]);
-        asks.push([100.0, 2.0, 100.5, 0.0]);
+        asks.push([100.0, 2.0, 100.5, 3.0]);
     }
-    let id = SeriesId { data_type: Some("BLOCK_BOOK_SNAPSHOT_AGG".into()), ..SeriesId::default() };
+    let id = id("BLOCK_BOOK_SNAPSHOT_AGG", None);
     heatmap_from_sides(id, starts.iter().map(|second| second * SECOND).collect(), &bids, &asks).unwrap()
-}
-
-impl Answers for Waves {
-    fn points(&self, query: &PointsQuery, _now: i64) -> Result<Vec<Series>, AnswerError> {
-        let starts = starts(query);
-        match query.raw_symbol.as_deref() {
-            Some("NONE") => Err(AnswerError::InvalidSymbol("no such symbol as NONE".into())),
-            _ if query.data_type == "BLOCK_BOOK_SNAPSHOT_AGG" => Ok(vec![book(&starts)]),
-            _ => Ok(vec![candles("SELL", &starts), candles("BUY", &starts)]),
-        }
-    }
-
-    fn markets(&self, query: &MarketsQuery, _now: i64) -> Result<MarketsPage, AnswerError> {
-        let first = query.page_offset.unwrap_or(0);
-        let last = (first + query.page_size.unwrap_or(10)).min(250);
-        let symbols: Vec<_> = (first..last)
-            .map(|row| Market { raw_symbol: format!("S{row}"), last_price: f64::from(row) * 1e5, ..Market::default() })
-            .collect();
-        Ok(MarketsPage { symbols, next_offset: i64::from(last) })
-    }
 }
 
 fn start(tier: Tier) -> (RunningService, Client) {
     let clock = Arc::new(ManualClock::at(NOW * SECOND));
-    let service = Service::start(ServiceConfig::new(Arc::new(Waves), clock)).unwrap();
+    // The book's blocks are far finer than what its prices recommend.
+    let market = Market::new(Box::new(Waves::new())).with_strict_symbols(true).with_any_block_size(true);
+    let service = Service::start(ServiceConfig::new(Arc::new(market), clock)).unwrap();
     let mut config = Config::new(service.keys()[tier.spec().name].clone(), service.url());
     config.tier = Some(tier);
     let client = Client::new(&config, &Registry::default()).unwrap();
@@ -121,9 +170,28 @@ fn planned_weight_is_charged_weight_for_every_multiplier() {
         arguments.block_size = Some(0.5);
         arguments.max_depth = Some(7_001);
     };
+    // Several exchanges weigh as several, whether or not they are summed (docs/local-service.md, Budget).
+    let side_by_side = |arguments: &mut PointsArguments| {
+        several(arguments);
+        arguments.group_by = None;
+    };
+    let heatmap = |exchanges: &'static [&'static str]| {
+        move |arguments: &mut PointsArguments| {
+            several(arguments);
+            arguments.group_by = None;
+            arguments.exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
+        }
+    };
     let requests = [
         request("TRADE_AGG", 5_001, |_| ()),
         request("TRADE_AGG", 2_500, several),
+        request("TRADE_AGG", 2_500, side_by_side),
+        request("TRADE_AGG", 2_500, |arguments| {
+            several(arguments);
+            arguments.exchanges = vec!["BYBIT".into(), "BYBIT".into()];
+        }),
+        request("VENUE_LIQUIDATION_AGG", 1_000, heatmap(&[])),
+        request("VENUE_LIQUIDATION_AGG", 1_000, heatmap(&["BYBIT", "BITGET"])),
         request("BLOCK_BOOK_SNAPSHOT_AGG", 1_500, deep),
         request("BLOCK_BOOK_SNAPSHOT_AGG", 10, |arguments| {
             several(arguments);
@@ -131,12 +199,15 @@ fn planned_weight_is_charged_weight_for_every_multiplier() {
         }),
     ];
     block_on(async {
-        let mut spent = 0;
+        let (mut spent, mut weights) = (0, Vec::new());
         for request in requests {
-            spent += client.plan(&request, NOW as f64).unwrap().weight();
+            weights.push(client.plan(&request, NOW as f64).unwrap().weight());
+            spent += weights[weights.len() - 1];
             client.points(&request, NOW as f64, None).await.unwrap();
             assert_eq!(client.usage().await.unwrap().used, spent as i64);
         }
+        // Section 8.2 by hand: 3 thousands × 1.6 → 5 (three exchanges), 3 (one, named twice); 5 × 1 and 5 × 1.4.
+        assert_eq!(weights[1..6], [5, 5, 3, 5, 7]);
     });
 }
 
@@ -160,7 +231,14 @@ fn refusals_arrive_as_what_they_are_and_cost_nothing() {
     block_on(async {
         let unknown = request("TRADE_AGG", 1, |arguments| arguments.symbol = Some("NONE".into()));
         let error = client.points(&unknown, NOW as f64, None).await.unwrap_err();
-        assert!(error.to_string().contains("no such symbol as NONE"), "{error}");
+        assert_eq!(
+            (error.kind, error.status, error.code.as_deref()),
+            (ErrorKind::InvalidRequest, Some(400), Some("INVALID_SYMBOL"))
+        );
+        assert!(error.to_string().contains("\"NONE\" is no symbol of BYBIT"), "{error}");
+        let nowhere = request("TRADE_AGG", 1, |arguments| arguments.exchanges = vec!["SOME_VENUE".into()]);
+        let error = client.points(&nowhere, NOW as f64, None).await.unwrap_err();
+        assert_eq!((error.kind, error.code.as_deref()), (ErrorKind::InvalidRequest, Some("INVALID_EXCHANGE")));
         let old = request("TRADE_AGG", 31 * 1_440, |arguments| arguments.end = Some((NOW - 30 * 86_400) as f64));
         let error = client.points(&old, NOW as f64, None).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Tier);
@@ -172,8 +250,11 @@ fn refusals_arrive_as_what_they_are_and_cost_nothing() {
 #[test]
 fn markets_are_paged_to_their_end() {
     let (_service, client) = start(Tier::Free);
-    let markets = block_on(client.markets(&MarketsQuery::default(), None)).unwrap();
-    let symbols: Vec<_> = markets.iter().map(|market| market.raw_symbol.clone()).collect();
-    assert_eq!(symbols, (0..250).map(|row| format!("S{row}")).collect::<Vec<_>>());
-    assert_eq!(markets[249].last_price, 2.49e7);
+    let query =
+        MarketsQuery { symbol_filter: Some("S".into()), exchanges: vec!["BYBIT".into()], ..MarketsQuery::default() };
+    let markets = block_on(client.markets(&query, None)).unwrap();
+    let symbols: Vec<_> =
+        markets.iter().map(|market| market.raw_symbol.clone()).filter(|name| name != "BTCUSDT").collect();
+    assert_eq!(symbols, (0..MORE).map(|row| format!("S{row}")).collect::<Vec<_>>());
+    assert_eq!(markets.last().map(|market| market.last_price), Some(100_249.0));
 }

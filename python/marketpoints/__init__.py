@@ -46,7 +46,7 @@ from .errors import (
     UnsupportedStoreError,
 )
 from .faults import FaultRule, Faults
-from .identity import SeriesId, Window
+from .identity import Selection, SeriesId, Window
 from .levels import Heatmap, Profile, Sessions, Tpo
 from .limits import TIERS, Tier, weight
 from .market_records import Market, PredictionMarket, Tag
@@ -117,6 +117,7 @@ __all__ = [
     "Records",
     "Refreshed",
     "Revision",
+    "Selection",
     "SelectionError",
     "Series",
     "SeriesId",

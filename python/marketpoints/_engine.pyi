@@ -144,6 +144,9 @@ class Query:
     def usd(self) -> bool:
         """Whether the values are asked in USD."""
     @property
+    def selection(self) -> tuple[tuple[str, ...], str | None, str | None]:
+        """The exchanges, the symbol and the coin that the query names."""
+    @property
     def session(self) -> str | None:
         """The session asked for (TPO) by its wire name; None follows the interval."""
 
@@ -444,11 +447,15 @@ class LocalService:
         keys: str | Sequence[tuple[str, str, str]] | None = None,
         access_log: str | None = None,
         grace: float = 2.0,
+        strict_symbols: bool | None = None,
+        any_block_size: bool = False,
     ) -> LocalService:
         """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market.
 
         ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
-        standard error; ``grace`` the seconds that requests under way get to finish.
+        standard error; ``grace`` the seconds that requests under way get to finish. ``strict_symbols`` None is True for
+        the demo market and False for a store; ``any_block_size`` serves block sizes that are no multiple of the
+        recommended one.
         """
     @property
     def data_end(self) -> float | None:

@@ -90,7 +90,7 @@ class Archive:
                 :class:`NewerFormatError`.
         """
         query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
-        asked = Asked(None, query.bounded, query.session, query.usd)
+        asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
         try:
             return wrap(self._engine.read(query), *asked)
         except NotArchivedError as error:

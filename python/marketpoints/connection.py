@@ -163,7 +163,7 @@ class Connection(ABC):
 
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now, self.tier), query.session, query.usd), now
+        return live, Asked(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
 
     def _warn(self, words: str | None) -> None:
         """Warns of a symbol before it is paid for: a program may turn warnings into errors."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Asked", "SeriesId", "Window"]
+__all__ = ["Asked", "Selection", "SeriesId", "Window"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,24 @@ class Window(NamedTuple):
     end: "np.datetime64"
 
 
+class Selection(NamedTuple):
+    """Which markets a call asked for (section 4.1).
+
+    Attributes:
+        exchanges: Exchange identifiers, each once, in the order given; none is all of them.
+        symbol: Exchange-native symbol.
+        coin: Base asset, in a symbol's place.
+    """
+
+    exchanges: tuple[str, ...]
+    symbol: str | None
+    coin: str | None
+
+    def __str__(self) -> str:
+        market = self.symbol or self.coin or "all"
+        return f"{market} on {' + '.join(self.exchanges)}" if self.exchanges else market
+
+
 class Asked(NamedTuple):
     """How a series came about.
 
@@ -68,9 +86,11 @@ class Asked(NamedTuple):
             for all that is kept.
         session: Wire name of the session asked for (TPO); None follows the interval.
         usd: Whether values were asked in USD; None where that is not known.
+        selection: Parts of the :class:`Selection` asked for; None for a body decoded alone.
     """
 
     now: float | None
     window: tuple[int, int] | None = None
     session: str | None = None
     usd: bool | None = None
+    selection: tuple[tuple[str, ...], str | None, str | None] | None = None

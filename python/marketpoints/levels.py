@@ -254,7 +254,7 @@ class Tpo(Sessions):
     @property
     def sessions(self) -> Sessions:
         """The values of the sessions without their levels: a series with a row a session, and its frames."""
-        return Sessions(self._columns, self._now, self._window, self._session, self._usd)
+        return Sessions(self._columns, self._now, self._window, self._session, self._usd, self._selection)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from . import _engine, frames
 from .buckets import closing, missing, spans, step_of
 from .display import EDGE, card, cell, grid, lines
 from .errors import InvalidRequest
-from .identity import SeriesId, Window
+from .identity import Selection, SeriesId, Window
 from .protocols import Label
 from .ragged import Nested, Ragged, cut, same
 from .times import from_seconds
@@ -42,6 +42,7 @@ class Series:
         window: tuple[int, int] | Window | None = None,
         session: str | None = None,
         usd: bool | None = None,
+        selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
     ) -> None:
         # The parts of an Asked: one for each small body would take as long to make as the series itself.
         self._columns = columns
@@ -49,6 +50,7 @@ class Series:
         self._window = window
         self._session = session
         self._usd = usd
+        self._selection = selection
 
     @property
     def id(self) -> SeriesId:
@@ -77,6 +79,14 @@ class Series:
     def usd(self) -> bool | None:
         """Whether values were asked in USD; None of a body decoded alone, which does not tell."""
         return self._usd
+
+    @property
+    def asked_for(self) -> Selection | None:
+        """The exchanges, the symbol and the coin that were asked for; None for a body decoded alone.
+
+        A sum or mean over exchanges tells only its type, interval and side in its :attr:`id` (section 2.2).
+        """
+        return None if self._selection is None else Selection(*self._selection)
 
     @property
     def requested(self) -> Window | None:
@@ -228,7 +238,7 @@ class Series:
             return self
         # The windows of neighbours touch, so that what is missing between two of them is missing in one of them.
         window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
-        return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd)
+        return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd, self._selection)
 
     def _edge(self, row: int) -> Any:
         """Where the window of the rows before a row ends and that of the others begins."""
@@ -251,6 +261,9 @@ class Series:
 
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
+        identity = self.id
+        if self._selection is not None and not (identity.raw_symbol or identity.coin):
+            facts["of"] = str(self.asked_for)
         if self.id.side is not None:
             facts["side"] = f"{self.id.side} only"
         if len(self):

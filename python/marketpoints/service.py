@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _engine
-from .arguments import between, number
+from .arguments import between, flag, number
 from .client import AsyncClient, Client
 from .dialect import Dialect
 from .emptiness import last_day
@@ -38,6 +38,8 @@ class LocalService:
         keys: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None = None,
         access_log: str | os.PathLike[str] | None = None,
         grace: float = 2.0,
+        strict_symbols: bool | None = None,
+        any_block_size: bool = False,
     ) -> None:
         """Starts the service.
 
@@ -54,6 +56,12 @@ class LocalService:
             access_log: File to which a line of JSON is appended for each request, without keys; ``-`` is standard
                 error. None logs nothing.
             grace: Seconds that requests under way get to finish when it stops.
+            strict_symbols: Whether a symbol or coin that the exchange never had is 400 INVALID_SYMBOL, and a published
+                exchange that there are no data of 400 INVALID_EXCHANGE. False answers them with nothing, as the live
+                service often does. None is True for the demo market and False for a store, which holds only what was
+                put into it. An exchange that nobody knows is 400 INVALID_EXCHANGE either way.
+            any_block_size: Whether block sizes that are no multiple of the recommended one are served; else they are
+                400 with the nearest that fits.
 
         Raises:
             InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
@@ -70,6 +78,8 @@ class LocalService:
             keys=_keys(keys),
             access_log=None if access_log is None else os.fspath(access_log),
             grace=number(grace, "grace") or 0.0,
+            strict_symbols=None if strict_symbols is None else flag(strict_symbols, "strict_symbols"),
+            any_block_size=flag(any_block_size, "any_block_size"),
         )
         self._faults = Faults(self._service.faults)
         if now is None and self._data_end is not None and self._data_end < self.now() - DAY:

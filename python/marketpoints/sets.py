@@ -258,9 +258,10 @@ def wrap(
     window: tuple[int, int] | None = None,
     session: str | None = None,
     usd: bool | None = None,
+    selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
 ) -> SeriesSet:
     """The engine's answer as users see it; the rest are the parts of an :class:`~marketpoints.identity.Asked`."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as the series
-        series.append(SHAPES[one.layout.shape](one, now, window, session, usd))
+        series.append(SHAPES[one.layout.shape](one, now, window, session, usd, selection))
     return SeriesSet(series)

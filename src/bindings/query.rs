@@ -1,6 +1,7 @@
 //! The checked query.
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::errors;
 use crate::client::{PointsArguments, PointsRequest};
@@ -86,6 +87,12 @@ impl Query {
     #[getter]
     fn usd(&self) -> bool {
         self.0.usd()
+    }
+
+    #[getter]
+    fn selection<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Option<&str>, Option<&str>)> {
+        let (exchanges, symbol, coin) = self.0.selection();
+        Ok((PyTuple::new(py, exchanges)?, symbol, coin))
     }
 
     #[getter]

@@ -65,7 +65,8 @@ pub(super) struct LocalService {
 impl LocalService {
     #[new]
     #[pyo3(signature = (
-        data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0
+        data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0,
+        strict_symbols = None, any_block_size = false
     ))]
     fn new(
         py: Python<'_>,
@@ -77,6 +78,8 @@ impl LocalService {
         keys: Option<KeysArgument>,
         access_log: Option<PathBuf>,
         grace: f64,
+        strict_symbols: Option<bool>,
+        any_block_size: bool,
     ) -> PyResult<Self> {
         let host: IpAddr = host
             .parse()
@@ -94,6 +97,10 @@ impl LocalService {
         });
         let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
         let data_end = market.last_event().map(|end| end as f64 / SECOND as f64);
+        let mut market = market.with_any_block_size(any_block_size);
+        if let Some(strict) = strict_symbols {
+            market = market.with_strict_symbols(strict);
+        }
         let mut config = ServiceConfig::new(Arc::new(market), clock.clone());
         config.host = host;
         config.port = port;

@@ -17,41 +17,85 @@ use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery,
 const PAGE: u32 = 100;
 /// A listing longer than this is a service that repeats itself.
 const MOST_PAGES: usize = 1_000;
+/// How often a listing whose order moves is walked: the pages of a walk take a second or two, and figures move slowly.
+const MOST_WALKS: usize = 5;
+
+/// The pages of a listing.
+struct Walk {
+    rows: Vec<Market>,
+    /// Whether a row came on two pages, so that another may be on none.
+    moved: bool,
+}
+
+/// What tells a row of the listing from every other; figures are no part of it.
+fn name(market: &Market) -> [String; 5] {
+    // Rows of the prediction venue may be told by their conditions alone.
+    let conditions: Vec<_> = market.prediction_markets.iter().map(|one| one.condition_id.as_str()).collect();
+    let condition = conditions.join(" ");
+    [&market.exchange, &market.raw_symbol, &market.category, &market.tenor, &condition].map(String::clone)
+}
 
 impl Client {
-    /// Every market that passes the filters, in the service's order, up to `limit`. `page_size` and `page_offset` of the
-    /// query are ignored.
+    /// Every market that passes the filters, each once, in the service's order, up to `limit`. `page_size` and `page_offset`
+    /// of the query are ignored.
     ///
-    /// Paging goes on while pages are full, bring something new and `nextOffset` advances. A full page whose
-    /// `nextOffset` is offset plus rows should be the last by section 4.2; one more look costs no weight and loses
-    /// nothing where a service counts plainly.
+    /// The order may move between two pages: a row that moves up past the edge of a page is on none of them, and pushes one
+    /// that was told already onto the next. So when a row comes again on a later page, the pages are walked again, until
+    /// no row does or [`MOST_WALKS`] have been made. The order is that of the last walk; what only an earlier one met comes
+    /// behind. All of it weighs nothing.
+    ///
+    /// # Errors
+    /// Every kind.
     pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<Market>, ClientError> {
         self.inner.check_names(&query.types, &query.exchanges)?;
         check_exchanges(&query.exchanges)?;
         let limit = limit.unwrap_or(usize::MAX);
         let mut markets: Vec<Market> = Vec::new();
-        let mut seen = HashSet::new();
+        for _ in 0..MOST_WALKS {
+            let Walk { rows, moved } = self.walk(query, limit).await?;
+            let met: HashSet<_> = rows.iter().map(name).collect();
+            markets.retain(|market| !met.contains(&name(market)));
+            markets.splice(..0, rows);
+            if !moved {
+                break;
+            }
+        }
+        markets.truncate(limit);
+        Ok(markets)
+    }
+
+    /// The pages of the listing, one after the other.
+    ///
+    /// They go on while they are full, bring something new and `nextOffset` advances. A full page whose `nextOffset` is
+    /// offset plus rows should be the last by section 4.2; one more look costs no weight and loses nothing where a
+    /// service counts plainly.
+    async fn walk(&self, query: &MarketsQuery, limit: usize) -> Result<Walk, ClientError> {
+        let mut walk = Walk { rows: Vec::new(), moved: false };
+        let (mut seen, mut last) = (HashSet::new(), HashSet::new());
         let mut offset = 0;
         for _ in 0..MOST_PAGES {
-            let size = PAGE.min(u32::try_from(limit - markets.len()).unwrap_or(PAGE));
+            let size = PAGE.min(u32::try_from(limit - walk.rows.len().min(limit)).unwrap_or(PAGE));
             if size == 0 {
                 break;
             }
             let page_query = MarketsQuery { page_size: Some(size), page_offset: Some(offset), ..query.clone() };
             let page: MarketsPage = self.inner.record(MARKETS_PATH, &page_query.to_query_string(), 0).await?;
             let rows = page.symbols.len();
-            let before = markets.len();
-            markets.extend(page.symbols.into_iter().filter(|market| {
-                seen.insert((market.exchange.clone(), market.raw_symbol.clone(), market.tenor.clone()))
-            }));
+            let before = walk.rows.len();
+            let names: HashSet<_> = page.symbols.iter().map(name).collect();
+            if names == last {
+                break; // the same page again: the service does not look at the offset
+            }
+            walk.moved |= !names.is_disjoint(&seen);
+            walk.rows.extend(page.symbols.into_iter().filter(|market| seen.insert(name(market))));
+            last = names;
             let next = u32::try_from(page.next_offset).unwrap_or(0);
-            if rows < size as usize || markets.len() == before || next <= offset {
+            if rows < size as usize || walk.rows.len() == before || next <= offset {
                 break;
             }
             offset = next;
         }
-        markets.truncate(limit);
-        Ok(markets)
+        Ok(walk)
     }
 
     /// One of the lists of names (section 4.2); an empty list when the answer has none.

@@ -311,6 +311,15 @@ fn keep_window(series: &mut Series, window: Window) {
 fn nothing(request: &PointsRequest) -> Vec<Series> {
     let Some(spec) = request.spec else { return Vec::new() };
     let query = &request.query;
+    // What a sum is of, its series do not tell when there are points either (supplement 2).
+    if query.is_aggregated() {
+        let id = SeriesId {
+            data_type: Some(query.data_type.clone()),
+            interval: query.interval.clone(),
+            ..SeriesId::default()
+        };
+        return empty(spec, &id);
+    }
     let exchange = if query.exchanges.len() == 1 { query.exchanges.first() } else { None };
     let id = SeriesId {
         data_type: Some(query.data_type.clone()),
@@ -322,6 +331,11 @@ fn nothing(request: &PointsRequest) -> Vec<Series> {
         token_name: query.token_name.clone(),
         ..SeriesId::default()
     };
+    empty(spec, &id)
+}
+
+/// An empty series of each side that a type has.
+fn empty(spec: &TypeSpec, id: &SeriesId) -> Vec<Series> {
     let sides: &[Option<&str>] = if spec.per_side { &[Some("BUY"), Some("SELL")] } else { &[None] };
     sides.iter().map(|side| decode::nothing(SeriesId { side: side.map(str::to_owned), ..id.clone() })).collect()
 }

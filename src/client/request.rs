@@ -252,6 +252,12 @@ impl PointsRequest {
         Ok(())
     }
 
+    /// The exchanges, the symbol and the coin that it names.
+    pub fn selection(&self) -> (&[String], Option<&str>, Option<&str>) {
+        let query = &self.query;
+        (&query.exchanges, query.raw_symbol.as_deref(), query.coin.as_deref())
+    }
+
     /// What the weight depends on.
     pub(super) fn demand(&self) -> Demand {
         Demand {

@@ -4,10 +4,8 @@
 //! A market is available from its first event on, and serves a type from that type's first event on.
 //!
 //! Filters are "or" within a parameter and "and" between parameters; a value that nothing has gives an empty list. With
-//! `type`, a market counts when it serves one of the types. The block size of a market (the 4K size) is the member of
-//! 1, 2, 5, 10, … × 10ⁿ, a multiple of the market's tick, with which the included depth of the orderbook heatmap reaches
-//! about a tenth of the last price to either side, in the market's quote: 88,000 / 10 / 3,500 gives 2. Several markets
-//! give their distinct sizes, ascending; none that has traded gives `[0]`.
+//! `type`, a market counts when it serves one of the types. Several markets give their distinct block sizes, ascending; none
+//! that has traded gives `[0]`.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +13,7 @@ use serde_json::Value;
 
 use super::MarketError;
 use super::availability::Availability;
-use super::feed::Feed;
-use super::profiles::nearest_step;
+use super::block_size::recommended;
 use super::source::{Listing, Source};
 use super::summaries::OptionSummary;
 use crate::clock::SECOND;
@@ -24,9 +21,6 @@ use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, DiscoveryList, Filters};
-
-/// Share of the price that the included depth reaches with the recommended block size, to either side.
-const REACH: f64 = 0.1;
 
 /// What a list holds as of `now` (Unix nanoseconds), as a JSON array.
 pub(super) fn list(
@@ -148,18 +142,9 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Ve
 }
 
 fn block_sizes(source: &dyn Source, markets: &[(usize, &Listing)], now: i64) -> Result<Value, MarketError> {
-    let depth = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(1);
     let mut sizes = Vec::new();
-    for &(market, listing) in markets {
-        if !listing.feeds.has(Feed::Trades) {
-            continue;
-        }
-        let last = source.bar_before(market, now.div_euclid(SECOND).saturating_add(1), now);
-        let last = MarketError::listed(last)?.flatten();
-        if let Some(price) = last.map(|bar| bar.close).filter(|price| *price > 0.0) {
-            let tick = MarketError::listed(source.tick(market))?;
-            sizes.extend(tick.map(|tick| nearest_step(price * REACH / f64::from(depth), &[tick])));
-        }
+    for &(market, _) in markets {
+        sizes.extend(recommended(source, market, now)?);
     }
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();

@@ -3,24 +3,24 @@
 use std::path::Path;
 
 use super::analytics;
+use super::block_size;
 use super::candles::{self, Bars, Rates, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
 use super::heatmap::{Blocks, Counted, Step, snapshot};
 use super::listing;
+use super::names;
 use super::profiles::{TpoSettings, level, liquidation_heatmap, market_profiles, volume_profiles};
+use super::rules::{check, unknown_interval};
 use super::source::{Listing, Source};
 use super::store::Store;
-use super::summaries::{SummaryKind, option_summaries, token_supply};
+use super::summaries::{SummaryKind, check_option_summary, check_token_supply, option_summaries, token_supply};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_of_sides};
-use crate::protocol::data_type::DATA_TYPES;
-use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::refuse_unknown;
-use crate::protocol::suggest::hint;
 use crate::protocol::wire::USD_LIKE;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
@@ -31,26 +31,95 @@ use crate::protocol::{
 pub struct Market {
     source: Box<dyn Source>,
     last_event: Option<i64>,
+    strict_symbols: bool,
+    any_block_size: bool,
 }
 
 impl Market {
-    /// The demo market of a seed: no files, every minute from 2015 on.
-    pub fn demo(seed: u64) -> Self {
-        Self { source: Box::new(Demo::new(seed)), last_event: None }
+    /// The market of a source, without strict symbols.
+    pub fn new(source: Box<dyn Source>) -> Self {
+        Self { source, last_event: None, strict_symbols: false, any_block_size: false }
     }
 
-    /// A store that [`super::ingest`] made.
+    /// The demo market of a seed: no files, every minute from 2015 on, strict symbols.
+    pub fn demo(seed: u64) -> Self {
+        Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
+    }
+
+    /// A store that [`super::ingest`] made, without strict symbols.
     ///
     /// # Errors
     /// [`MarketError::Internal`] for a folder that is no store.
     pub fn open(store: &Path) -> Result<Self, MarketError> {
         let store = Store::open(store)?;
-        Ok(Self { last_event: store.last_event(), source: Box::new(store) })
+        let last_event = store.last_event();
+        Ok(Self { last_event, ..Self::new(Box::new(store)) })
+    }
+
+    /// The market with [`Self::check`] and [`Self::subscribe`] refusing symbols that the exchange never had, and published
+    /// exchanges that there are no data of, or answering them with nothing.
+    #[must_use]
+    pub fn with_strict_symbols(mut self, strict: bool) -> Self {
+        self.strict_symbols = strict;
+        self
+    }
+
+    /// The market with [`Self::check_block_size`] taking any size, or only multiples of the recommended one.
+    #[must_use]
+    pub fn with_any_block_size(mut self, any: bool) -> Self {
+        self.any_block_size = any;
+        self
+    }
+
+    pub(super) fn strict_symbols(&self) -> bool {
+        self.strict_symbols
     }
 
     /// Unix nanoseconds of the end of the data's last day; `None` for the demo, which has no end.
     pub fn last_event(&self) -> Option<i64> {
         self.last_event
+    }
+
+    /// What a query must pass before it is worth answering: the rules of its type (section 4.1), an exchange that there is
+    /// and, with strict symbols, a symbol or coin that it has. Reads no data. `now` is in Unix nanoseconds.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
+    /// [`MarketError::UnknownSymbol`] for a name that is not known.
+    pub fn check(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
+        let spec = check(query)?;
+        let interval = interval(query)?;
+        match spec.data_type {
+            DataType::SkewOptionSummaryAgg => check_option_summary(self.source(), query, SummaryKind::Skew)?,
+            DataType::ImpliedVolatilityOptionSummaryAgg => {
+                check_option_summary(self.source(), query, SummaryKind::ImpliedVolatility)?;
+            }
+            DataType::TokenSupplyAgg => check_token_supply(query)?,
+            DataType::TpoAgg => drop(TpoSettings::of(query, interval, now)?),
+            _ => {}
+        }
+        names::check(self.source(), query, spec, self.strict_symbols)?;
+        Ok(self.check_kinds(query, spec, || self.serving(&self.select(query), spec.data_type))?)
+    }
+
+    /// Whether [`Self::check_block_size`] looks at this query.
+    pub fn has_block_size(&self, query: &PointsQuery) -> bool {
+        let of_levels = [DataType::BlockBookSnapshotAgg, DataType::TpoAgg];
+        let by_level = DataType::find(&query.data_type).is_some_and(|data_type| of_levels.contains(&data_type));
+        by_level && query.block_size.is_some() && !self.any_block_size
+    }
+
+    /// Refuses a block size that is no multiple of the one recommended as of `now` (Unix nanoseconds; supplement 9). In USD
+    /// the markets in other quotes are left out: theirs is recommended in their quote. Reads the last price.
+    ///
+    /// # Errors
+    /// [`MarketError::Invalid`] with the nearest size that fits.
+    pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
+        let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
+        let spec = check(query)?;
+        let mut markets = self.serving(&self.select(query), spec.data_type);
+        markets.retain(|&market| !query.usd || self.source.listings()[market].is_usd_like());
+        block_size::check(self.source(), &markets, size, now)
     }
 
     /// Answers a query as of `now` (Unix nanoseconds): nothing later is told, the bucket that holds `now` is the newest
@@ -61,8 +130,7 @@ impl Market {
     /// read.
     pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
         let spec = check(query)?;
-        let name = query.interval.as_deref().unwrap_or_default();
-        let interval = Interval::find(name).ok_or_else(|| unknown_interval(name))?;
+        let interval = interval(query)?;
         let buckets = Buckets::new(interval, query.from, query.period, now);
         let markets = self.select(query);
         let asked = Asked {
@@ -72,7 +140,7 @@ impl Market {
             buckets: &buckets,
             id: &|markets| self.id(query, markets),
         };
-        self.check_kinds(query, spec, &asked.markets)?;
+        self.check_kinds(query, spec, || asked.markets.clone())?;
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
@@ -162,12 +230,18 @@ impl Market {
 
     /// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
     /// levels, and contracts do not add to coins. Rates are weighed, not added.
-    fn check_kinds(&self, query: &PointsQuery, spec: &TypeSpec, markets: &[usize]) -> Result<(), ParamError> {
+    fn check_kinds(
+        &self,
+        query: &PointsQuery,
+        spec: &TypeSpec,
+        markets: impl FnOnce() -> Vec<usize>,
+    ) -> Result<(), ParamError> {
         let by_itself = spec.selection == Selection::CoinOnly; // aggregated without being asked to
         let together = query.group_by.is_some() || by_itself;
         if !together || query.usd || spec.data_type == DataType::FundingRateAgg {
             return Ok(());
         }
+        let markets = markets();
         let priced = by_itself || matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books));
         let listings = markets.iter().map(|&market| &self.source.listings()[market]);
         let quote = |listing: &Listing| if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }.to_owned();
@@ -304,8 +378,13 @@ impl Market {
         Ok(heatmap_of_sides(self.id(query, markets), timestamps, levels, split))
     }
 
-    /// The identity of a series over these markets: what they have in common.
+    /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
+    /// its type and interval (supplement 2); the liquidation heatmap, which is of a coin anyhow, its coin (section 2.3).
     fn id(&self, query: &PointsQuery, markets: &[usize]) -> SeriesId {
+        if query.is_aggregated() {
+            let (data_type, interval) = (Some(query.data_type.clone()), query.interval.clone());
+            return SeriesId { data_type, interval, ..SeriesId::default() };
+        }
         let listings = self.source.listings();
         let common = |field: fn(&Listing) -> String| {
             let mut values = markets.iter().map(|&market| field(&listings[market]));
@@ -325,6 +404,11 @@ impl Market {
     }
 }
 
+fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
+    let name = query.interval.as_deref().unwrap_or_default();
+    Interval::find(name).ok_or_else(|| unknown_interval(name))
+}
+
 /// Levels that a heatmap holds at most.
 fn depth(query: &PointsQuery, spec: &TypeSpec) -> u32 {
     query.max_depth.or(spec.included_depth).unwrap_or(u32::MAX)
@@ -340,85 +424,4 @@ fn groups<'a>(query: &PointsQuery, markets: &'a [usize]) -> Vec<&'a [usize]> {
 fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
     let first = kinds.next()?;
     kinds.find(|kind| *kind != first).map(|other| (first, other))
-}
-
-fn unknown_interval(name: &str) -> ParamError {
-    let names = INTERVALS.map(|row| row.name);
-    let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
-    ParamError::new("interval", format!("{what}; give one of {}{}", names.join(", "), hint(name, names)))
-}
-
-/// The selection and capability rules of the table.
-fn check(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
-    let Some(spec) = DataType::find(&query.data_type).map(DataType::spec) else {
-        let near = hint(&query.data_type, DATA_TYPES.iter().map(|row| row.name));
-        return Err(ParamError::new("type", format!("{:?} is not a data type{near}", query.data_type)));
-    };
-    let refuse = |name: &str, problem: &str| Err(ParamError::new(name, format!("{} {problem}", spec.name)));
-    let (symbol, coin, normalized) =
-        (query.raw_symbol.is_some(), query.coin.is_some(), query.normalized_symbol.is_some());
-    // What has no coin, as a prediction market, is no part of any coin.
-    for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
-        if value.as_ref().is_some_and(String::is_empty) {
-            return refuse(name, &format!("needs a {name} that is not empty, or none"));
-        }
-    }
-    if normalized && spec.data_type != DataType::VolumeProfileAgg {
-        return refuse("normalizedSymbol", "does not go by normalizedSymbol; only VOLUME_PROFILE_AGG does");
-    }
-    if spec.selection == Selection::SymbolOrCoin {
-        if !symbol && !coin && !normalized {
-            return refuse("rawSymbol", "takes exchange and rawSymbol, or exchanges and coin; both are missing");
-        }
-        // Section 4.1: TPO goes by coin alone as well.
-        let by_coin_alone = coin && spec.data_type == DataType::TpoAgg;
-        if query.exchanges.is_empty() && !by_coin_alone {
-            return refuse("exchange", "takes at least one exchange");
-        }
-        if symbol && query.exchanges.len() > 1 {
-            return refuse("exchange", "takes one exchange with rawSymbol; several go with coin");
-        }
-    }
-    if spec.selection == Selection::CoinOnly {
-        if symbol {
-            return refuse("rawSymbol", "is of a coin, not of one market; give coin and leave rawSymbol out");
-        }
-        if !coin {
-            return refuse("coin", "takes a coin, and exchanges where not all of them are meant; coin is missing");
-        }
-    }
-    if query.gapfill && !spec.gapfill {
-        return refuse("gapfill", "has no gapfill");
-    }
-    if query.usd && !spec.usd {
-        return refuse("transform.normalize.quote", "cannot be normalized to USD");
-    }
-    match query.group_by {
-        Some(asked) if spec.group_by != Some(asked) => {
-            return refuse("transform.groupBy.type", &format!("does not aggregate by {}", asked.name()));
-        }
-        Some(_) if !coin && !normalized => {
-            return refuse("transform.groupBy.type", "aggregates by coin; give coin");
-        }
-        _ => {}
-    }
-    match query.funding_interval {
-        Some(_) if spec.data_type != DataType::FundingRateAgg => {
-            return refuse(
-                "transform.normalize.fundingInterval",
-                "has no rates to normalize; only FUNDING_RATE_AGG has",
-            );
-        }
-        Some(..=0) => {
-            return refuse(
-                "transform.normalize.fundingInterval",
-                "needs milliseconds above 0, such as 28800000 for 8 h",
-            );
-        }
-        _ => {}
-    }
-    if spec.needs_block_size && query.block_size.is_none() {
-        return refuse("blockSize", "needs blockSize, the price step in USD");
-    }
-    Ok(spec)
 }

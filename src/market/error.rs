@@ -10,6 +10,12 @@ pub enum MarketError {
     /// The query breaks a rule of section 4.
     #[error(transparent)]
     Invalid(#[from] ParamError),
+    /// No such exchange (supplement 6).
+    #[error(transparent)]
+    UnknownExchange(ParamError),
+    /// No such symbol, coin or token on the exchange (supplement 6).
+    #[error(transparent)]
+    UnknownSymbol(ParamError),
     /// The data could not be read or written.
     #[error("{0}")]
     Internal(String),

@@ -3,6 +3,7 @@
 
 mod analytics;
 mod availability;
+mod block_size;
 mod cache;
 mod candles;
 mod demo;
@@ -14,7 +15,9 @@ mod feed;
 mod heatmap;
 mod ingest;
 mod listing;
+mod names;
 mod profiles;
+mod rules;
 mod short;
 mod source;
 mod store;

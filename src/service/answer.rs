@@ -6,9 +6,10 @@ use axum::body::Body;
 use axum::http::Response;
 
 use super::access::{Access, Charge};
+use super::reply;
 use super::shared::Shared;
 use super::unsent::{Answered, Made};
-use super::{Answers, reply};
+use crate::market::{Market, MarketError};
 use crate::protocol::wire::KEY_HEADER;
 use crate::protocol::{ErrorBody, Usage};
 
@@ -38,6 +39,18 @@ impl axum::response::IntoResponse for Refused {
     }
 }
 
+impl From<MarketError> for ErrorBody {
+    fn from(error: MarketError) -> Self {
+        let message = error.to_string();
+        match error {
+            MarketError::Invalid(_) => Self::invalid_params(message),
+            MarketError::UnknownExchange(_) => Self::new(400, "INVALID_EXCHANGE", message),
+            MarketError::UnknownSymbol(_) => Self::new(400, "INVALID_SYMBOL", message),
+            MarketError::Internal(_) => Self::internal(message),
+        }
+    }
+}
+
 /// The holder of the key; the message never repeats what was sent.
 pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     access.ok_or_else(|| {
@@ -50,7 +63,7 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 /// in time keeps the charge: errors, panics and late answers cost nothing.
 pub(super) async fn compute<F, T>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Answered, ErrorBody>
 where
-    F: FnOnce(&dyn Answers) -> Result<T, ErrorBody> + Send + 'static,
+    F: FnOnce(&Market) -> Result<T, ErrorBody> + Send + 'static,
     T: Into<Made> + Send + 'static,
 {
     let charge = charge.map(Arc::new);
@@ -91,7 +104,7 @@ where
 pub(super) async fn compute_here<T: Into<Made>>(
     shared: &Shared,
     charge: Charge,
-    work: impl FnOnce(&dyn Answers) -> Result<T, ErrorBody>,
+    work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
     // An error, and a panic, drop the charge, which gives the weight back.
     let body = work(&*shared.source)?;

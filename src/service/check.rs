@@ -14,13 +14,12 @@ const DAY: i64 = 86_400;
 /// Largest Unix second, of either sign, that nanoseconds in an `i64` can hold: the years 1677 to 2262.
 const MAX_SECOND: i64 = i64::MAX / 1_000_000_000;
 
-/// A query that may run, once its weight is paid.
+/// A query whose parameters, type, interval and window can be read.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct Readable {
     pub(super) query: PointsQuery,
-    pub(super) weight: u64,
-    /// Whether there is no window: such a query is answered with nothing.
-    pub(super) empty: bool,
+    spec: &'static TypeSpec,
+    interval: &'static Interval,
 }
 
 impl From<ParamError> for ErrorBody {
@@ -29,18 +28,24 @@ impl From<ParamError> for ErrorBody {
     }
 }
 
-/// Reads a query string and checks it against the type, the interval and what the key allows, in this order: parameters,
-/// type, interval (400), the tier's types, several exchanges, history depth, the type's maximum of points (403).
-///
-/// `now` is in Unix seconds. Exchanges are counted once each; the points of the window are ⌈period / interval⌉.
-pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Checked, ErrorBody> {
+/// Reads a query string; what cannot be read is 400. Whether the market has what is asked, it says itself.
+pub(super) fn readable(query: &str) -> Result<Readable, ErrorBody> {
     let query = PointsQuery::parse(query)?;
     refuse_unknown(&query.extra, &POINTS_PARAMETERS)?;
     let spec = data_type(&query.data_type)?;
     let interval = interval(query.interval.as_deref())?;
-    let period = query.period.unwrap_or(0);
-    window(query.from, period)?;
+    window(query.from, query.period.unwrap_or(0))?;
+    Ok(Readable { query, spec, interval })
+}
 
+/// The weight of a query that the key may ask; what it may not is 403, in this order: the tier's types, several exchanges,
+/// history depth, the type's maximum of points.
+///
+/// `now` is in Unix seconds. Exchanges are counted once each; the points of the window are ⌈period / interval⌉. Several
+/// exchanges are several whether or not they are summed: section 4.1 calls the repetition itself aggregation.
+pub(super) fn charged(readable: &Readable, allowance: Allowance, now: i64) -> Result<u64, ErrorBody> {
+    let Readable { query, spec, interval } = readable;
+    let period = query.period.unwrap_or(0);
     if spec.lowest_tier > allowance.tier() {
         return Err(needs_tier(spec.name, spec.lowest_tier.spec().name, allowance));
     }
@@ -66,8 +71,7 @@ pub(super) fn check(query: &str, allowance: Allowance, now: i64) -> Result<Check
             interval.name, spec.max_points, spec.name,
         )));
     }
-    let weight = weight::of(spec, &demand).map_err(|error| ErrorBody::invalid_params(error.to_string()))?;
-    Ok(Checked { query, weight, empty: period == 0 })
+    weight::of(spec, &demand).map_err(|error| ErrorBody::invalid_params(error.to_string()))
 }
 
 /// A feature that the key's plan does not have.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use super::Answers;
 use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
 use crate::budget::Limits;
 use crate::clock::SharedClock;
+use crate::market::Market;
 use crate::protocol::Tier;
 
 /// Rate of the key `unlimited`, high enough that no load test meets it and low enough for every reader of the headers.
@@ -117,7 +117,7 @@ pub struct KeyEntry {
 #[derive(Clone)]
 pub struct ServiceConfig {
     /// What answers the queries.
-    pub source: Arc<dyn Answers>,
+    pub source: Arc<Market>,
     /// The service's time: history depth, forming buckets, budgets.
     pub clock: SharedClock,
     /// Address to bind. On a loopback address, requests whose `Host` names anything else are refused.
@@ -139,7 +139,7 @@ pub struct ServiceConfig {
 
 impl ServiceConfig {
     /// A service on a free port of 127.0.0.1 with random keys that cuts answers at 30 s.
-    pub fn new(source: Arc<dyn Answers>, clock: SharedClock) -> Self {
+    pub fn new(source: Arc<Market>, clock: SharedClock) -> Self {
         Self {
             source,
             clock,

@@ -86,7 +86,10 @@ async fn serve_one(
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     // A peer that has said all it will still waits for its answers.
     http.half_close(true);
+    // The date of every answer is that of the service's clock.
+    http.auto_date_header(false);
     let asked = Arc::clone(&place);
+    let dates = Arc::clone(&front);
     let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place) });
     let service = service_fn(move |request| {
         asked.busy();
@@ -103,7 +106,7 @@ async fn serve_one(
         }
     });
     let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);
-    let connection = http.serve_connection(Explained::new(guarded), service).with_upgrades();
+    let connection = http.serve_connection(Explained::new(guarded, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

@@ -1,29 +1,31 @@
 //! Bodies for the refusals that hyper writes by itself. A head that it cannot read never reaches a route: hyper answers it
-//! with a status and nothing more. This wrapper of the connection puts an error body behind such an answer on its way out;
-//! it reads nothing of what peers send. Where the refusal leaves in one piece with an earlier answer, of a peer that sent
-//! several requests at once, it stays without a body.
+//! with a status and nothing more. This wrapper of the connection puts the service's date into such an answer and an error
+//! body behind it on its way out; it reads nothing of what peers send. Where the refusal leaves in one piece with an earlier
+//! answer, of a peer that sent several requests at once, it stays without either.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use hyper::rt::{Read, ReadBufCursor, Write};
 
 use crate::protocol::ErrorBody;
 
 const NO_BODY: &str = "content-length: 0\r\n";
 
-/// A connection whose bare refusals get a body.
+/// A connection whose bare refusals get a date and a body.
 pub(super) struct Explained<T> {
     inner: T,
+    /// What time it is for the service, as the header `Date` spells it.
+    date: Box<dyn Fn() -> Option<HeaderValue> + Send>,
     /// What is still to be written of a refusal.
     pending: Vec<u8>,
 }
 
 impl<T> Explained<T> {
-    pub(super) fn new(inner: T) -> Self {
-        Self { inner, pending: Vec::new() }
+    pub(super) fn new(inner: T, date: impl Fn() -> Option<HeaderValue> + Send + 'static) -> Self {
+        Self { inner, date: Box::new(date), pending: Vec::new() }
     }
 }
 
@@ -54,7 +56,7 @@ impl<T: Read + Unpin> Read for Explained<T> {
 impl<T: Write + Unpin> Write for Explained<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.drain(context))?;
-        match explained(bytes) {
+        match explained(bytes, &self.date) {
             Some(whole) => {
                 // Taken over here; flushing writes it.
                 self.pending = whole;
@@ -91,9 +93,9 @@ impl<T: Write + Unpin> Write for Explained<T> {
     }
 }
 
-/// A bare refusal with its body; `None` for anything else. The service's own answers always have a body, except to HEAD,
+/// A bare refusal with its date and body; `None` for anything else. The service's own answers always have a body, except to HEAD,
 /// and then they tell its length.
-fn explained(bytes: &[u8]) -> Option<Vec<u8>> {
+fn explained(bytes: &[u8], date: impl Fn() -> Option<HeaderValue>) -> Option<Vec<u8>> {
     if !bytes.starts_with(b"HTTP/1.1 4") || !bytes.ends_with(b"\r\n\r\n") {
         return None;
     }
@@ -115,7 +117,10 @@ fn explained(bytes: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     let body = error.to_json();
-    let described = format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+    let mut described = format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+    if let Some(date) = date().as_ref().and_then(|date| date.to_str().ok()) {
+        described.push_str(&format!("date: {date}\r\n"));
+    }
     let mut whole = head.replacen(NO_BODY, &described, 1).into_bytes();
     whole.extend(body);
     Some(whole)
@@ -127,8 +132,9 @@ mod tests {
 
     #[test]
     fn only_bare_refusals_get_a_body() {
-        let bare = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\ndate: now\r\n\r\n";
-        let text = String::from_utf8(explained(bare.as_bytes()).unwrap()).unwrap();
+        let now = || Some(HeaderValue::from_static("now"));
+        let bare = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        let text = String::from_utf8(explained(bare.as_bytes(), now).unwrap()).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && head.ends_with("date: now"), "{head}");
         assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
@@ -141,7 +147,7 @@ mod tests {
             "HTTP/1.1 4",
             "",
         ] {
-            assert_eq!(explained(other.as_bytes()), None, "{other:?}");
+            assert_eq!(explained(other.as_bytes(), now), None, "{other:?}");
         }
     }
 }

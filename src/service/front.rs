@@ -74,11 +74,11 @@ impl Front {
     async fn serve(&self, link: Arc<Link>, request: Request<Incoming>) -> (Response<Body>, Option<Arc<Access>>) {
         let shared = &*self.shared;
         if let Some(error) = transport_fault(&request, shared.bound_to) {
-            return (refusal(&error), None);
+            return (shared.dated(refusal(&error)), None);
         }
         match without_body(request, shared.limits.body_within).await {
             Ok(request) => self.serve_bare(link, request).await,
-            Err(error) => (closing(refusal(&error)), None),
+            Err(error) => (closing(shared.dated(refusal(&error))), None),
         }
     }
 
@@ -86,15 +86,27 @@ impl Front {
         let shared = &*self.shared;
         let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
         let asked = Asked { front: self, access: access.clone(), link, request };
-        let mut response = match shared.faults.pick(asked.request.uri().path()) {
+        let response = match shared.faults.pick(asked.request.uri().path()) {
             None => asked.answer().await,
             Some(injected) => inject(injected, asked).await,
         };
-        // The date is the service's own time: a client that goes by it knows which buckets are closed here.
-        if let Some(date) = date(shared.clock.seconds()) {
-            response.headers_mut().entry(DATE).or_insert(date);
-        }
         (response, access)
+    }
+
+    /// The service's time as the header `Date` spells it.
+    pub(super) fn date(&self) -> Option<HeaderValue> {
+        date(self.shared.clock.seconds())
+    }
+}
+
+impl Shared {
+    /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
+    /// here.
+    fn dated(&self, mut response: Response<Body>) -> Response<Body> {
+        if let Some(date) = date(self.clock.seconds()) {
+            response.headers_mut().insert(DATE, date);
+        }
+        response
     }
 }
 
@@ -125,7 +137,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     async fn answer(self) -> Response<Body> {
-        let access = self.access.clone();
+        let (access, front) = (self.access.clone(), self.front);
         let answered = AssertUnwindSafe(self.route()).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|_| {
             refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
@@ -134,7 +146,7 @@ impl Asked<'_> {
             let told = response.extensions_mut().remove::<Told>().map(|Told(usage)| usage);
             tell(&mut response, &told.unwrap_or_else(|| access.usage()));
         }
-        response
+        front.shared.dated(response)
     }
 
     async fn route(mut self) -> Response<Body> {
@@ -155,13 +167,13 @@ async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
     if !injected.latency.is_zero() {
         tokio::time::sleep(injected.latency).await;
     }
-    let access = asked.access.clone();
+    let (access, shared) = (asked.access.clone(), Arc::clone(&asked.front.shared));
     let refuse = |error: &ErrorBody| {
         let mut response = refusal(error);
         if let Some(access) = &access {
             tell(&mut response, &access.usage());
         }
-        response
+        shared.dated(response)
     };
     match injected.fault {
         None | Some(Fault::Latency(_) | Fault::LateWith(..)) => asked.answer().await,

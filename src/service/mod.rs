@@ -1,12 +1,11 @@
-//! The local service: an HTTP front for anything that answers queries (service.md 4, 5, 7 and 8; supplement 2 and 6).
-//! Routes, keys, tiers, limits and error bodies live here; what the answers hold is the source's business.
+//! The local service: an HTTP front for a market (service.md 4, 5, 7 and 8; supplement 2 and 6).
+//! Routes, keys, tiers, limits and error bodies live here; what the answers hold is the market's business.
 //!
 //! It never prints, has no route that changes anything, and keys leave it only by [`RunningService::keys`].
 
 mod access;
 mod analytics;
 mod answer;
-mod answers;
 mod check;
 mod config;
 mod connections;
@@ -35,7 +34,6 @@ mod stream;
 mod tests;
 mod unsent;
 
-pub use answers::{AnswerError, Answers};
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};
 pub use error::ServiceError;
 pub use faults::{AddedRule, Fault, FaultError, FaultRule, FaultSwitch, When};

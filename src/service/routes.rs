@@ -11,14 +11,14 @@ use axum::middleware::Next;
 use axum::routing::{any, get};
 use axum::{Router, middleware};
 
-use super::Answers;
 use super::answer::{Answer, Caller, Told, compute, compute_here, known};
-use super::check::check;
+use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
 use crate::clock::SECOND;
 use crate::encode;
+use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
 use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
@@ -44,21 +44,29 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
     let access = known(caller)?;
     let now = shared.clock.now();
-    let checked = check(query, access.allowance, now.div_euclid(SECOND))?;
-    let charge = access.charge(checked.weight)?;
-    if checked.empty {
-        charge.keep();
-        return Ok(reply::paid(encode::points(&[], false), checked.weight));
+    let readable = readable(query)?;
+    shared.source.check(&readable.query, now)?;
+    if shared.source.has_block_size(&readable.query) {
+        // Looks at the last price, so it is no work for this thread; what is computed is the refusal alone.
+        let query = readable.query.clone();
+        let check = move |market: &Market| Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?);
+        compute(shared, None, check).await?;
     }
-    let query = checked.query;
-    let short = shared.source.is_short(&query, now);
-    let work = move |source: &dyn Answers| {
+    let weight = charged(&readable, access.allowance, now.div_euclid(SECOND))?;
+    let charge = access.charge(weight)?;
+    let query = readable.query;
+    if query.period.unwrap_or(0) == 0 {
+        charge.keep();
+        return Ok(reply::paid(encode::points(&[], false), weight));
+    }
+    let short = Market::is_short(&query, now);
+    let work = move |source: &Market| {
         let series = source.points(&query, now)?;
         Ok(encode::points_in_parts(&series, query.flatten))
     };
     let body =
         if short { compute_here(shared, charge, work).await? } else { compute(shared, Some(charge), work).await? };
-    Ok(reply::paid(body, checked.weight))
+    Ok(reply::paid(body, weight))
 }
 
 async fn markets(

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::Answers;
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
 use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
 use super::unsent::Unsent;
 use crate::clock::SharedClock;
+use crate::market::Market;
 
 /// What all requests share.
 pub(super) struct Shared {
-    pub(super) source: Arc<dyn Answers>,
+    pub(super) source: Arc<Market>,
     pub(super) clock: SharedClock,
     pub(super) keys: KeyRing,
     pub(super) bound_to: IpAddr,

@@ -26,7 +26,8 @@ impl Unsent {
         Self { free: Arc::new(Semaphore::new(all as usize)), all }
     }
 
-    /// Waits until the memory holds the body. One that is larger than all of it takes all of it.
+    /// Waits until the memory holds the body. One that is larger than all of it takes all of it, until its last pieces are
+    /// on their way.
     pub(super) async fn hold(&self, body: Made) -> Option<Answered> {
         let length: usize = body.0.iter().map(Vec::len).sum();
         if length <= SMALL {
@@ -34,11 +35,13 @@ impl Unsent {
         }
         let needed = body.0.iter().map(|piece| kibibytes(piece.len())).fold(0, u32::saturating_add);
         let mut shares = Arc::clone(&self.free).acquire_many_owned(needed.min(self.all)).await.ok()?;
-        let pieces = body.0.into_iter().map(|bytes| {
+        let mut pieces = VecDeque::with_capacity(body.0.len());
+        // From the last one on: where there are too few shares for all, those that are sent first go without.
+        for bytes in body.0.into_iter().rev() {
             let share = shares.split(shares.num_permits().min(kibibytes(bytes.len()) as usize));
-            Bytes::from_owner(Piece { bytes, _share: share })
-        });
-        Some(Answered { pieces: pieces.collect(), left: length as u64 })
+            pieces.push_front(Bytes::from_owner(Piece { bytes, _share: share }));
+        }
+        Some(Answered { pieces, left: length as u64 })
     }
 }
 
@@ -144,9 +147,11 @@ mod tests {
         let first = held(&unsent, &[70 * KIB]).await;
         assert!(held(&unsent, &[300 * KIB, 300 * KIB]).now_or_never().is_none());
         drop(first);
-        let huge = held(&unsent, &[300 * KIB, 300 * KIB]).now_or_never().unwrap();
+        let mut huge = held(&unsent, &[300 * KIB, 300 * KIB]).now_or_never().unwrap();
         assert_eq!(unsent.free.available_permits(), 0);
-        assert_eq!(to_bytes(huge, usize::MAX).await.unwrap().len(), 600 * KIB);
+        drop(std::future::poll_fn(|context| Pin::new(&mut huge).poll_frame(context)).await);
+        assert_eq!(unsent.free.available_permits(), 0, "half of it is still there");
+        assert_eq!(to_bytes(huge, usize::MAX).await.unwrap().len(), 300 * KIB);
         assert_eq!(unsent.free.available_permits(), 80);
     }
 }

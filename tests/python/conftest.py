@@ -37,15 +37,18 @@ def budgets(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def demo():
-    """A demo service for tests that change nothing in it; its budget is shared, so use the unlimited key."""
-    with mp.LocalService(now=NOW) as service:
+    """A demo service for tests that change nothing in it; its budget is shared, so use the unlimited key.
+
+    Symbols that it lacks are answered with nothing: requests of them cost weight and no time.
+    """
+    with mp.LocalService(now=NOW, strict_symbols=False) as service:
         yield service
 
 
 @pytest.fixture
 def service():
-    """A demo service of the test's own."""
-    with mp.LocalService(now=NOW) as running:
+    """A demo service of the test's own, as :func:`demo`."""
+    with mp.LocalService(now=NOW, strict_symbols=False) as running:
         yield running
 
 

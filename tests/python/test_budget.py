@@ -70,6 +70,7 @@ def test_tiers_are_section_8_1():
     }
 
 
+START = 1_776_816_000  # 2026-04-22 00:00 UTC
 NOW = 1_790_000_000  # any moment: the demo market answers for every one
 
 
@@ -101,7 +102,7 @@ def candle_path(service, points=1, exchange="BINANCE_FUTURES", extra=""):
 
 @pytest.fixture
 def service():
-    with mp.LocalService(now=NOW) as running:
+    with mp.LocalService(now=NOW, strict_symbols=False) as running:
         yield running
 
 
@@ -218,9 +219,64 @@ def test_the_unlimited_key_never_runs_out(service):
         used = answer.rate("Used")
 
 
-def test_an_unknown_symbol_is_empty_and_not_an_error(service):
-    answer = get(service, candle_path(service, exchange="NOWHERE"), service.keys["free"])
+def test_without_strict_symbols_an_unknown_symbol_is_empty_and_not_an_error(service):
+    answer = get(service, candle_path(service, exchange="UPBIT"), service.keys["free"])
     assert (answer.status, answer.body) == (200, {})
     with service.client("free", check_symbols=False) as client:
-        nothing = client.candles("NOWHERE", "BTCUSDT", "1m", period=600)
+        nothing = client.candles("UPBIT", "BTCUSDT", "1m", period=600)
     assert len(nothing["close"]) == 0
+
+
+UNKNOWN = [  # supplement 6; what the demo has is told by its lists
+    ({"exchange": "SOME_VENUE", "symbol": "BTCUSDT"}, "INVALID_EXCHANGE", "SOME_VENUE"),
+    ({"exchange": "UPBIT", "symbol": "KRW-BTC"}, "INVALID_EXCHANGE", "no data of UPBIT"),
+    ({"exchange": "BYBIT", "symbol": "BTCUSD"}, "INVALID_SYMBOL", "did you mean BTCUSDT"),
+    ({"exchange": ["BYBIT", "OKEX_SWAP"], "coin": "PEPE", "group_by": "sum"}, "INVALID_SYMBOL", "PEPE"),
+    ({"exchange": "PREDICTION_VENUE", "symbol": "will-it-rain"}, "INVALID_SYMBOL", "conditionId"),
+]
+
+
+@pytest.mark.parametrize(("market", "code", "word"), UNKNOWN)
+def test_names_that_the_demo_never_had_are_refused(market, code, word):
+    with mp.LocalService(now=NOW) as strict, strict.client() as client:
+        with pytest.raises(mp.InvalidRequest, match=word) as caught:
+            client.candles(interval="1h", period=7200, **market)
+        assert (caught.value.status, caught.value.code) == (400, code)
+        assert client.usage().used == 0
+        assert len(client.candles("BYBIT", "BTCUSDT", "1h", period=7200)["close"]) > 0
+
+
+def test_a_store_answers_with_nothing_unless_it_is_told_to_be_strict(tmp_path):
+    folder = tmp_path / "dumps" / "trades" / "BYBIT" / "BTCUSDT"
+    folder.mkdir(parents=True)
+    rows = f"timestamp,side,price,amount\n{START * 1_000_000},buy,100,1\n"
+    (folder / "2026-04-22.csv").write_text(rows)
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    window = {"interval": "1m", "start": START, "period": 60}
+    with mp.LocalService(tmp_path / "store", START + 86_400) as lenient, lenient.client() as client:
+        assert len(client.candles("BYBIT", "ETHUSDT", **window)["close"]) == 0
+        assert len(client.candles("UPBIT", "KRW-BTC", **window)["close"]) == 0
+        assert len(client.candles("BYBIT", "BTCUSDT", **window)["close"]) == 1
+        with pytest.raises(mp.InvalidRequest, match="SOME_VENUE"):
+            client.candles("SOME_VENUE", "BTCUSDT", **window)
+    with mp.LocalService(tmp_path / "store", START + 86_400, strict_symbols=True) as strict, strict.client() as client:
+        for market, code in ((("BYBIT", "ETHUSDT"), "INVALID_SYMBOL"), (("UPBIT", "KRW-BTC"), "INVALID_EXCHANGE")):
+            with pytest.raises(mp.InvalidRequest) as caught:
+                client.candles(*market, **window)
+            assert caught.value.code == code
+        assert len(client.candles("BYBIT", "BTCUSDT", **window)["close"]) == 1
+    with pytest.raises(mp.InvalidRequest, match="strict_symbols"):
+        mp.LocalService(strict_symbols="yes")
+
+
+def test_a_block_size_is_a_multiple_of_the_recommended_one():
+    market = ("BYBIT", "BTCUSDT", "1h")
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        (size,) = client.block_sizes(exchange="BYBIT", raw_symbol="BTCUSDT", type="BLOCK_BOOK_SNAPSHOT_AGG")
+        assert len(client.orderbook_heatmap(*market, block_size=3 * size, max_depth=5, period=7200).timestamps) > 0
+        for ask in (client.orderbook_heatmap, client.tpo):
+            with pytest.raises(mp.InvalidRequest, match="nearest that fits") as caught:
+                ask(*market, block_size=2.75 * size, period=7200)
+            assert str(caught.value).split("nearest that fits is ")[1].startswith(f"{3 * size:g}")
+    with mp.LocalService(now=NOW, any_block_size=True) as service, service.client() as client:
+        assert len(client.orderbook_heatmap(*market, block_size=2.75 * size, max_depth=5, period=7200).timestamps) > 0

@@ -49,7 +49,7 @@ def test_wire_order_does_not_show(client):
 
 
 def test_a_heatmap(client):
-    shown = client.orderbook_heatmap(*MARKET, "1m", block_size=25, period=600)
+    shown = client.orderbook_heatmap(*MARKET, "1m", block_size=50, period=600)
     assert isinstance(shown.only, mp.Heatmap)
     assert len(shown.timestamps) == 10
     for snapshot in range(10):

@@ -107,7 +107,7 @@ def test_d3_34_combinations_that_cannot_be_are_value_errors(nobody, call, word):
 @pytest.mark.parametrize("symbol", ["A/B", "A&B=C", "100%", "#1", "a b+c", "ß€😀", "?", ";", "x" * 10_000, "\x00\n"])
 def test_d3_35_symbols_are_sent_exactly(symbol):
     with scripted(lambda path: {}) as (url, asked), mp.Client("key", url, tier="advanced") as client:
-        client.candles("NOWHERE", symbol, "1m", period=60)
+        client.candles("UPBIT", symbol, "1m", period=60)
     assert urllib.parse.parse_qs(urllib.parse.urlsplit(asked[0]).query)["rawSymbol"] == [symbol]
 
 
@@ -160,13 +160,13 @@ def test_d3_08_the_days_weight_is_told_with_the_time_of_the_next(tmp_path):
     with scripted(lambda path: {}) as (url, asked):
         settings = {"tier": "free", "clock": lambda: NOW, "budget": str(tmp_path)}
         with mp.Client("key", url, **settings) as client:
-            client.candles("NOWHERE", "X", "1m", period=60)
+            client.candles("UPBIT", "X", "1m", period=60)
             (file,) = tmp_path.iterdir()
             text = file.read_text()
             assert '"spent_today":1,' in text
             file.write_text(text.replace('"spent_today":1,', '"spent_today":1000,'))
             with pytest.raises(mp.RateLimitError, match="00:00 UTC") as caught:
-                client.candles("NOWHERE", "X", "1m", period=60)
+                client.candles("UPBIT", "X", "1m", period=60)
         now = dt.datetime.now(dt.timezone.utc)
         midnight = (now + dt.timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         assert caught.value.retry_after == pytest.approx((midnight - now).total_seconds(), abs=5)

@@ -94,7 +94,7 @@ def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_pat
 
 @pytest.mark.parametrize("size", ["1e-15", "1e-300", "5e-324", "1e-9"])
 def test_a_step_too_fine_for_doubles_is_refused(size):
-    with mp.LocalService(now=1_776_881_400) as service:
+    with mp.LocalService(now=1_776_881_400, any_block_size=True) as service:
         status, error = ask(
             service,
             "/v1/points",

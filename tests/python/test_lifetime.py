@@ -45,7 +45,7 @@ def test_d3_38_ctrl_c_ends_a_wait_for_budget_and_the_client_lives_on(call):
         import asyncio, sys
         import marketpoints as mp
 
-        MARKET, now = ("NOWHERE", "X", "1m"), 1_780_000_000
+        MARKET, now = ("UPBIT", "X", "1m"), 1_780_000_000
         url = input()
         client = mp.Client("key", url, tier="free", clock=lambda: now)
         for _ in range(20):

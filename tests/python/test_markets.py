@@ -202,8 +202,10 @@ def test_a_prediction_market_leads_to_its_candles_book_and_profile(client):
     profile, hour = client.volume_profile(*symbol, "1h", **hours), client.candles(*symbol, "1h", **hours)
     assert (profile.buys + profile.sells).sum() == pytest.approx(hour["volume"][0])
     assert 0 < hour["low"][0] <= profile.prices.min() and profile.prices.max() <= hour["high"][0] < 1
-    with pytest.warns(mp.UnknownSymbolWarning, match="by their conditionId, not by a slug"):
-        assert len(client.candles("PREDICTION_VENUE", market.slug, "1h", **hours).timestamps) == 0
+    slug = pytest.warns(mp.UnknownSymbolWarning, match="by their conditionId, not by a slug")
+    with slug, pytest.raises(mp.InvalidRequest, match="go by conditionId") as caught:
+        client.candles("PREDICTION_VENUE", market.slug, "1h", **hours)
+    assert caught.value.code == "INVALID_SYMBOL"
 
 
 def test_a_market_that_is_over_keeps_its_last_price_and_its_volume(client):

@@ -19,7 +19,7 @@ from children import run
 from scripted import scripted
 
 # 100,000 minutes weigh 100, whatever is there (section 8.2).
-CANDLES = {"exchange": "NOWHERE", "symbol": "X", "interval": "1m", "start": 1_770_000_000, "period": 6_000_000}
+CANDLES = {"exchange": "UPBIT", "symbol": "X", "interval": "1m", "start": 1_770_000_000, "period": 6_000_000}
 NOW = 1_780_000_000
 
 SPEND = """
@@ -40,7 +40,7 @@ SPEND = """
         input()
         begun = time.monotonic()
         for depth in [10_500] * 13 + [3_500]:
-            client.orderbook_heatmap("NOWHERE", "X", "1m", block_size=1, max_depth=depth, start=now - 240_000, end=now)
+            client.orderbook_heatmap("UPBIT", "X", "1m", block_size=1, max_depth=depth, start=now - 240_000, end=now)
         print(json.dumps([statuses, begun, time.monotonic()]))
 """
 
@@ -93,7 +93,7 @@ LOOK = f"""
     import marketpoints as mp
     now = {NOW}
     with mp.Client(base_url=sys.argv[1], tier="advanced", clock=lambda: now, **eval(sys.argv[2])) as client:
-        client.candles("NOWHERE", "X", "1m", period=60)
+        client.candles("UPBIT", "X", "1m", period=60)
         print(client.budget.remaining)
 """
 
@@ -158,7 +158,7 @@ WAIT = f"""
     with mp.Client(base_url=sys.argv[1], tier="advanced", clock=lambda: now) as client:
         print("ready", flush=True)
         try:
-            client.candles("NOWHERE", "X", "1m", start=1_770_000_000, period=6_000_000)
+            client.candles("UPBIT", "X", "1m", start=1_770_000_000, period=6_000_000)
         except KeyboardInterrupt:
             print("interrupted", flush=True)
 """
@@ -187,7 +187,7 @@ def test_who_leaves_the_line_holds_up_nobody(keyed, tmp_path, monkeypatch, end, 
             waiting.send_signal(end)
             assert waiting.communicate(timeout=60)[0] == said
             begun = time.monotonic()
-            client.candles("NOWHERE", "X", "1m", period=60)
+            client.candles("UPBIT", "X", "1m", period=60)
         assert time.monotonic() - begun < 6.5  # and not the rest of 8 s, or for ever
         assert line_of(tmp_path) == []
 

@@ -167,7 +167,7 @@ def test_closing_ends_the_iteration(demo):
 def test_interrupts_reach_a_waiting_stream(environment):
     code = """
         import marketpoints as mp
-        with mp.Client().stream(mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")) as stream:
+        with mp.Client().stream(mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")) as stream:
             print("waiting", flush=True)
             next(stream)
     """
@@ -185,7 +185,7 @@ def test_the_interpreter_ends_with_streams_open(environment):
     code = """
         import asyncio, threading
         import marketpoints as mp
-        silent = mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")
+        silent = mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")
         kept = mp.Client().stream(silent).open()
         threading.Thread(target=kept.poll, args=(1000,), daemon=True).start()
         async def main():
@@ -206,7 +206,7 @@ def test_a_forked_child_is_told_and_can_open_its_own(environment):
         warnings.simplefilter("ignore", DeprecationWarning)
         import marketpoints as mp
         client = mp.Client()
-        silent = mp.Channel(type="TRADE", exchange="NOWHERE", symbol="X")
+        silent = mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")
         stream = client.stream(silent).open()
         child = os.fork()
         if child == 0:

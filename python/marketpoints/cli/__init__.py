@@ -139,6 +139,14 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--grace", type=float, default=10.0, metavar="S", help="seconds to finish when it is stopped (default: 10)"
     )
+    one.add_argument(
+        "--strict-symbols",
+        action=argparse.BooleanOptionalAction,
+        help="refuse symbols that an exchange never had, or answer them with nothing (default: refuse in the demo)",
+    )
+    one.add_argument(
+        "--any-block-size", action="store_true", help="serve block sizes that are no multiple of the recommended one"
+    )
 
     one = command(
         "ingest",

@@ -64,7 +64,13 @@ def serve(given: argparse.Namespace) -> int:
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
-    options = {"host": given.host, "seed": given.seed, "grace": given.grace}
+    options = {
+        "host": given.host,
+        "seed": given.seed,
+        "grace": given.grace,
+        "strict_symbols": given.strict_symbols,
+        "any_block_size": given.any_block_size,
+    }
     with LocalService(
         given.data, moment(given.now), given.port, keys=given.keys, access_log=given.access_log, **options
     ) as service:

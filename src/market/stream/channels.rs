@@ -6,7 +6,7 @@ use super::singles::{funding_rates, liquidations, open_interest, trades};
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::SECOND;
 use crate::market::source::Listing;
-use crate::market::{Market, MarketError};
+use crate::market::{Market, MarketError, names};
 use crate::protocol::ParamError;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 
@@ -17,12 +17,14 @@ impl Market {
     /// Begins a channel: told will be what happens after `now` (Unix nanoseconds).
     ///
     /// # Errors
-    /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses.
+    /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses;
+    /// [`MarketError::UnknownExchange`] and [`MarketError::UnknownSymbol`] by the rule of [`Market::check`].
     pub fn subscribe(&self, channel: &Channel, now: i64) -> Result<Subscription, MarketError> {
         let Some(kind) = ChannelKind::find(&channel.kind) else {
             return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)).into());
         };
         channel.check()?;
+        names::check_market(self.source(), &channel.exchange, &channel.symbol, self.strict_symbols())?;
         let listings = self.source().listings();
         let meant = |row: &Listing| {
             row.exchange == channel.exchange && row.raw_symbol == channel.symbol && channel.takes(&row.category)

@@ -246,7 +246,6 @@ fn markets_without_data_are_silent_and_wrong_channels_are_refused() {
     let market = demo();
     let (from, until) = (START * SECOND, (START + 600) * SECOND);
     for channel in [
-        Channel::new("TRADE", "NOWHERE", "BTCUSDT"),
         Channel { category: "SPOT".into(), ..channel("TRADE") },
         Channel::new("FUNDING_RATE", "BINANCE", "BTCUSDT"),
         Channel::new("LIQUIDATION", "COINBASE", "BTC-USD"),
@@ -264,4 +263,13 @@ fn markets_without_data_are_silent_and_wrong_channels_are_refused() {
         let Err(MarketError::Invalid(error)) = market.subscribe(&channel, from) else { panic!("{channel:?}") };
         assert!(error.to_string().contains(word), "{error}");
     }
+    let unknown = [Channel::new("TRADE", "NOWHERE", "BTCUSDT"), Channel::new("TRADE", "BYBIT", "BTCUSD")];
+    let refusals = unknown.each_ref().map(|channel| market.subscribe(channel, from).unwrap_err());
+    assert!(matches!(&refusals[0], MarketError::UnknownExchange(error) if error.to_string().contains("NOWHERE")));
+    assert!(
+        matches!(&refusals[1], MarketError::UnknownSymbol(error) if error.problem.ends_with("did you mean BTCUSDT?"))
+    );
+    let lenient = demo().with_strict_symbols(false);
+    assert!(lenient.subscribe(&unknown[0], from).is_err());
+    assert!(told(&lenient, &unknown[1], from, until, 1).is_empty());
 }

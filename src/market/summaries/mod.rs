@@ -6,7 +6,7 @@
 //! delta of −0.25 less that of the call with 0.25, and implied volatility is that at the money, both annual and in
 //! percentage points. `exchange` (one), `coin`, `rawSymbol` and `tenor` are all required: 400 says which is missing, and
 //! so does a tenor that no summary has, or the symbol of the other kind (`BTC_ATM` for skew), for these can never be
-//! meant. An exchange, coin or symbol that is not there is answered with nothing, as everywhere.
+//! meant. What else is not there is answered with nothing, or refused by [`super::names`].
 //!
 //! **Token supply** comes in snapshots of a day, taken at 00:00 UTC. A bucket tells the latest snapshot from before its
 //! end, none after now: every bucket after the first snapshot has one. A token on several chains has a row for each, the
@@ -34,6 +34,6 @@ pub use options::{OptionSummary, SummaryKind};
 pub use predictions::{PredictionState, PredictionTold};
 pub use supply::{Supply, SupplyRow, Token};
 
-pub(super) use options::{option_entries, option_summaries};
+pub(super) use options::{check_option_summary, option_entries, option_summaries};
 pub(super) use predictions::{PREDICTION_VENUE, prediction_entries};
-pub(super) use supply::{Marketcaps, token_supply};
+pub(super) use supply::{Marketcaps, check_token_supply, token_supply};

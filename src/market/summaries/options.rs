@@ -101,6 +101,15 @@ pub(in crate::market) fn option_summaries(
     Ok(vec![Series { id: id.into(), shape: Shape::Table, timestamps, columns }])
 }
 
+/// Refuses a query of `kind` that lacks a part, or whose parts contradict each other.
+pub(in crate::market) fn check_option_summary(
+    source: &dyn Source,
+    query: &PointsQuery,
+    kind: SummaryKind,
+) -> Result<(), ParamError> {
+    check(query, kind.data_type().spec(), source.option_summaries()).map(drop)
+}
+
 /// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.
 fn check<'a>(
     query: &'a PointsQuery,
@@ -114,7 +123,7 @@ fn check<'a>(
         Err(ParamError::new(name, problem))
     };
     let exchange = match query.exchanges.as_slice() {
-        [one] => one,
+        [one, rest @ ..] if rest.iter().all(|other| other == one) => one,
         [] => return needs("exchange", "exchange is missing"),
         _ => return needs("exchange", "give one exchange, not several"),
     };

@@ -135,6 +135,11 @@ impl<'a> Marketcaps<'a> {
     }
 }
 
+/// Refuses a query of token supply that names a market.
+pub(in crate::market) fn check_token_supply(query: &PointsQuery) -> Result<(), ParamError> {
+    check(query).map(drop)
+}
+
 fn check(query: &PointsQuery) -> Result<&str, ParamError> {
     let name = DataType::TokenSupplyAgg.spec().name;
     let refuse = |parameter: &str| {

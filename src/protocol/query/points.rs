@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::parameters::{Pairs, ParamError, choice, flag, number, push_flag, push_number, push_text};
 use super::transform::{GroupBy, SortDirection};
+use crate::protocol::{DataType, Selection};
 
 /// A query of `GET /v1/points` (section 4.1). Names stay open strings: the service adds values over time.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -101,6 +102,13 @@ impl PointsQuery {
         push_text(&mut pairs, "tokenName", self.token_name.as_deref());
         pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
         pairs
+    }
+
+    /// Whether the answer is a sum or mean over markets whose identity keeps only type, interval and side (supplement 2).
+    /// The liquidation heatmap is of a coin whatever is asked, and tells it (section 2.3).
+    pub fn is_aggregated(&self) -> bool {
+        let of_coin = || DataType::find(&self.data_type).is_some_and(|one| one.spec().selection == Selection::CoinOnly);
+        self.group_by.is_some() && !of_coin()
     }
 
     /// The query string, percent-encoded, without a leading `?`.

@@ -18,7 +18,9 @@ const REFUSALS: [(u16, &str, &str); 12] = [
     (
         400,
         "Invalid",
-        "a parameter is missing, unknown or out of range, or the header Host is missing; the message says how to mend it",
+        "a parameter is missing, unknown or out of range (INVALID_PARAMS), an interval, exchange or symbol is not known \
+         (INVALID_TIMEFRAME, INVALID_EXCHANGE, INVALID_SYMBOL), or the header Host is missing (INVALID_REQUEST); the message \
+         says how to mend it",
     ),
     (401, "NoKey", "no known API key came with the request"),
     (403, "Forbidden", "the key's plan does not allow it, or the header Host names another machine"),

@@ -71,13 +71,14 @@ fn what_is_refused_spends_nothing() {
     let bench = Bench::new();
     for (tier, more, status) in [
         ("free", "&rawSymbol=STRANGER", 400),
-        ("free", "&rawSymbol=NOWHERE", 400),
+        ("free", "&exchange=NOWHERE&coin=BTC", 400),
+        // Short answers are computed on the connection's thread, others on another.
         ("free", "&rawSymbol=BROKEN", 500),
         ("free", "&rawSymbol=PANIC", 500),
-        ("free", "&rawSymbol=STRANGER&coin=SHORT", 400),
-        ("free", "&rawSymbol=PANIC&coin=SHORT", 500),
+        ("free", "&rawSymbol=BROKEN&gapfill=true", 500),
+        ("free", "&rawSymbol=PANIC&gapfill=true", 500),
         ("free", "&nonsense=1", 400),
-        ("free", "&exchange=OKEX_SWAP", 403),
+        ("free", "&exchange=OKEX_SWAP&coin=BTC", 403),
     ] {
         let answer = bench.minutes(tier, 1, more);
         assert_eq!((answer.status, answer.budget()), (status, (10, 20, 0)), "{more}");
@@ -89,8 +90,10 @@ fn what_is_refused_spends_nothing() {
 #[test]
 fn a_short_answer_is_charged_as_any_other() {
     let bench = Bench::new();
-    let answer = bench.minutes("free", 1, "&rawSymbol=BTCUSDT&coin=SHORT");
-    assert_eq!((answer.status, answer.budget()), (200, (10, 19, 1)));
+    for (spent, more) in [(1, ""), (2, "&gapfill=true")] {
+        let answer = bench.minutes("free", 1, more);
+        assert_eq!((answer.status, answer.budget()), (200, (10, 20 - spent, spent)), "{more:?}");
+    }
 }
 
 #[test]

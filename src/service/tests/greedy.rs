@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use super::harness::{Bench, LARGE, minutes, parse};
+use super::harness::{Bench, LARGE, held, large, parse};
 use crate::service::ConnectionLimits;
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -69,7 +69,7 @@ fn silent_half_open_and_idle_connections_make_room_for_the_next() {
 #[test]
 fn a_request_under_way_never_makes_room() {
     let bench = patient(|limits| limits.connections = 1);
-    let mut held = connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=HELD")));
+    let mut held = connect(&bench, &request(&bench, &held()));
     bench.started.recv().unwrap();
     let mut next = connect(&bench, &request(&bench, "/v1/usage"));
     bench.release.send(()).unwrap();
@@ -91,7 +91,7 @@ fn a_peer_that_does_not_take_its_answer_is_cut() {
         limits.connections = 1;
         limits.stalled_after = Duration::from_millis(50);
     });
-    let mut greedy = connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=LARGE")));
+    let mut greedy = connect(&bench, &request(&bench, &large()));
     // Until its answer has begun it is a silent connection, which any newcomer replaces.
     let mut taken = vec![0; 12];
     greedy.read_exact(&mut taken).unwrap();
@@ -109,27 +109,26 @@ fn answers_that_nobody_takes_hold_a_bounded_memory() {
         config.limits.unsent = 1024 * 1024;
         config.answer_within = Duration::from_secs(3);
     });
-    let large = minutes(1, "&rawSymbol=LARGE");
+    let large = large();
     let mut holder = connect(&bench, &request(&bench, &large));
     let mut start = [0; 12];
     holder.read_exact(&mut start).unwrap();
     // The memory is taken: large answers wait, in vain and for nothing, and small ones pass.
-    let answer = bench.get("free", &large);
-    assert_eq!((answer.status, answer.code().as_str(), answer.budget()), (504, "TIMEOUT", (10, 20, 0)));
+    let answer = bench.get("standard", &large);
+    assert_eq!((answer.status, answer.code().as_str(), answer.budget()), (504, "TIMEOUT", (100, 200, 0)));
     assert_eq!(bench.minutes("free", 1, "").status, 200);
     // Whoever takes the answer gives the memory back.
     let mut whole = start.to_vec();
     whole.extend(all(&mut holder));
     assert_eq!(parse(&whole).body.matches("\"close\"").count(), LARGE);
-    assert_eq!(bench.get("free", &large).status, 200);
+    assert_eq!(bench.get("standard", &large).status, 200);
 }
 
 #[test]
 fn no_more_is_computed_at_once_than_there_are_cores() {
     let cores = available_parallelism().map_or(2, |cores| cores.get().max(2));
     let bench = patient(|_| ());
-    let mut asked: Vec<_> =
-        (0..4 * cores).map(|_| connect(&bench, &request(&bench, &minutes(1, "&rawSymbol=HELD")))).collect();
+    let mut asked: Vec<_> = (0..4 * cores).map(|_| connect(&bench, &request(&bench, &held()))).collect();
     for _ in 0..4 * cores {
         bench.started.recv().unwrap();
         bench.release.send(()).unwrap();

@@ -1,4 +1,5 @@
-//! A canned source, a service on a free port, and a client that writes and reads plain HTTP/1.1.
+//! A source whose markets misbehave on demand, a service over it on a free port, and a client that writes and reads plain
+//! HTTP/1.1.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,32 +10,64 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND};
-use crate::columns::{Column, Series};
-use crate::protocol::{Market, MarketsPage, MarketsQuery, PointsQuery, SeriesId, Shape};
-use crate::service::{AnswerError, Answers, RunningService, Service, ServiceConfig};
+use crate::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
+use crate::protocol::DataType;
+use crate::service::{RunningService, Service, ServiceConfig};
 
 /// The service's time at the start of each test: 2026-04-22 18:00:00 UTC, six hours before the day's end.
 pub(super) const NOW: i64 = 1_776_880_800;
 
-/// Rows of the answer to `LARGE`: more bytes than the buffers between two sockets hold.
-pub(super) const LARGE: usize = 200_000;
+/// Points of the answer to [`large`], two for each of its minutes: more bytes than the buffers between two sockets hold.
+pub(super) const LARGE: usize = 64_000;
 
-/// Answers by symbol: `LARGE`, `PANIC`, `BROKEN`, `NOWHERE`, `STRANGER`, `HELD` (waits until released); any other is a candle.
-pub(super) struct Canned {
+/// What the market of BYBIT with this symbol does when its bars are read. Every other market has one minute, the last.
+const MISCHIEF: [&str; 4] = ["PANIC", "BROKEN", "HELD", "LARGE"];
+
+/// Markets of three kinds: sound ones, which are listed; those of [`MISCHIEF`], which are not.
+pub(super) struct Mischief {
+    listings: Vec<Listing>,
     started: Mutex<Sender<()>>,
     release: Mutex<Receiver<()>>,
     /// `HELD` requests that run, and the most that ran at a time.
     running: Arc<Mutex<(usize, usize)>>,
 }
 
-impl Answers for Canned {
-    fn points(&self, query: &PointsQuery, _now: i64) -> Result<Vec<Series>, AnswerError> {
-        match query.raw_symbol.as_deref() {
-            Some("PANIC") => panic!("the canned source was told to"),
-            Some("BROKEN") => return Err(AnswerError::Internal("the store is gone".into())),
-            Some("NOWHERE") => return Err(AnswerError::InvalidExchange("no such exchange".into())),
-            Some("STRANGER") => return Err(AnswerError::InvalidSymbol("no such symbol".into())),
-            Some("HELD") => {
+fn listing(exchange: &str, raw_symbol: &str) -> Listing {
+    Listing {
+        exchange: exchange.into(),
+        raw_symbol: raw_symbol.into(),
+        coin: "BTC".into(),
+        quote: "USDT".into(),
+        category: "PERPETUAL".into(),
+        coin_name: "Bitcoin".into(),
+        available_since: 0,
+        feeds: Feed::ALL.into_iter().collect(),
+    }
+}
+
+/// The bar of a minute with one trade.
+fn bar(start: i64, price: f64) -> Bar {
+    Bar::of(start, &Trade { time: start * SECOND, price, amount: 1.0, buy: true })
+}
+
+impl Source for Mischief {
+    fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        _now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let (mut minutes, mut price) = (NOW - 60..NOW, 2.5e6);
+        match self.listings[market].raw_symbol.as_str() {
+            "PANIC" => panic!("the source was told to"),
+            "BROKEN" => return Err(SourceError("the store is gone".into())),
+            "HELD" => {
                 {
                     let mut running = self.running.lock().unwrap();
                     running.0 += 1;
@@ -44,25 +77,40 @@ impl Answers for Canned {
                 let _ = self.release.lock().unwrap().recv();
                 self.running.lock().unwrap().0 -= 1;
             }
+            // Many digits, so many bytes.
+            "LARGE" => (minutes, price) = (from..to, 2_500_000.123_456_789),
             _ => {}
         }
-        let rows = if query.raw_symbol.as_deref() == Some("LARGE") { LARGE } else { 1 };
-        Ok(vec![Series {
-            id: SeriesId { data_type: Some(query.data_type.clone()), ..SeriesId::default() }.into(),
-            shape: Shape::Table,
-            timestamps: vec![(NOW - 60) * SECOND; rows],
-            columns: vec![("close".into(), Column::Float(vec![2.5e6; rows]))],
-        }])
+        minutes.step_by(60).filter(|start| (from..to).contains(start)).for_each(|start| visit(&bar(start, price)));
+        Ok(())
     }
 
-    /// So says the coin `SHORT`.
-    fn is_short(&self, query: &PointsQuery, _now: i64) -> bool {
-        query.coin.as_deref() == Some("SHORT")
+    fn bar_before(&self, _market: usize, before: i64, _now: i64) -> Result<Option<Bar>, SourceError> {
+        Ok((before >= NOW).then(|| bar(NOW - 60, 2.5e6)))
     }
 
-    fn markets(&self, query: &MarketsQuery, _now: i64) -> Result<MarketsPage, AnswerError> {
-        let exchange = query.exchanges.first().cloned().unwrap_or_else(|| "BYBIT".into());
-        Ok(MarketsPage { symbols: vec![Market { exchange, last_price: 2.5e6, ..Market::default() }], next_offset: 1 })
+    fn trades(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn tick(&self, _market: usize) -> Result<f64, SourceError> {
+        Ok(1.0)
+    }
+
+    /// Nothing ever happened to those that misbehave, so that no listing reads them.
+    fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<i64>, SourceError> {
+        Ok((!MISCHIEF.contains(&&*self.listings[market].raw_symbol)).then_some(0))
+    }
+
+    fn last_book(&self, _market: usize, _from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
+        Ok(None)
     }
 }
 
@@ -123,12 +171,17 @@ impl Bench {
         let (started_sender, started) = channel();
         let (release, release_receiver) = channel();
         let running = Arc::default();
-        let source = Canned {
+        let mut listings = vec![listing("BYBIT", "BTCUSDT"), listing("OKEX_SWAP", "BTC-USDT-SWAP")];
+        // Of a coin of its own each, so that a sum over Bitcoin leaves them out.
+        listings.extend(MISCHIEF.map(|name| Listing { coin: name.into(), ..listing("BYBIT", name) }));
+        let source = Mischief {
+            listings,
             started: Mutex::new(started_sender),
             release: Mutex::new(release_receiver),
             running: Arc::clone(&running),
         };
-        let mut config = ServiceConfig::new(Arc::new(source), Arc::<ManualClock>::clone(&clock));
+        let market = Market::new(Box::new(source)).with_strict_symbols(true).with_any_block_size(true);
+        let mut config = ServiceConfig::new(Arc::new(market), Arc::<ManualClock>::clone(&clock));
         change(&mut config);
         Self { clock, service: Service::start(config).unwrap(), started, running, release }
     }
@@ -142,7 +195,7 @@ impl Bench {
         self.raw(&format!("{head}Connection: close\r\n\r\n"))
     }
 
-    /// `/v1/points` of `points` minutes up to now, with more parameters.
+    /// What [`minutes`] asks, with the key of a tier.
     pub(super) fn minutes(&self, tier: &str, points: i64, more: &str) -> Answer {
         self.get(tier, &minutes(points, more))
     }
@@ -156,8 +209,20 @@ impl Bench {
     }
 }
 
+/// `/v1/points` of `points` minutes up to now with more parameters; of BYBIT's BTCUSDT unless they name another market.
 pub(super) fn minutes(points: i64, more: &str) -> String {
-    format!("/v1/points?type=TRADE_AGG&exchange=BYBIT&interval=MINUTE&period={}{more}", 60 * points)
+    let symbol = if more.contains("rawSymbol=") || more.contains("coin=") { "" } else { "&rawSymbol=BTCUSDT" };
+    format!("/v1/points?type=TRADE_AGG&exchange=BYBIT&interval=MINUTE&period={}{symbol}{more}", 60 * points)
+}
+
+/// A request that waits until it is released. It fills gaps, so it is no short one, which the connection's thread computes.
+pub(super) fn held() -> String {
+    minutes(1, "&rawSymbol=HELD&gapfill=true")
+}
+
+/// A request with [`LARGE`] points; it weighs 32.
+pub(super) fn large() -> String {
+    minutes(LARGE as i64 / 2, "&rawSymbol=LARGE")
 }
 
 /// Sends bytes and reads all that comes back until the service closes.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::harness::{Bench, minutes, parse};
+use super::harness::{Bench, held, parse};
 use crate::protocol::Tier;
 use crate::service::{Allowance, KeyEntry, Service, ServiceConfig, ServiceError, parse_keys};
 
@@ -44,11 +44,7 @@ fn a_second_stop_does_nothing_and_the_port_is_free_again() {
 #[test]
 fn a_request_under_way_is_finished_before_the_stop() {
     let bench = Bench::new();
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n\r\n",
-        minutes(1, "&rawSymbol=HELD"),
-        bench.key("free")
-    );
+    let request = format!("GET {} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n\r\n", held(), bench.key("free"));
     let mut stream = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     bench.started.recv().unwrap();
@@ -67,11 +63,7 @@ fn a_request_under_way_is_finished_before_the_stop() {
 #[test]
 fn a_computation_that_never_ends_does_not_hold_the_stop_up() {
     let bench = Bench::new();
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n\r\n",
-        minutes(1, "&rawSymbol=HELD"),
-        bench.key("free")
-    );
+    let request = format!("GET {} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n\r\n", held(), bench.key("free"));
     let mut stream = TcpStream::connect(("127.0.0.1", bench.service.port())).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     bench.started.recv().unwrap();

@@ -176,7 +176,6 @@ fn a_volume_profile_goes_by_its_normalized_symbol_and_nothing_else_does() {
         ask(&format!("{both}&normalizedSymbol=BTC-USDT&{sum}")).body,
         ask(&format!("{both}&coin=BTC&{sum}")).body
     );
-    assert_eq!(ask("type=VOLUME_PROFILE_AGG&exchange=BYBIT&normalizedSymbol=BTC-EUR").body, "{}");
     for (query, name) in [
         ("type=VOLUME_PROFILE_AGG&normalizedSymbol=BTC-USDT", "exchange"),
         ("type=VOLUME_PROFILE_AGG&exchange=BYBIT", "rawSymbol"),

@@ -22,7 +22,7 @@ fn each_request_is_told_once_with_what_it_cost() {
     let asked = minutes(1_001, "");
     for (target, status, weight) in [
         (asked.as_str(), 200, 2),
-        ("/v1/points?type=TRADE_AGG&interval=MINUTE", 200, 1),
+        ("/v1/points?type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE", 200, 1),
         ("/v1/points?type=NO", 400, 0),
         ("/v1/usage", 200, 0),
         ("/nowhere?a=b", 404, 0),

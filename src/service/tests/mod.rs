@@ -1,10 +1,11 @@
-//! The service over real sockets, with a clock that stands still and a canned source.
+//! The service over real sockets, with a clock that stands still, over the demo market or a source that misbehaves on demand.
 
 mod analytics;
 mod budget;
 mod faults;
 mod greedy;
 mod harness;
+mod identity;
 mod lifecycle;
 mod lists;
 mod log;

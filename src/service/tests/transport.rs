@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use super::harness::{Bench, minutes, parse, raw};
+use super::harness::{Bench, NOW, held, minutes, parse, raw};
 
 #[test]
 fn unknown_paths_and_methods_are_answered_in_json() {
@@ -178,6 +178,37 @@ fn an_oversized_url_and_an_oversized_head_are_refused_in_json() {
 }
 
 #[test]
+fn every_answer_and_refusal_has_the_date_of_the_services_clock() {
+    let bench = Bench::with(|config| config.limits.body_within = Duration::from_millis(50));
+    let usage = format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {}\r\n", bench.key("free"));
+    let huge = "a".repeat(70_000);
+    let last = "Connection: close\r\n\r\n";
+    for (request, status) in [
+        (format!("{usage}{last}"), 200),
+        (format!("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n{last}"), 404),
+        (format!("POST /v1/usage HTTP/1.1\r\nHost: localhost\r\n{last}"), 405),
+        (format!("GET /v1/usage HTTP/1.1\r\nHost: localhost\r\n{last}"), 401),
+        (format!("GET /v1/usage HTTP/1.1\r\nHost: evil.example\r\n{last}"), 403),
+        (format!("GET /v1/usage HTTP/1.1\r\n{last}"), 400),
+        (format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n{last}", &huge[..17_000]), 414),
+        (format!("{usage}Content-Length: 99999999\r\n\r\n"), 413),
+        (format!("{usage}Content-Length: 5\r\n\r\nGET"), 408),
+        (format!("{usage}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
+        // These never reach the service's own code: hyper refuses them.
+        ("nonsense\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {huge}\r\n\r\n"), 431),
+    ] {
+        let answer = bench.raw(&request);
+        let dates: Vec<_> = answer.headers.iter().filter(|(name, _)| name == "date").map(|(_, date)| date).collect();
+        let line = request.lines().next().unwrap_or_default();
+        assert_eq!(answer.status, status, "{line:.80}");
+        // 2026-04-22 was a Wednesday.
+        assert_eq!(dates, ["Wed, 22 Apr 2026 18:00:00 GMT"], "{status} {line:.80}");
+    }
+    assert_eq!(NOW, 1_776_880_800);
+}
+
+#[test]
 fn a_foreign_host_is_refused_before_the_key_is_looked_at() {
     let bench = Bench::new();
     let key = bench.key("free");
@@ -233,7 +264,7 @@ fn a_panic_behind_the_routes_is_a_500_and_the_connection_lives() {
 #[test]
 fn an_answer_that_takes_too_long_is_cut_and_costs_nothing() {
     let bench = Bench::with(|config| config.answer_within = Duration::from_millis(20));
-    let answer = bench.minutes("free", 1, "&rawSymbol=HELD");
+    let answer = bench.get("free", &held());
     assert_eq!((answer.status, answer.code().as_str()), (504, "TIMEOUT"));
     assert_eq!(answer.budget(), (10, 20, 0));
     // Nor when the computation, which cannot be interrupted, ends after all.
