@@ -3,7 +3,7 @@
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from . import _engine
-from .identity import SeriesId, Window
+from .identity import Selection, SeriesId, Window
 
 __all__ = ["Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Exported", "Framed", "Kept", "Label"]
 
@@ -57,6 +57,10 @@ class Drawable(Protocol):
     @property
     def usd(self) -> bool | None:
         """Whether values were asked in USD; None where that is not known."""
+
+    @property
+    def asked_for(self) -> Selection | None:
+        """The markets that were asked for; None where that is not known."""
 
     @property
     def requested(self) -> Window | None:

@@ -34,6 +34,14 @@ def test_a_sum_tells_type_interval_and_side_and_the_client_keeps_what_was_asked(
         assert (again, again.asked_for) == (one, one.asked_for)
 
 
+def test_a_picture_of_a_sum_names_what_was_asked(client):
+    pytest.importorskip("matplotlib").use("Agg")
+    candles = client.candles(VENUES, None, "1h", coin="BTC", group_by="sum", **WINDOW).only
+    assert candles.plot().get_title(loc="left").startswith("BTC on BINANCE_FUTURES + BYBIT")
+    interest = client.open_interest(VENUES, None, "1h", coin="BTC", group_by="sum", **WINDOW).only
+    assert "BTC on BINANCE_FUTURES + BYBIT" in interest.plot().get_title(loc="left")
+
+
 def test_an_empty_sum_has_the_identity_of_a_full_one(client):
     full, empty = (
         client.liquidations(venues, None, "1h", coin="BTC", group_by="sum", **WINDOW)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..protocols import Drawable
 from .axes import DOWN, LINE, UP, amounts, blank, legend, make, show_asked, show_span, spans, times
-from .words import amount_unit, label, shared, title
+from .words import amount_unit, identity_of, label, shared, title
 
 __all__ = ["draw", "liquidations"]
 
@@ -17,7 +17,7 @@ def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
     """Liquidated volume: of both sides on one axis, BUY up and SELL down (the service's words; it tells no more)."""
     ax = make(ax)
     unit = amount_unit(series[0])
-    ax.set_title(title(shared([one.id for one in series]), unit), loc="left")
+    ax.set_title(title(shared([identity_of(one) for one in series]), unit), loc="left")
     amounts(ax, label("liquidated volume", unit))
     if not any(len(one) for one in series):
         return blank(ax, "no liquidations")

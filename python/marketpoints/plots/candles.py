@@ -7,7 +7,7 @@ from ..optional import load
 from ..protocols import Drawable
 from .axes import DOWN, LINE, UP, amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
-from .words import amount_unit, label, price_label, shared, title
+from .words import amount_unit, identity_of, label, price_label, shared, title
 
 __all__ = ["OHLC", "candles", "is_candles", "of_sides", "same_prices"]
 
@@ -40,7 +40,7 @@ def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
 def of_sides(series: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     """Candles of which each side is a series: prices once, the volume of the first side up, of the other down."""
     ax, *below = panels(make(ax), (3.0, 1.4) if volume else (1,))
-    common = shared([one.id for one in series])
+    common = shared([identity_of(one) for one in series])
     _prices(ax, series, series[0])
     ax.set_title(title(common), loc="left")
     if below:
@@ -73,7 +73,7 @@ def same_prices(series: Sequence[Drawable]) -> bool:
 def _prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
     import numpy as np
 
-    ax.set_title(title(named.id), loc="left")
+    ax.set_title(title(identity_of(named)), loc="left")
     prices(ax, price_label(named))
     series = [one for one in series if len(one)]
     if not series:

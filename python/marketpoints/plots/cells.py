@@ -6,7 +6,7 @@ from typing import Any
 from ..optional import load
 from ..protocols import DrawableLevels, DrawableProfile
 from .axes import DOWN, QUIET, UP, blank, make, prices, show_asked, show_span, spans, times
-from .words import amount_unit, label, price_label, title
+from .words import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["NIGHT", "add_cells", "heatmap", "mass", "profile", "step_of"]
 
@@ -22,7 +22,7 @@ def heatmap(shown: DrawableLevels, ax: Any, step: float | None, window: tuple[fl
     """Volume by time and price on a logarithmic colour scale; a bucket without a snapshot stays empty."""
     ax = make(ax)
     unit = amount_unit(shown)
-    ax.set_title(title(shown.id, unit), loc="left")
+    ax.set_title(title(identity_of(shown), unit), loc="left")
     prices(ax, price_label(shown))
     if len(shown) == 0 or len(shown.levels) == 0:
         return blank(ax, "no levels")
@@ -51,7 +51,7 @@ def profile(shown: DrawableProfile, ax: Any, step: float | None, window: tuple[f
 
     ax = make(ax)
     unit = amount_unit(shown)
-    ax.set_title(title(shown.id, unit), loc="left")
+    ax.set_title(title(identity_of(shown), unit), loc="left")
     prices(ax, price_label(shown))
     volumes = shown.buys + shown.sells
     if len(shown) == 0 or len(volumes) == 0:

@@ -8,7 +8,7 @@ from ..errors import SelectionError
 from ..optional import load
 from ..protocols import Drawable
 from .axes import amounts, blank, broken, legend, make, panels, prices, show_span, spans, stacked, times
-from .words import amount_unit, label, names, shared, title
+from .words import amount_unit, identity_of, label, names, shared, title
 
 __all__ = ["Panel", "lines", "panels_of"]
 
@@ -107,7 +107,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     drawn: list[Panel] = []
     for one in series:
         drawn += [panel for panel in panels_of(one) if panel not in drawn]
-    common = shared([one.id for one in series])
+    common = shared([identity_of(one) for one in series])
     filled = [one for one in series if len(one)]
     if not drawn:
         if filled and not any(PANELS.get(one.id.type or "") for one in series):
@@ -117,7 +117,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         return blank(ax, "no values" if filled else "no rows")
     ax = make(ax, 5.0 if len(drawn) == 1 else 1.2 + 1.9 * len(drawn))
     every = panels(ax, [1.0] * len(drawn))
-    told = names([one.id for one in series]) if len(series) > 1 else [""]
+    told = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
     parts = [part for one, name in zip(series, told, strict=True) for part in _parts(one, name)]
     for panel, below in zip(drawn, every, strict=True):
         _panel(panel, parts, below)

@@ -7,7 +7,7 @@ from ..optional import load
 from ..protocols import DrawableTpo
 from .axes import QUIET, blank, days, legend, make, prices, show_span, spans, times
 from .cells import step_of
-from .words import amount_unit, label, price_label, title
+from .words import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["tpo"]
 
@@ -24,7 +24,7 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
     import numpy as np
 
     ax = make(ax)
-    ax.set_title(title(shown.id), loc="left")
+    ax.set_title(title(identity_of(shown)), loc="left")
     prices(ax, price_label(shown))
     levels, blocks = shown.prices, shown.block_ids
     if len(shown) == 0 or len(levels) == 0:

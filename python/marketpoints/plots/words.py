@@ -8,7 +8,7 @@ from .. import _engine
 from ..identity import SeriesId
 from ..protocols import Drawable
 
-__all__ = ["amount_unit", "in_unit", "label", "names", "price_label", "shared", "title"]
+__all__ = ["amount_unit", "identity_of", "in_unit", "label", "names", "price_label", "shared", "title"]
 
 #: What each data type shows, in words.
 WHAT = {
@@ -26,6 +26,15 @@ WHAT = {
     "TOKEN_SUPPLY_AGG": "token supply",
 }
 PREDICTIONS = "PREDICTION_VENUE"
+
+
+def identity_of(shown: Drawable) -> SeriesId:
+    """What is shown; of a sum over exchanges, which tells no market (supplement 2), with what was asked for."""
+    identity, asked = shown.id, shown.asked_for
+    if asked is None or identity.raw_symbol or identity.coin:
+        return identity
+    exchanges = " + ".join(asked.exchanges) or None
+    return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=asked.coin)
 
 
 def title(identity: SeriesId, unit: str | None = None) -> str:
@@ -53,7 +62,7 @@ def label(what: str, unit: str | None) -> str:
 
 def amount_unit(shown: Drawable) -> str | None:
     """The unit of volumes, liquidations and open interest (section 2.3, supplement 4); None where nothing tells it."""
-    identity = shown.id
+    identity = identity_of(shown)
     if shown.usd is None:
         return None
     if shown.usd:
