@@ -24,7 +24,9 @@ VENUES = ["BINANCE_FUTURES", "BYBIT", "OKEX_SWAP", "HYPERLIQUID_FUTURES", "BINAN
 def clients():
     """A client of the demo market of each seed."""
     with ExitStack() as stack:
-        services = {seed: stack.enter_context(mp.LocalService(now=NOW, seed=seed)) for seed in SEEDS}
+        services = {
+            seed: stack.enter_context(mp.LocalService(now=NOW, seed=seed, any_block_size=True)) for seed in SEEDS
+        }
         yield {seed: stack.enter_context(service.client("unlimited")) for seed, service in services.items()}
 
 
