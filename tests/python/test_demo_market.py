@@ -35,6 +35,10 @@ def returns(candles):
     return np.diff(np.log(candles["close"])), candles["volume"][1:]
 
 
+def unix(time):
+    return time.astype("datetime64[s]").astype(int)
+
+
 def correlation(one, other):
     return np.corrcoef(one, other)[0, 1]
 
@@ -190,7 +194,7 @@ def test_wallets_go_on_trading():
             seconds = service.now()
             board = client.leaderboard(limit=100, sort_by="TOTAL_POSITION_COUNT")
             last[now] = {row.wallet_address: row.total_position_count for row in board}
-            opened = [float(row.latest_open_position_ts) for row in board if row.latest_open_position_ts is not None]
+            opened = [unix(row.latest_open_position_ts) for row in board if not np.isnat(row.latest_open_position_ts)]
             assert len(board) == 100 and max(opened) <= seconds, "nothing of the future"
             assert seconds - max(opened) < 3 * DAY, "somebody traded within days"
             quiet = client.leaderboard(limit=100, extra={"timeSinceLastTrade": 60 * DAY})
@@ -205,7 +209,9 @@ def test_closed_prediction_markets_end_at_what_came_true(clients, seed):
     listed = client.markets(exchange="PREDICTION_VENUE", limit=200)
     inner = [row.prediction_markets[0] for row in listed]
     closed = [market for market in inner if market.closed]
-    assert len(closed) >= 15 and all((float(market.available_to) <= NOW) == market.closed for market in inner)
+    assert len(closed) >= 15 and all(
+        (market.available_to <= np.datetime64(NOW, "s")) == market.closed for market in inner
+    )
     for market in closed:
         paid = {
             row.outcome_name
