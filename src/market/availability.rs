@@ -7,7 +7,7 @@ use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
 
 /// Raw data may begin up to so many seconds before the day that names it: dumps are cut by the time of arrival.
-const EARLY: i64 = 86_400;
+pub(super) const EARLY: i64 = 86_400;
 
 /// The data types of a market of which there has been an event.
 #[derive(Debug, Clone, PartialEq, Eq)]

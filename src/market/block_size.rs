@@ -2,12 +2,14 @@
 //!
 //! The recommended size of a market (the 4K size) is the member of 1, 2, 5, 10, … × 10ⁿ, a multiple of the market's tick,
 //! with which the included depth of the orderbook heatmap reaches about a tenth of the last price to either side, in the
-//! market's quote: 88,000 / 10 / 3,500 gives 2. A market that has not traded has none.
+//! market's quote: 88,000 / 10 / 3,500 gives 2. Without trades the price is the middle of the last book; a market with neither
+//! has none.
 
 use super::MarketError;
+use super::availability::EARLY;
 use super::feed::Feed;
 use super::profiles::nearest_step;
-use super::source::Source;
+use super::source::{Source, SourceError};
 use crate::clock::SECOND;
 use crate::protocol::{DataType, ParamError};
 
@@ -16,15 +18,26 @@ const REACH: f64 = 0.1;
 
 /// The recommended block size of a market as of `now` (Unix nanoseconds), in its quote.
 pub(super) fn recommended(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64>, MarketError> {
-    if !source.listings()[market].feeds.has(Feed::Trades) {
-        return Ok(None);
-    }
     let depth = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(1);
-    let last = source.bar_before(market, now.div_euclid(SECOND).saturating_add(1), now);
-    let last = MarketError::listed(last)?.flatten();
-    let Some(price) = last.map(|bar| bar.close).filter(|price| *price > 0.0) else { return Ok(None) };
+    let price = MarketError::listed(last_price(source, market, now))?.flatten();
+    let Some(price) = price.filter(|price| *price > 0.0) else { return Ok(None) };
     let tick = MarketError::listed(source.tick(market))?;
     Ok(tick.map(|tick| nearest_step(price * REACH / f64::from(depth), &[tick])))
+}
+
+/// The last traded price of a market as of `now`, or without trades the middle of its last book.
+fn last_price(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64>, SourceError> {
+    let feeds = source.listings()[market].feeds;
+    let end = now.div_euclid(SECOND).saturating_add(1);
+    let traded = if feeds.has(Feed::Trades) { source.bar_before(market, end, now)? } else { None };
+    if traded.is_some() || !feeds.has(Feed::Books) {
+        return Ok(traded.map(|bar| bar.close));
+    }
+    let since = source.listings()[market].available_since.saturating_sub(EARLY);
+    let book = source.last_book(market, since, end, now)?.unwrap_or_default();
+    let best = book.bids.first().into_iter().chain(book.asks.first()).map(|(price, _)| *price);
+    let (sum, count) = best.fold((0.0, 0.0), |(sum, count), price| (sum + price, count + 1.0));
+    Ok((count > 0.0).then(|| sum / count))
 }
 
 /// Refuses a size that is no multiple of the recommended one of each market, with the nearest that fits. Markets without a

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::MarketError;
-use super::feed::Feed;
-use super::source::{Bar, Source, SourceError};
+use super::source::{Bar, SourceError};
+use super::usd::{Converter, NoRate};
 use super::window::Buckets;
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Series};
-use crate::protocol::{ParamError, SeriesId, Shape};
+use crate::protocol::{Interval, SeriesId, Shape};
 
 /// Name of the side that buys, and of a series of it.
 pub(super) const BUY: &str = "BUY";
@@ -19,89 +18,37 @@ pub(super) const SELL: &str = "SELL";
 /// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
 pub(super) type Bars = Vec<Bar>;
 
-/// The bars of a market, rolled up to the window's buckets. With `rates`, prices and quote amounts are first multiplied
-/// by the rate of their minute.
+/// The minute bars that `visit` tells in time order, rolled up to buckets in the unit of the query.
 pub(super) fn roll_up(
-    source: &dyn Source,
-    market: usize,
-    buckets: &Buckets,
-    rates: Option<&mut Rates<'_>>,
-) -> Result<Bars, MarketError> {
-    roll_up_from(|visit| source.bars(market, buckets.from, buckets.end, buckets.now, visit), buckets, rates)
-}
-
-/// As [`roll_up`], of the minute bars that `visit` tells in time order.
-pub(super) fn roll_up_from(
     visit: impl FnOnce(&mut dyn FnMut(&Bar)) -> Result<(), SourceError>,
-    buckets: &Buckets,
-    rates: Option<&mut Rates<'_>>,
-) -> Result<Bars, MarketError> {
-    /// Bars for which room is made at once; of more buckets most may be empty.
-    const USUAL: usize = 1_024;
-    let mut bars: Bars = Vec::with_capacity(buckets.starts().size_hint().0.min(USUAL));
-    let mut missing_rate = None;
-    let mut rates = rates;
+    interval: &Interval,
+    converter: &mut Converter<'_>,
+) -> Result<Result<Bars, NoRate>, SourceError> {
+    let mut bars = Bars::new();
+    let mut outcome = Ok(Ok(()));
     visit(&mut |minute| {
-        let mut part = Bar { start: buckets.interval.floor(minute.start), ..*minute };
-        if let Some(rates) = &mut rates {
-            match rates.at(minute.start) {
-                Some(rate) => convert(&mut part, rate),
-                None => missing_rate = missing_rate.or(Some(minute.start)),
-            }
+        if !matches!(outcome, Ok(Ok(()))) {
+            return;
         }
+        let mut part = match converter.bar(minute) {
+            Ok(Ok(part)) => part,
+            Ok(Err(missing)) => return outcome = Ok(Err(missing)),
+            Err(error) => return outcome = Err(error),
+        };
+        part.start = interval.floor(minute.start);
         match bars.last_mut() {
             Some(last) if last.start == part.start => last.merge(&part),
             _ => bars.push(part),
         }
     })?;
-    match (missing_rate, rates) {
-        (Some(at), Some(rates)) => Err(rates.missing(at).into()),
-        _ => Ok(bars),
-    }
-}
-
-fn convert(bar: &mut Bar, rate: f64) {
-    for value in [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close, &mut bar.buy_quote, &mut bar.sell_quote] {
-        *value *= rate;
-    }
-}
-
-/// USD per unit of a quote coin, minute by minute, from the source's own market of that coin.
-pub(super) struct Rates<'a> {
-    quote: &'a str,
-    closes: BTreeMap<i64, f64>,
-}
-
-impl<'a> Rates<'a> {
-    /// The rates of a quote coin around the window's buckets.
-    pub(super) fn new(source: &dyn Source, quote: &'a str, buckets: &Buckets) -> Result<Self, MarketError> {
-        let mut closes = BTreeMap::new();
-        let listings = source.listings();
-        let fits = |row: &super::Listing| row.coin == quote && row.is_usd_like() && row.feeds.has(Feed::Trades);
-        if let Some(market) = listings.iter().position(fits) {
-            if let Some(bar) = source.bar_before(market, buckets.from, buckets.now)? {
-                closes.insert(bar.start, bar.close);
-            }
-            source.bars(market, buckets.from, buckets.end, buckets.now, &mut |bar| {
-                closes.insert(bar.start, bar.close);
-            })?;
-        }
-        Ok(Self { quote, closes })
-    }
-
-    /// The last rate known at a minute.
-    pub(super) fn at(&self, minute: i64) -> Option<f64> {
-        self.closes.range(..=minute).next_back().map(|(_, rate)| *rate)
-    }
-
-    pub(super) fn missing(&self, at: i64) -> ParamError {
-        let problem = format!("no rate of {} in USD at {at} s in this market data; leave it out", self.quote);
-        ParamError::new("transform.normalize.quote", problem)
-    }
+    outcome.map(|outcome| outcome.map(|()| bars))
 }
 
 /// Sum over markets: amounts add, open and close are means weighted by amount, high is the highest, low the lowest.
-pub(super) fn sum(parts: Vec<Bars>) -> Bars {
+pub(super) fn sum(mut parts: Vec<Bars>) -> Bars {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
     let mut buckets: BTreeMap<i64, Bars> = BTreeMap::new();
     for bar in parts.into_iter().flatten() {
         buckets.entry(bar.start).or_default().push(bar);

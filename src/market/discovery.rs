@@ -5,7 +5,7 @@
 //!
 //! Filters are "or" within a parameter and "and" between parameters; a value that nothing has gives an empty list. With
 //! `type`, a market counts when it serves one of the types. Several markets give their distinct block sizes, ascending; none
-//! that has traded gives `[0]`.
+//! with a price gives `[0]`.
 
 use std::collections::BTreeSet;
 

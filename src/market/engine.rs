@@ -1,27 +1,28 @@
 //! Query → series: selection, window, transforms (service.md 4.1).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::analytics;
 use super::block_size;
-use super::candles::{self, Bars, Rates, Side};
+use super::candles::{self, Bars, Side};
 use super::derivatives::Asked;
 use super::discovery;
 use super::feed::Feed;
-use super::heatmap::{Blocks, Counted, Step, snapshot};
+use super::heatmap::{BookSettings, book_heatmap};
 use super::listing;
 use super::names;
-use super::profiles::{TpoSettings, level, liquidation_heatmap, market_profiles, volume_profiles};
+use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::rules::{check, unknown_interval};
-use super::source::{Listing, Source};
+use super::source::{Bar, Listing, Source};
 use super::store::Store;
 use super::summaries::{SummaryKind, check_option_summary, check_token_supply, option_summaries, token_supply};
+use super::usd::{Converter, NoRate, price_unit};
 use super::window::Buckets;
 use super::{Demo, MarketError};
-use crate::clock::SECOND;
-use crate::columns::{List, Series, heatmap_of_sides};
+use crate::columns::Series;
 use crate::protocol::query::refuse_unknown;
-use crate::protocol::wire::USD_LIKE;
+use crate::protocol::symbol::Category;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
     PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
@@ -99,7 +100,7 @@ impl Market {
             _ => {}
         }
         names::check(self.source(), query, spec, self.strict_symbols)?;
-        Ok(self.check_kinds(query, spec, || self.serving(&self.select(query), spec.data_type))?)
+        Ok(self.check_kinds(query, spec, || self.select(query, spec))?)
     }
 
     /// Whether [`Self::check_block_size`] looks at this query.
@@ -117,7 +118,7 @@ impl Market {
     pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
         let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
         let spec = check(query)?;
-        let mut markets = self.serving(&self.select(query), spec.data_type);
+        let mut markets = self.select(query, spec);
         markets.retain(|&market| !query.usd || self.source.listings()[market].is_usd_like());
         block_size::check(self.source(), &markets, size, now)
     }
@@ -132,22 +133,28 @@ impl Market {
         let spec = check(query)?;
         let interval = interval(query)?;
         let buckets = Buckets::new(interval, query.from, query.period, now);
-        let markets = self.select(query);
+        let markets = self.select(query, spec);
+        self.check_kinds(query, spec, || markets.clone())?;
         let asked = Asked {
             source: self.source.as_ref(),
             query,
-            markets: self.serving(&markets, spec.data_type),
+            markets: &markets,
             buckets: &buckets,
             id: &|markets| self.id(query, markets),
         };
-        self.check_kinds(query, spec, || asked.markets.clone())?;
         let mut series = match spec.data_type {
             DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
             DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
             DataType::LiquidationAgg => asked.liquidations()?,
             DataType::FundingRateAgg => asked.funding_rate()?,
             DataType::OpenInterestAgg => asked.open_interest()?,
-            DataType::BlockBookSnapshotAgg => self.books(query, &markets, &buckets)?,
+            DataType::BlockBookSnapshotAgg => {
+                let (size, depth) = (query.block_size.unwrap_or(1.0), depth(query, spec));
+                let settings = BookSettings { size, depth, usd: query.usd };
+                self.grouped(query, &markets, |id, group| {
+                    book_heatmap(self.source.as_ref(), id, group, &buckets, settings)
+                })?
+            }
             DataType::VolumeProfileAgg => self.grouped(query, &markets, |id, group| {
                 volume_profiles(self.source.as_ref(), id, group, &buckets, query.usd)
             })?,
@@ -163,9 +170,8 @@ impl Market {
             }
             DataType::TokenSupplyAgg => token_supply(self.source.as_ref(), query, &buckets)?,
             DataType::VenueLiquidationAgg => {
-                let (markets, id) = (&asked.markets, self.id(query, &asked.markets));
-                let depth = depth(query, spec);
-                vec![liquidation_heatmap(self.source.as_ref(), id, markets, &buckets, query.usd, depth)?]
+                let (id, depth) = (self.id(query, &markets), depth(query, spec));
+                vec![liquidation_heatmap(self.source.as_ref(), id, &markets, &buckets, query.usd, depth)?]
             }
         };
         series.retain(|one| !one.is_empty());
@@ -211,21 +217,26 @@ impl Market {
         self.source.as_ref()
     }
 
-    fn select(&self, query: &PointsQuery) -> Vec<usize> {
+    /// The markets that a query means: of those that it names, those that have the data of its type.
+    fn select(&self, query: &PointsQuery, spec: &TypeSpec) -> Vec<usize> {
         let fits = |row: &Listing| {
-            (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
+            row.feeds.serve(spec.data_type)
+                && (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
                 && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
                 && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
                 && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
         };
-        let listings = self.source.listings().iter().enumerate();
-        listings.filter(|(_, row)| fits(row)).map(|(market, _)| market).collect()
-    }
-
-    /// Those of the markets that have the data of a type: the others are no part of an aggregate or of its identity.
-    fn serving(&self, markets: &[usize], data_type: DataType) -> Vec<usize> {
         let listings = self.source.listings();
-        markets.iter().copied().filter(|&market| listings[market].feeds.serve(data_type)).collect()
+        let mut markets: Vec<usize> = (0..listings.len()).filter(|&market| fits(&listings[market])).collect();
+        if query.coin.is_some() && is_together(query, spec) {
+            // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
+            let is_lasting = |row: &Listing| !Category::ENDING.into_iter().any(|category| row.is(category));
+            let lasting = markets.iter().map(|&market| &listings[market]).filter(|row| is_lasting(row));
+            let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
+            let kept = |row: &Listing| is_lasting(row) || !exchanges.contains(&*row.exchange);
+            markets.retain(|&market| kept(&listings[market]));
+        }
+        markets
     }
 
     /// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
@@ -237,14 +248,13 @@ impl Market {
         markets: impl FnOnce() -> Vec<usize>,
     ) -> Result<(), ParamError> {
         let by_itself = spec.selection == Selection::CoinOnly; // aggregated without being asked to
-        let together = query.group_by.is_some() || by_itself;
-        if !together || query.usd || spec.data_type == DataType::FundingRateAgg {
+        if !is_together(query, spec) || query.usd || spec.data_type == DataType::FundingRateAgg {
             return Ok(());
         }
         let markets = markets();
         let priced = by_itself || matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books));
         let listings = markets.iter().map(|&market| &self.source.listings()[market]);
-        let quote = |listing: &Listing| if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }.to_owned();
+        let quote = |listing: &Listing| price_unit(listing).to_owned();
         let unit = |listing: &Listing| match listing.contract_usd() {
             Some(usd) => format!("contracts of {usd} USD"),
             None => "coins".to_owned(),
@@ -269,44 +279,43 @@ impl Market {
         buckets: &Buckets,
         sides: &[Side],
     ) -> Result<Vec<Series>, MarketError> {
-        let mut parts: Vec<(Vec<usize>, Bars)> = Vec::new();
-        for &market in markets {
-            parts.push((vec![market], self.bars(query, market, buckets)?));
-        }
-        if query.group_by.is_some() && !parts.is_empty() {
-            let (markets, bars): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-            parts = vec![(markets.concat(), candles::sum(bars))];
-        }
-        if query.gapfill {
-            // After the sum: where one of its markets did not trade, the others make the bucket.
-            for (markets, bars) in &mut parts {
-                *bars = candles::gapfill(bars, self.close_before(query, markets, buckets)?, buckets);
-            }
-        }
         let mut series = Vec::new();
-        for (markets, bars) in parts {
-            let ids = std::iter::repeat_n(self.id(query, &markets), sides.len());
+        for group in groups(query, markets) {
+            let mut bars = self.bars(query, group, buckets)??;
+            if query.gapfill {
+                // After the sum: where one of its markets did not trade, the others make the bucket.
+                bars = candles::gapfill(&bars, self.close_before(query, group, buckets)?, buckets);
+            }
+            let ids = std::iter::repeat_n(self.id(query, group), sides.len());
             series.extend(sides.iter().zip(ids).map(|(side, id)| candles::series(id, &bars, *side, query.usd)));
         }
         Ok(series)
     }
 
-    fn bars(&self, query: &PointsQuery, market: usize, buckets: &Buckets) -> Result<Bars, MarketError> {
-        let source = self.source.as_ref();
-        let listing = &source.listings()[market];
-        let mut rates =
-            if query.usd && !listing.is_usd_like() { Some(Rates::new(source, &listing.quote, buckets)?) } else { None };
-        let mut bars = candles::roll_up(source, market, buckets, rates.as_mut())?;
-        if query.usd && listing.contract_usd().is_some() {
-            // In USD, amounts are only the weights of a mean over markets: those count coins.
-            for bar in &mut bars {
-                (bar.buy, bar.sell) = (bar.buy_quote / bar.close, bar.sell_quote / bar.close);
-            }
+    /// The bars of some markets together.
+    fn bars(
+        &self,
+        query: &PointsQuery,
+        markets: &[usize],
+        buckets: &Buckets,
+    ) -> Result<Result<Bars, NoRate>, MarketError> {
+        let (source, Buckets { interval, from, end, now }) = (self.source.as_ref(), *buckets);
+        let mut parts = Vec::new();
+        for &market in markets {
+            let mut converter = Converter::new(source, market, query.usd, now);
+            let visit = |visit: &mut dyn FnMut(&Bar)| source.bars(market, from, end, now, visit);
+            let mut bars = match candles::roll_up(visit, interval, &mut converter)? {
+                Ok(bars) => bars,
+                Err(missing) => return Ok(Err(missing)),
+            };
+            converter.weigh_by_coins(&mut bars);
+            parts.push(bars);
         }
-        Ok(bars)
+        Ok(Ok(candles::sum(parts)))
     }
 
-    /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it.
+    /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it. `None`
+    /// where nothing tells that bucket in the unit of the query: the window itself is not worse for it.
     fn close_before(
         &self,
         query: &PointsQuery,
@@ -320,12 +329,8 @@ impl Market {
         }
         let Some(start) = last else { return Ok(None) };
         let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
-        let parts: Result<Vec<_>, _> = markets.iter().map(|&market| self.bars(query, market, &bucket)).collect();
-        Ok(candles::sum(parts?).first().map(|bar| bar.close))
-    }
-
-    fn books(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Vec<Series>, MarketError> {
-        groups(query, markets).into_iter().map(|group| self.heatmap(query, group, buckets)).collect()
+        let bars = self.bars(query, markets, &bucket)?;
+        Ok(bars.ok().and_then(|bars| bars.first().map(|bar| bar.close)))
     }
 
     /// A series of each group of markets that the query wants together.
@@ -336,46 +341,6 @@ impl Market {
         make: impl Fn(SeriesId, &[usize]) -> Result<Series, MarketError>,
     ) -> Result<Vec<Series>, MarketError> {
         groups(query, markets).into_iter().map(|group| make(self.id(query, group), group)).collect()
-    }
-
-    fn heatmap(&self, query: &PointsQuery, markets: &[usize], buckets: &Buckets) -> Result<Series, MarketError> {
-        let source = self.source.as_ref();
-        let size = query.block_size.unwrap_or(1.0);
-        let step = Step::new(size);
-        let depth = depth(query, DataType::BlockBookSnapshotAgg.spec());
-        let mut rates = Vec::new();
-        for &market in markets {
-            let listing = &source.listings()[market];
-            let foreign = query.usd && !listing.is_usd_like();
-            rates.push(if foreign { Some(Rates::new(source, &listing.quote, buckets)?) } else { None });
-        }
-        let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
-        let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
-        for start in buckets.starts() {
-            let mut found = false;
-            for (&market, rates) in markets.iter().zip(&rates) {
-                let end = start + buckets.interval.seconds;
-                let Some(book) = source.last_book(market, start, end, buckets.now)? else { continue };
-                found = true;
-                // The highest prices, and with them all others.
-                for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
-                    level(&step, size, *price)?;
-                }
-                let counted = match (rates, source.listings()[market].contract_usd()) {
-                    (Some(rates), _) => Counted::Value(rates.at(end - 60).ok_or_else(|| rates.missing(start))?),
-                    (None, Some(contract)) if query.usd => Counted::Contracts(contract),
-                    (None, None) if query.usd => Counted::Value(1.0),
-                    _ => Counted::Amount,
-                };
-                bought.collect(&book.bids, &step, counted);
-                sold.collect(&book.asks, &step, counted);
-            }
-            if found {
-                timestamps.push(start * SECOND);
-                split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
-            }
-        }
-        Ok(heatmap_of_sides(self.id(query, markets), timestamps, levels, split))
     }
 
     /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
@@ -412,6 +377,11 @@ fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
 /// Levels that a heatmap holds at most.
 fn depth(query: &PointsQuery, spec: &TypeSpec) -> u32 {
     query.max_depth.or(spec.included_depth).unwrap_or(u32::MAX)
+}
+
+/// Whether the markets of a query make one series.
+fn is_together(query: &PointsQuery, spec: &TypeSpec) -> bool {
+    query.group_by.is_some() || spec.selection == Selection::CoinOnly
 }
 
 /// All markets together when the query aggregates, else each for itself.

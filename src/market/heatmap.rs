@@ -1,7 +1,64 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use super::source::Level;
-use crate::columns::List;
+use super::MarketError;
+use super::profiles::level;
+use super::source::{Level, Source};
+use super::usd::Converter;
+use super::window::Buckets;
+use crate::clock::SECOND;
+use crate::columns::{List, Series, heatmap_of_sides};
+use crate::protocol::SeriesId;
+
+/// What an order-book heatmap is asked for beside its markets and its window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BookSettings {
+    /// Height of a block, in USD where the answer is in USD, else in the markets' quote.
+    pub size: f64,
+    /// Blocks of each side, from the best.
+    pub depth: u32,
+    pub usd: bool,
+}
+
+/// The order-book heatmap of some markets together: the last book of each bucket, in blocks. In USD the prices of a market
+/// with another quote are converted by the rate of the minute of its last event, as a candle's close is.
+///
+/// # Errors
+/// [`MarketError::Invalid`] for a block size that is too fine and where a quote has no rate in USD,
+/// [`MarketError::Internal`] when the data cannot be read.
+pub(super) fn book_heatmap(
+    source: &dyn Source,
+    id: SeriesId,
+    markets: &[usize],
+    buckets: &Buckets,
+    settings: BookSettings,
+) -> Result<Series, MarketError> {
+    let BookSettings { size, depth, usd } = settings;
+    let step = Step::new(size);
+    let mut books: Vec<(usize, Converter<'_>)> =
+        markets.iter().map(|&market| (market, Converter::new(source, market, usd, buckets.now))).collect();
+    let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
+    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
+    for start in buckets.starts() {
+        let mut found = false;
+        for (market, converter) in &mut books {
+            let end = start + buckets.interval.seconds;
+            let Some(book) = source.last_book(*market, start, end, buckets.now)? else { continue };
+            found = true;
+            let counted = converter.levels(book.time.div_euclid(SECOND))??;
+            // The highest prices, and with them all others.
+            for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
+                level(&step, size, counted.price(*price))?;
+            }
+            bought.collect(&book.bids, &step, counted);
+            sold.collect(&book.asks, &step, counted);
+        }
+        if found {
+            timestamps.push(start * SECOND);
+            split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
+        }
+    }
+    Ok(heatmap_of_sides(id, timestamps, levels, split))
+}
 
 /// A price step as an exact decimal, so that the multiples of 0.0001 are the doubles nearest to their decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,10 +105,20 @@ fn floor(value: f64) -> i64 {
 pub(super) enum Counted {
     /// Its amount as it is told.
     Amount,
-    /// Its price × amount × this rate, in USD.
+    /// Its price × amount in USD, its price being multiplied by this rate.
     Value(f64),
     /// Its amount × this, the USD that a contract is worth.
     Contracts(f64),
+}
+
+impl Counted {
+    /// A price on the axis of the blocks.
+    fn price(self, price: f64) -> f64 {
+        match self {
+            Self::Value(rate) => price * rate,
+            Self::Amount | Self::Contracts(_) => price,
+        }
+    }
 }
 
 /// Volume by block, of one side of one or several books.
@@ -63,9 +130,10 @@ impl Blocks {
     pub(super) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
+            let price = counted.price(price);
             let volume = match counted {
                 Counted::Amount => amount,
-                Counted::Value(rate) => price * amount * rate,
+                Counted::Value(_) => price * amount,
                 Counted::Contracts(contract) => amount * contract,
             };
             let block = step.block(price);

@@ -23,6 +23,9 @@ mod source;
 mod store;
 mod stream;
 mod summaries;
+#[cfg(test)]
+mod tests;
+mod usd;
 mod window;
 
 pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};

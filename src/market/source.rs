@@ -9,6 +9,8 @@ use super::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, T
 use crate::clock::SECOND;
 use crate::protocol::DataType;
 use crate::protocol::contract::contract_usd;
+use crate::protocol::exchange::FUNDING_SECONDS;
+use crate::protocol::symbol::{self, Category};
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -22,7 +24,7 @@ pub struct Listing {
     pub coin: String,
     /// Quote asset; empty where nothing tells it.
     pub quote: String,
-    /// `SPOT` or `PERPETUAL`; empty for a prediction market.
+    /// `SPOT`, `PERPETUAL`, `FUTURE`, `OPTION` or `COMBO`; empty for a prediction market.
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
@@ -33,13 +35,21 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Symbol in BASE-QUOTE form; empty without a base.
+    /// Symbol in BASE-QUOTE form; empty without a base. A future has its end besides, BASE-QUOTE-YYMMDD: it is another
+    /// thing than the perpetual. Options and combinations keep their own symbols.
     pub fn normalized_symbol(&self) -> String {
-        if self.quote.is_empty() || self.coin.is_empty() {
-            self.coin.clone()
-        } else {
-            format!("{}-{}", self.coin, self.quote)
+        if self.is(Category::Option) || self.is(Category::Combo) {
+            return self.raw_symbol.clone();
         }
+        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
+        let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
+        let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    }
+
+    /// Whether the market is of a category.
+    pub fn is(&self, category: Category) -> bool {
+        self.category == category.name()
     }
 
     /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
@@ -172,6 +182,8 @@ pub type Level = (f64, f64);
 /// The state of an order book.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Book {
+    /// Unix nanoseconds of its last event.
+    pub time: i64,
     /// From the best down.
     pub bids: Vec<Level>,
     /// From the best up.
@@ -189,17 +201,6 @@ pub(super) fn join(whole: &mut Option<Bar>, next: &Bar) {
         None => *whole = Some(*next),
         Some(whole) => whole.merge(next),
     }
-}
-
-/// Seconds between settlements on most venues.
-pub(super) const FUNDING_SECONDS: i64 = 8 * 3_600;
-
-/// Exchanges that settle funding every hour; the others do so every eight.
-const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
-
-/// Seconds between settlements on an exchange: dumps do not tell it.
-pub(super) fn funding_seconds(exchange: &str) -> i64 {
-    if HOURLY.contains(&exchange) { 3_600 } else { FUNDING_SECONDS }
 }
 
 /// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
@@ -232,8 +233,8 @@ pub trait Source: Send + Sync {
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError>;
 
-    /// The price step of a market, in quote: every price is a multiple of it. A property of the market, the same at all
-    /// times; 1 for a market without trades.
+    /// The price step of a market, in quote: every price of its trades and its book is a multiple of it. A property of the
+    /// market, the same at all times; 1 for a market with neither.
     fn tick(&self, market: usize) -> Result<f64, SourceError>;
 
     /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.

@@ -25,7 +25,7 @@ const fn dollars(exchange: &'static str, is: fn(&str) -> bool) -> Inverse {
 /// The table. `BitMEX`'s other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in USD follows the price,
 /// and so they are not here.
 const INVERSE: [Inverse; 9] = [
-    dollars("BITMEX", |symbol| symbol == "XBTUSD"),
+    dollars("BITMEX", |symbol| symbol == "XBTUSD" || symbol != "XBT" && undated(symbol) == "XBT"),
     dollars("BYBIT", |symbol| undated(symbol).ends_with("USD")),
     dollars("DERIBIT", |symbol| symbol.split('-').count() == 2 && !symbol.contains('_')),
     dollars("GATE_IO_FUTURES", |symbol| symbol == "BTC_USD"),
@@ -68,6 +68,9 @@ mod tests {
     fn contracts_are_worth_what_the_venues_publish() {
         for (exchange, symbol, usd) in [
             ("BITMEX", "XBTUSD", Some(1.0)),
+            ("BITMEX", "XBTH25", Some(1.0)),
+            ("BITMEX", "XBT", None),
+            ("BITMEX", "ETHH25", None),
             ("BITMEX", "ETHUSD", None), // a quanto contract
             ("BITMEX", "XBTUSDT", None),
             ("BYBIT", "BTCUSD", Some(1.0)),

@@ -50,6 +50,16 @@ pub fn venue(name: &str) -> Option<Venue> {
     EXCHANGES.iter().find(|(known, _)| *known == name).map(|(_, venue)| *venue)
 }
 
+/// Seconds between settlements of funding on most exchanges.
+pub const FUNDING_SECONDS: i64 = 8 * 3_600;
+/// Exchanges that settle funding every hour.
+const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
+
+/// Seconds between settlements of funding on an exchange: dumps do not tell it.
+pub fn funding_seconds(name: &str) -> i64 {
+    if HOURLY.contains(&name) { 3_600 } else { FUNDING_SECONDS }
+}
+
 /// The known exchange that a name is a slip of; `None` for known names and for really unknown ones.
 ///
 /// A slip is another case or separator, a letter too many, missing or swapped with its neighbour, and in long names any

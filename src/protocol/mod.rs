@@ -16,6 +16,7 @@ pub mod query;
 pub mod records;
 pub mod stream;
 pub mod suggest;
+pub mod symbol;
 pub mod tier;
 pub mod wire;
 

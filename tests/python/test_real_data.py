@@ -273,6 +273,22 @@ def test_usd_volume_is_price_times_amount(dumps, twin):
     np.testing.assert_allclose(usd["volume"], [c["quote_volume"] for c in expected.values()], rtol=1e-12)
 
 
+def test_a_market_with_a_book_alone_has_a_block_size(dumps, twin):
+    exchange, symbol = dumps[2]
+    books = independent.books(book_file(dumps))
+    prices = [price for book in books.values() for side in book.values() for price in side]
+    tick = 10.0 ** -max(-price.normalize().as_tuple().exponent for price in prices)
+    last = books[max(books)]
+    reach = float(max(last["bid"]) + min(last["ask"])) / 2 * 0.1 / 3500  # a tenth of the price in 3500 blocks
+    sizes = [digit * tick * 10**power for power in range(9) for digit in (1, 2, 5)]
+    expected = min(sizes, key=lambda size: max(size / reach, reach / size))
+    with twin.client(tier="unlimited") as client:
+        (size,) = client.block_sizes(type="BLOCK_BOOK_SNAPSHOT_AGG", exchange=exchange, raw_symbol=symbol)
+        assert size == pytest.approx(expected, rel=1e-12)
+        window = {"start": min(books), "period": max(books) + 60 - min(books), "block_size": size}
+        assert len(client.orderbook_heatmap(exchange, symbol, "1m", **window).only) == len(books)
+
+
 @pytest.mark.parametrize("depth", [3500, 40, 1])
 def test_heatmaps_level_for_level(dumps, twin, depth):
     exchange, symbol = dumps[2]

@@ -3,6 +3,7 @@
 use super::catalog::Traits;
 use super::minute::round;
 use super::noise::{mix, place, smooth, uniform};
+use crate::clock::SECOND;
 use crate::market::source::{Book, Level};
 
 /// Levels of each side.
@@ -43,7 +44,7 @@ pub(super) fn around(traits: &Traits, minute: i64, close: f64) -> Book {
             })
             .collect()
     };
-    Book { bids: side(-1), asks: side(1) }
+    Book { time: minute * 60 * SECOND, bids: side(-1), asks: side(1) }
 }
 
 /// Ticks from the level before to this one: one at the touch, then twice as many every fifty levels, up to [`FAR`].

@@ -4,7 +4,8 @@ use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
 use crate::market::feed::{Feed, Feeds};
-use crate::market::source::{Listing, funding_seconds};
+use crate::market::source::Listing;
+use crate::protocol::exchange::funding_seconds;
 
 struct Coin {
     ticker: &'static str,

@@ -11,9 +11,10 @@ use crate::clock::SECOND;
 use crate::market::analytics::PositionTable;
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker};
 use crate::market::feed::Feed;
-use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, funding_seconds, join};
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, join};
 use crate::market::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::protocol::DataType;
+use crate::protocol::exchange::funding_seconds;
 
 impl Source for Demo {
     fn listings(&self) -> &[Listing] {

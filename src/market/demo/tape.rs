@@ -228,7 +228,8 @@ impl Tape {
             let amount = usual * wall * (0.2 + grain) * (0.3 + (away / 8.0).min(1.0)) * (-away / 250.0).exp();
             (tick as f64 / 1_000.0, round(amount, 2).max(1.0 / PARTS))
         };
-        Some(Book { bids: (1..middle).rev().map(level).collect(), asks: (middle + 1..1_000).map(level).collect() })
+        let (bids, asks) = ((1..middle).rev().map(level).collect(), (middle + 1..1_000).map(level).collect());
+        Some(Book { time: begin.saturating_mul(SECOND), bids, asks })
     }
 
     /// Visits the readings of open interest with a time in `[from, to)`, none after `now`: one at the start of each minute

@@ -1,16 +1,17 @@
 //! Queries of liquidations, funding rates and open interest → series (service.md 2.3 and 4.1; supplement 2 to 4; design,
 //! "Rules of the local service").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Gauge, GaugeBar};
 use crate::clock::SECOND;
 use crate::columns::{Column, Name, Series};
 use crate::market::MarketError;
-use crate::market::candles::{self, Bars, Rates, Side};
-use crate::market::source::{Bar, Source};
+use crate::market::candles::{self, Bars, Side};
+use crate::market::source::{Bar, Source, SourceError};
+use crate::market::usd::{Converter, NoRate};
 use crate::market::window::Buckets;
-use crate::protocol::{PointsQuery, SeriesId, Shape};
+use crate::protocol::{ParamError, PointsQuery, SeriesId, Shape};
 
 /// How long the last value of a silent exchange counts in an aggregate: longer than any venue is down, shorter than what
 /// would let a delisted market count for good.
@@ -22,8 +23,8 @@ const FUNDING_INTERVAL: i64 = 28_800_000;
 pub(in crate::market) struct Asked<'a> {
     pub source: &'a dyn Source,
     pub query: &'a PointsQuery,
-    /// The markets that the query selects, of those that have the data.
-    pub markets: Vec<usize>,
+    /// The markets that the query means.
+    pub markets: &'a [usize],
     pub buckets: &'a Buckets,
     /// The identity of a series over some markets.
     pub id: &'a dyn Fn(&[usize]) -> SeriesId,
@@ -112,16 +113,9 @@ impl Asked<'_> {
     fn groups(&self) -> Vec<&[usize]> {
         match self.query.group_by {
             Some(_) if self.markets.is_empty() => Vec::new(),
-            Some(_) => vec![&self.markets],
+            Some(_) => vec![self.markets],
             None => self.markets.chunks(1).collect(),
         }
-    }
-
-    /// What brings a market's quote to USD, where it must be brought.
-    fn rates(&self, market: usize) -> Result<Option<Rates<'_>>, MarketError> {
-        let listing = &self.source.listings()[market];
-        let foreign = !listing.is_usd_like();
-        foreign.then(|| Rates::new(self.source, &listing.quote, self.buckets)).transpose()
     }
 
     fn contract(&self, market: usize) -> Option<f64> {
@@ -137,51 +131,53 @@ impl Asked<'_> {
     }
 
     fn liquidation_bars(&self, market: usize) -> Result<Bars, MarketError> {
-        let Buckets { from, end, now, .. } = *self.buckets;
-        let mut rates = if self.query.usd { self.rates(market)? } else { None };
+        let Buckets { interval, from, end, now } = *self.buckets;
+        let mut converter = Converter::new(self.source, market, self.query.usd, now);
         let visit = |visit: &mut dyn FnMut(&Bar)| self.source.liquidation_bars(market, from, end, now, visit);
-        candles::roll_up_from(visit, self.buckets, rates.as_mut())
+        Ok(candles::roll_up(visit, interval, &mut converter)??)
     }
 
     /// A gauge of a market over the window's buckets.
     fn gauge(&self, market: usize, gauge: Gauge) -> Result<Gauges, MarketError> {
         let Buckets { interval, from, end, now } = *self.buckets;
-        let rates = if gauge == Gauge::OpenInterestValue { self.rates(market)? } else { None };
-        let factor = self.factor(market, gauge);
-        let (mut bars, mut missing) = (Gauges::new(), None);
+        let mut units = self.units(market, gauge);
+        let (mut bars, mut outcome) = (Gauges::new(), Ok(Ok(())));
         self.source.gauge_bars(market, self.told(market, gauge), from, end, now, &mut |minute| {
-            let rate = match &rates {
-                Some(rates) => rates.at(minute.start),
-                None => Some(1.0),
-            };
-            let Some(rate) = rate else {
-                missing = missing.or(Some(minute.start));
+            if !matches!(outcome, Ok(Ok(()))) {
                 return;
+            }
+            let mut bar = match units.bar(minute) {
+                Ok(Ok(bar)) => bar,
+                Ok(Err(missing)) => return outcome = Ok(Err(missing)),
+                Err(error) => return outcome = Err(error),
             };
-            let mut bar = if factor * rate == 1.0 { *minute } else { minute.times(factor * rate) };
             bar.start = interval.floor(minute.start);
             bars.entry(bar.start).and_modify(|known| known.merge(&bar)).or_insert(bar);
         })?;
-        match (missing, rates) {
-            (Some(at), Some(rates)) => Err(rates.missing(at).into()),
-            _ => Ok(bars),
+        match outcome? {
+            Ok(()) => Ok(bars),
+            Err(missing) if self.query.usd => Err(missing.into()),
+            Err(missing) => {
+                let problem = format!("open interests in unlike units weigh in USD, and there is {missing}");
+                Err(ParamError::new("exchange", format!("{problem}; name exchanges that are alike")).into())
+            }
         }
     }
 
-    /// What a gauge's values are multiplied by.
-    fn factor(&self, market: usize, gauge: Gauge) -> f64 {
-        match gauge {
+    fn units(&self, market: usize, gauge: Gauge) -> Units<'_> {
+        let factor = match gauge {
             Gauge::FundingRate | Gauge::PredictedRate => {
                 let asked = self.query.funding_interval.unwrap_or(FUNDING_INTERVAL);
                 asked as f64 / (self.source.funding_seconds(market) * 1_000) as f64
             }
-            Gauge::OpenInterest => 1.0,
-            Gauge::OpenInterestValue => self.contract(market).unwrap_or(1.0),
-        }
+            Gauge::OpenInterest | Gauge::OpenInterestValue => 1.0,
+        };
+        let usd = gauge == Gauge::OpenInterestValue;
+        Units { factor, converter: Converter::new(self.source, market, usd, self.buckets.now) }
     }
 
     /// The gauges of each market at the buckets in which one of the markets tells the first of them or the second. A
-    /// market that is silent there has the close of its last bucket, or of before the window, if that is no older than
+    /// market that is silent there has the last value that it told before, in whatever bucket, if that is no older than
     /// [`CARRIED`]. One market alone is as it is.
     fn aligned(&self, markets: &[usize], gauges: &[Gauge]) -> Result<Vec<Vec<Gauges>>, MarketError> {
         let mut parts = Vec::new();
@@ -192,35 +188,30 @@ impl Asked<'_> {
         if parts.len() == 1 {
             return Ok(parts);
         }
-        let mut starts: Vec<i64> =
+        let starts: BTreeSet<i64> =
             parts.iter().flat_map(|part| part.iter().take(2)).flat_map(|told| told.keys().copied()).collect();
-        starts.sort_unstable();
-        starts.dedup();
         for (&market, part) in markets.iter().zip(&mut parts) {
             for (&gauge, told) in gauges.iter().zip(part) {
-                let mut last = self.before(market, gauge)?;
-                for &start in &starts {
-                    let bar = told.get(&start).copied().or_else(|| last.and_then(|last| carry(&last, start)));
-                    if let Some(bar) = bar {
-                        told.insert(start, bar);
-                        last = Some(bar);
-                    }
-                }
+                let before = self.before(market, gauge)?;
+                let carried = starts.iter().filter(|start| !told.contains_key(start)).filter_map(|start| {
+                    let last = told.range(..start).next_back().map(|(_, bar)| *bar).or(before)?;
+                    Some((*start, carry(&last, *start)?))
+                });
+                let carried: Vec<(i64, GaugeBar)> = carried.collect();
+                told.extend(carried);
             }
         }
         Ok(parts)
     }
 
-    /// The last minute of a gauge before the window, in the units of the query.
+    /// The last minute of a gauge before the window, in the units of the query; `None` where there is none, or no rate of
+    /// that minute.
     fn before(&self, market: usize, gauge: Gauge) -> Result<Option<GaugeBar>, MarketError> {
-        let Some(bar) =
-            self.source.gauge_before(market, self.told(market, gauge), self.buckets.from, self.buckets.now)?
-        else {
+        let Buckets { from, now, .. } = *self.buckets;
+        let Some(minute) = self.source.gauge_before(market, self.told(market, gauge), from, now)? else {
             return Ok(None);
         };
-        let rates = if gauge == Gauge::OpenInterestValue { self.rates(market)? } else { None };
-        let rate = rates.map_or(Some(1.0), |rates| rates.at(self.buckets.from));
-        Ok(rate.map(|rate| bar.times(rate * self.factor(market, gauge))))
+        Ok(self.units(market, gauge).bar(&minute)?.ok())
     }
 
     /// A series of the buckets that one of the gauges tells.
@@ -241,6 +232,19 @@ impl Asked<'_> {
             timestamps: starts.iter().map(|start| start * SECOND).collect(),
             columns,
         }
+    }
+}
+
+/// What brings a market's gauge to the units of the query.
+struct Units<'a> {
+    factor: f64,
+    converter: Converter<'a>,
+}
+
+impl Units<'_> {
+    fn bar(&mut self, minute: &GaugeBar) -> Result<Result<GaugeBar, NoRate>, SourceError> {
+        let worth = self.converter.interest(minute.start)?;
+        Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))
     }
 }
 

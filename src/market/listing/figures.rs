@@ -1,8 +1,8 @@
 //! The figures of the listing's entries, as of now.
 //!
 //! - **24 hours** are the minutes that begin in the last 86,400 seconds.
-//! - **USD volume** is what the quote amounts are worth; quotes that do not count as USD are converted minute by minute at
-//!   the source's own rate, and without one the volume is unknown.
+//! - **USD volume** is what the quote amounts are worth; quotes that do not count as USD are converted minute by minute, as
+//!   everywhere ([`crate::market::usd`]), and without a rate the volume is unknown.
 //! - **The highest price** (`pctFromATH`) is that of the last 365 days, as deep as any plan sees.
 //! - **Average true range** is the mean over the last 14 whole hours, of those in which the market traded, in percent of
 //!   the last price.
@@ -12,13 +12,11 @@ use std::collections::HashMap;
 use super::{Row, full_name};
 use crate::clock::SECOND;
 use crate::market::MarketError;
-use crate::market::candles::Rates;
 use crate::market::derivatives::Gauge;
 use crate::market::feed::Feed;
 use crate::market::source::{Listing, Source, SourceError};
-use crate::market::window::Buckets;
+use crate::market::usd::Converter;
 use crate::protocol::Market;
-use crate::protocol::interval::INTERVALS;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
@@ -210,20 +208,20 @@ impl<'a> Figures<'a> {
             }
             return Ok(traded);
         }
-        let rates = self.rates(&listing.quote, from, to)?;
+        let (mut converter, mut outcome) = (Converter::new(self.source, market, true, self.now), Ok(()));
         self.source.bars(market, from, to, self.now, &mut |bar| {
             traded.open.get_or_insert(bar.open);
             traded.close = Some(bar.close);
             traded.amount += bar.volume();
-            traded.worth =
-                traded.worth.zip(rates.at(bar.start)).map(|(sum, rate)| sum + (bar.buy_quote + bar.sell_quote) * rate);
+            match converter.bar(bar) {
+                Ok(Ok(bar)) => {
+                    traded.worth = traded.worth.map(|worth| worth + bar.buy_quote + bar.sell_quote);
+                }
+                Ok(Err(_)) => traded.worth = None,
+                Err(error) => outcome = Err(error),
+            }
         })?;
+        outcome?;
         Ok(traded)
-    }
-
-    /// Rates of a quote in USD around some minutes.
-    fn rates<'q>(&self, quote: &'q str, from: i64, to: i64) -> Result<Rates<'q>, MarketError> {
-        let begin = from.div_euclid(60) * 60;
-        Rates::new(self.source, quote, &Buckets { interval: &INTERVALS[0], from: begin, end: to, now: self.now })
     }
 }

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use super::sessions::Grid;
 use super::step::server_step;
-use crate::clock::SECOND;
 use crate::market::MarketError;
-use crate::market::candles::Rates;
 use crate::market::feed;
 use crate::market::heatmap::Step;
-use crate::market::source::{Bar, Source, Trade};
+use crate::market::source::{Bar, Source, SourceError, Trade};
+use crate::market::usd::{Converter, NoRate};
 use crate::market::window::Buckets;
 
 /// What a profile is made of: events with a time, a price, an amount and a side.
@@ -39,19 +38,12 @@ impl Feed<'_> {
     ) -> Result<(), MarketError> {
         let Buckets { from, end, now, .. } = self.window;
         for &market in self.markets {
-            let rates = self.rates(market)?;
-            let mut converter = Converter { rates: rates.as_ref(), minute: i64::MIN, rate: 1.0 };
-            let contract = self.source.listings()[market].contract_usd().filter(|_| self.usd);
+            let mut converter = self.converter(market);
             let mut outcome = Ok(());
             let mut tell = |event: &Trade| {
                 if outcome.is_ok() {
-                    outcome = match contract {
-                        Some(contract) => visit(market, &event.in_coin(contract), event.amount * contract),
-                        None => converter.trade(event).and_then(|event| {
-                            let volume = if self.usd { event.price * event.amount } else { event.amount };
-                            visit(market, &event, volume)
-                        }),
-                    };
+                    outcome =
+                        converted(converter.event(event)).and_then(|(event, volume)| visit(market, &event, volume));
                 }
             };
             match self.tape {
@@ -68,8 +60,10 @@ impl Feed<'_> {
     pub(super) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
-            // Converted prices are on no grid, and without trades nothing tells the grid.
-            if !self.is_converted(market) && self.source.listings()[market].feeds.has(feed::Feed::Trades) {
+            // Converted prices are on no grid, and without trades and books nothing tells the grid.
+            let feeds = self.source.listings()[market].feeds;
+            let is_told = feeds.has(feed::Feed::Trades) || feeds.has(feed::Feed::Books);
+            if is_told && self.converter(market).keeps_prices() {
                 ticks.push(self.source.tick(market)?);
             }
         }
@@ -85,8 +79,7 @@ impl Feed<'_> {
 
     fn first_bars(&self, market: usize, first: &mut BTreeMap<i64, Bar>) -> Result<(), MarketError> {
         let Buckets { from, end, now, .. } = self.window;
-        let rates = self.rates(market)?;
-        let mut converter = Converter { rates: rates.as_ref(), minute: i64::MIN, rate: 1.0 };
+        let mut converter = self.converter(market);
         let (mut outcome, mut told) = (Ok(()), i64::MIN);
         let mut tell = |bar: &Bar| {
             // Only the first bar of a session matters.
@@ -95,9 +88,8 @@ impl Feed<'_> {
             }
             let session = self.grid.session(bar.start);
             told = session.end;
-            match converter.at(bar.start) {
-                Ok(rate) => {
-                    let bar = Bar { open: bar.open * rate, ..*bar };
+            match converted(converter.bar(bar)) {
+                Ok(bar) => {
                     let known = first.entry(session.start).or_insert(bar);
                     if bar.first < known.first {
                         *known = bar;
@@ -113,40 +105,14 @@ impl Feed<'_> {
         outcome
     }
 
-    fn is_converted(&self, market: usize) -> bool {
-        self.usd && !self.source.listings()[market].is_usd_like()
-    }
-
-    fn rates(&self, market: usize) -> Result<Option<Rates<'_>>, MarketError> {
-        if !self.is_converted(market) {
-            return Ok(None);
-        }
-        Rates::new(self.source, &self.source.listings()[market].quote, &self.window).map(Some)
+    fn converter(&self, market: usize) -> Converter<'_> {
+        Converter::new(self.source, market, self.usd, self.window.now)
     }
 }
 
-/// The rate of a minute, looked up once for its events.
-struct Converter<'a> {
-    rates: Option<&'a Rates<'a>>,
-    minute: i64,
-    rate: f64,
-}
-
-impl Converter<'_> {
-    fn at(&mut self, second: i64) -> Result<f64, MarketError> {
-        let Some(rates) = self.rates else { return Ok(1.0) };
-        let minute = second - second.rem_euclid(60);
-        if minute != self.minute {
-            self.rate = rates.at(minute).ok_or_else(|| rates.missing(minute))?;
-            self.minute = minute;
-        }
-        Ok(self.rate)
-    }
-
-    fn trade(&mut self, trade: &Trade) -> Result<Trade, MarketError> {
-        let rate = self.at(trade.time.div_euclid(SECOND))?;
-        Ok(Trade { price: trade.price * rate, ..*trade })
-    }
+/// What was converted, or why not.
+fn converted<T>(outcome: Result<Result<T, NoRate>, SourceError>) -> Result<T, MarketError> {
+    Ok(outcome??)
 }
 
 /// The server's price steps.

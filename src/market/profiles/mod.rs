@@ -4,13 +4,13 @@
 //! **Levels.** A trade counts to the level price = floor(price / step) × step. The step is `blockSize` for TPO where it
 //! is given. Otherwise, and always for volume profiles (which ignore `blockSize`), the server chooses it for each bucket
 //! or session: the member of 1, 2, 5, 10, … × 10ⁿ that is nearest in proportion to price / 2000 among the multiples of
-//! the market's tick (where its trades tell it), price being that of the bucket's first trade, or first liquidation in
+//! the market's tick (where its trades or books tell it), price being that of the bucket's first trade, or first liquidation in
 //! a heatmap of liquidations. So a closed bucket is the same whatever the window,
 //! and a forming one never changes its grid. With several markets the first trade is that of all of them, and the step
 //! is a multiple of each tick.
 //!
-//! **USD.** Volumes are price × amount. Prices of quotes that are not USD-like are converted by the store's own rate at
-//! the minute, as candles' are; their ticks then do not count.
+//! **USD.** Volumes are price × amount. Prices of quotes that are not USD-like are converted by the rate of their minute
+//! ([`super::usd`]), as candles' are; their ticks then do not count.
 //!
 //! **SUM** adds volumes by level; a block's low and high are those over all markets; opening and closing price are means
 //! weighted by volume, high and low the extremes, as for candles.

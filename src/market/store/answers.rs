@@ -6,15 +6,16 @@ use super::books;
 use super::layout::Dataset;
 use super::minutes::near;
 use super::tickers;
-use super::trades::{self, LIQUIDATIONS, TRADES};
+use super::trades::{LIQUIDATIONS, TRADES};
 use super::{Store, in_order};
 use crate::clock::SECOND;
 use crate::market::analytics::PositionTable;
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker};
 use crate::market::feed::Feed;
-use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade, funding_seconds};
+use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade};
 use crate::market::summaries::{OptionSummary, PredictionState, PredictionTold, Supply, Token};
 use crate::protocol::DataType;
+use crate::protocol::exchange::funding_seconds;
 
 impl Source for Store {
     fn listings(&self) -> &[Listing] {
@@ -49,10 +50,7 @@ impl Source for Store {
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
-        let Some(&day) = self.days[market][Feed::Trades as usize].first() else { return Ok(1.0) };
-        let tick = self.ticks.get(market, || {
-            Ok::<_, SourceError>(trades::tick(&self.day_trades(Feed::Trades, TRADES, market, day)?))
-        })?;
+        let tick = self.ticks.get(market, || Ok::<_, SourceError>(self.decimals(market).tick()))?;
         Ok(*tick)
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::layout::{self, Dataset};
+use super::ticks::Decimals;
 use super::trades::{Columns, FINGERPRINT, fingerprint};
 use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
 use crate::clock::SECOND;
@@ -93,9 +94,9 @@ impl State {
         Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
     }
 
-    fn book(&self) -> Book {
+    fn book(&self, time: i64) -> Book {
         let level = |(price, amount): (&u64, &f64)| (f64::from_bits(*price), *amount);
-        Book { bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
+        Book { time, bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
     }
 }
 
@@ -116,6 +117,9 @@ pub(in crate::market) fn write(
     let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned()), (SOURCE.to_owned(), source.name().to_owned())];
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
+    let mut decimals = Decimals::default();
+    events.iter().for_each(|event| decimals.add(event.price));
+    let metadata = [metadata, vec![decimals.metadata()]].concat();
     write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
 }
 
@@ -162,8 +166,8 @@ fn book_table(events: &[Event]) -> Table {
         if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
             continue;
         }
-        let book = state.book();
-        if book == Book::default() {
+        let book = state.book(event.time);
+        if book.bids.is_empty() && book.asks.is_empty() {
             // An empty book is a state too: a row without a level says so.
             minutes.push(minute(event) * SECOND);
             last_events.push(event.time);
@@ -197,7 +201,6 @@ pub(super) struct BookDay {
 
 struct MinuteBook {
     start: i64,
-    last_event: i64,
     book: Book,
 }
 
@@ -209,7 +212,7 @@ pub(super) fn read(path: &Path) -> Result<BookDay, SourceError> {
     for row in 0..starts.len() {
         let start = starts[row].div_euclid(SECOND);
         if minutes.last().is_none_or(|last| last.start != start) {
-            minutes.push(MinuteBook { start, last_event: last_events[row], book: Book::default() });
+            minutes.push(MinuteBook { start, book: Book { time: last_events[row], ..Book::default() } });
         }
         if let Some(last) = minutes.last_mut() {
             let level: Level = (prices[row], amounts[row]);
@@ -251,7 +254,7 @@ impl BookDay {
         let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= from) else {
             return Ok(None);
         };
-        if last.last_event <= now {
+        if last.book.time <= now {
             return Ok(Some(last.book.clone()));
         }
         let before = end.checked_sub(2).map(|index| &self.minutes[index]);
@@ -267,7 +270,7 @@ impl BookDay {
         for event in of_minute {
             state.apply(event);
         }
-        Ok(Some(state.book()))
+        Ok(of_minute.last().map(|last| state.book(last.time)))
     }
 }
 

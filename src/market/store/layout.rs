@@ -1,4 +1,4 @@
-//! Names: where a store's files lie, and what a market's symbol tells about it.
+//! Names: where a store's files lie, and the markets that their names describe.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,7 @@ use jiff::civil::Date;
 
 use crate::market::feed::{Feed, Feeds};
 use crate::market::source::Listing;
-use crate::protocol::contract::{contract_usd, undated};
-use crate::protocol::exchange::{Venue, venue};
+use crate::protocol::symbol::{self, Symbol};
 
 /// Seconds in a day.
 pub(in crate::market) const DAY: i64 = 86_400;
@@ -204,114 +203,25 @@ fn decode(name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Quotes by which raw symbols end, the longest first where one ends another.
-const QUOTES: [&str; 15] =
-    ["FDUSD", "USDT", "USDC", "BUSD", "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "BTC", "ETH", "BNB"];
-/// Exchanges that list bare coins, quoted in USD.
-const BARE: [&str; 2] = ["HYPERLIQUID", "HYPERLIQUID_FUTURES"];
-const USD: &str = "USD";
-
 /// The listing of a market that only its names describe.
 pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
-    let (mut coin, mut quote) = split_symbol(&raw_symbol);
-    if QUOTE_FIRST.contains(&exchange.as_str()) && !quote.is_empty() {
-        std::mem::swap(&mut coin, &mut quote);
-    }
-    let inverse = contract_usd(&exchange, &raw_symbol).is_some();
-    if inverse || quote.is_empty() && BARE.contains(&exchange.as_str()) {
-        USD.clone_into(&mut quote);
-    }
-    let category = if venue(&exchange) == Some(Venue::Derivatives) { "PERPETUAL" } else { "SPOT" };
+    let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
     Listing {
         exchange,
         raw_symbol,
         coin,
         quote,
-        category: category.to_owned(),
+        category: category.name().to_owned(),
         coin_name: String::new(),
         available_since: since,
         feeds,
     }
 }
 
-/// Venues that write the quote first: `KRW-BTC`.
-const QUOTE_FIRST: [&str; 1] = ["UPBIT"];
-
-/// Words of a raw symbol that tell what kind of contract it is; the last four say when a future ends.
-const CONTRACTS: [&str; 7] = ["SWAP", "PERP", "PERPETUAL", "CW", "NW", "CQ", "NQ"];
-
-/// Whether a part of a raw symbol is the day on which a future ends: `241227`, `27DEC24`.
-fn is_date(part: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (day, year) = (part.find(char::is_alphabetic), part.rfind(char::is_alphabetic));
-    match (day, year) {
-        (Some(day), Some(year)) => year - day == 2 && digits(&part[..day]) && digits(&part[year + 1..]),
-        _ => part.len() == 6 && digits(part),
-    }
-}
-
-/// Base and quote of a raw symbol, as far as its spelling tells: `BTCUSDT`, `BTC-USDT-SWAP`, `BTC_USDT`, `XBTUSD`,
-/// `BTCUSD_241227`. The quote is empty where it does not tell.
-fn split_symbol(raw_symbol: &str) -> (String, String) {
-    let upper = raw_symbol.to_uppercase();
-    let mut parts = upper.split(['-', '_', '/']);
-    let base = parts.next().unwrap_or(&upper);
-    let (base, quote) = match parts.find(|part| !CONTRACTS.contains(part) && !is_date(part)) {
-        Some(quote) => (base.to_owned(), quote.to_owned()),
-        None => {
-            let ending = |name: &str| {
-                let quote = QUOTES.iter().find(|quote| name.len() > quote.len() && name.ends_with(**quote))?;
-                Some((name[..name.len() - quote.len()].to_owned(), (*quote).to_owned()))
-            };
-            ending(base).or_else(|| ending(undated(base))).unwrap_or((base.to_owned(), String::new()))
-        }
-    };
-    (if base == "XBT" { "BTC".to_owned() } else { base }, quote)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn some_venues_write_the_quote_first() {
-        let of = |exchange: &str, symbol: &str| {
-            let listing = listing(exchange.to_owned(), symbol.to_owned(), 0, Feeds::default());
-            (listing.coin, listing.quote)
-        };
-        let parts = |coin: &str, quote: &str| (coin.to_owned(), quote.to_owned());
-        assert_eq!(of("UPBIT", "KRW-BTC"), parts("BTC", "KRW"));
-        assert_eq!(of("UPBIT", "BTC-ETH"), parts("ETH", "BTC"));
-        assert_eq!(of("COINBASE", "BTC-USD"), parts("BTC", "USD"));
-    }
-
-    #[test]
-    fn symbols_of_every_venue_are_split() {
-        for (symbol, base, quote) in [
-            ("XRPETH", "XRP", "ETH"),
-            ("BTCUSDT", "BTC", "USDT"),
-            ("BTC-USDT", "BTC", "USDT"),
-            ("BTC-USDT-SWAP", "BTC", "USDT"),
-            ("BTC-USD", "BTC", "USD"),
-            ("BTC", "BTC", ""),
-            ("AZZZ", "AZZZ", ""),
-            ("XBTUSD", "BTC", "USD"),
-            ("BTC_USDT", "BTC", "USDT"),
-            ("ETHFDUSD", "ETH", "FDUSD"),
-            ("BTCUSD_PERP", "BTC", "USD"),
-            ("BTCUSD_241227", "BTC", "USD"),
-            ("BTC-USD-241227", "BTC", "USD"),
-            ("BTCUSDH25", "BTC", "USD"),
-            ("BTC-PERPETUAL", "BTC", ""),
-            ("ETH-27DEC24", "ETH", ""),
-            ("ETH_CQ", "ETH", ""),
-            ("PERP-USDT", "PERP", "USDT"),
-            ("-", "", ""),
-        ] {
-            assert_eq!(split_symbol(symbol), (base.to_owned(), quote.to_owned()), "{symbol}");
-        }
-    }
 
     #[test]
     fn dates_are_days() {

@@ -16,6 +16,7 @@ mod predictions;
 mod sheets;
 mod supply;
 mod tickers;
+mod ticks;
 mod trades;
 #[cfg(test)]
 mod visits;
@@ -44,6 +45,7 @@ use self::options::Options;
 use self::predictions::Predictions;
 use self::supply::Supplies;
 use self::tickers::GaugeDay;
+use self::ticks::Decimals;
 use self::trades::Pair;
 use super::cache::Cache;
 use super::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
@@ -196,6 +198,16 @@ impl Store {
             }
             None => Ok(None),
         }
+    }
+
+    /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read tells
+    /// none: who asks for its day is told.
+    fn decimals(&self, market: usize) -> Decimals {
+        let files = [Feed::Trades, Feed::Books].into_iter().flat_map(|feed| {
+            let days = self.days[market][feed as usize].iter();
+            days.map(move |&day| self.file(Dataset::of(feed), market, day))
+        });
+        files.filter_map(|file| Decimals::read(&file).ok()).max().unwrap_or_default()
     }
 
     /// What a day's file of trades tells of the highest price.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::{self, Dataset};
+use super::ticks::Decimals;
 use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
@@ -54,18 +55,20 @@ pub(in crate::market) struct TradeWriter<'a> {
     /// Trades that make no group yet.
     waiting: TradeColumns,
     bars: Vec<Bar>,
+    decimals: Decimals,
 }
 
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
     pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
         let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
-        Ok(Self { place, events, waiting: TradeColumns::default(), bars: Vec::new() })
+        Ok(Self { place, events, waiting: TradeColumns::default(), bars: Vec::new(), decimals: Decimals::default() })
     }
 
     /// The next trades, in time order.
     pub(in crate::market) fn push(&mut self, trades: &[Trade]) -> Result<(), ArchiveError> {
         for trade in trades {
+            self.decimals.add(trade.price);
             let start = trade.time.div_euclid(60 * SECOND) * 60;
             match self.bars.last_mut() {
                 Some(bar) if bar.start == start => bar.add(trade),
@@ -96,6 +99,7 @@ impl<'a> TradeWriter<'a> {
         self.flush()?;
         let metadata = vec![(FINGERPRINT.to_owned(), self.place.fingerprint.to_owned())];
         self.events.finish(&metadata)?;
+        let metadata = [metadata, vec![self.decimals.metadata()]].concat();
         write_parquet(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &metadata)
     }
 }
@@ -243,23 +247,6 @@ pub(super) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceError> {
     let (amounts, buys) = (columns.floats("amount")?, columns.whole("is_buy")?);
     let rows = times.into_iter().zip(prices).zip(amounts.into_iter().zip(buys));
     Ok(rows.map(|((time, price), (amount, buy))| Trade { time, price, amount, buy: buy != 0 }).collect())
-}
-
-/// The decimal step on which all prices of these trades lie: 0.01 when the longest has two decimals, 1 for whole prices.
-pub(super) fn tick(trades: &[Trade]) -> f64 {
-    /// No venue quotes finer; a price that came through arithmetic must not look as if one did.
-    const MOST_DECIMALS: i32 = 12;
-    let fits = |price: f64, decimals: i32| {
-        let scale = 10f64.powi(decimals);
-        (price * scale).round() / scale == price
-    };
-    let mut decimals = 0;
-    for trade in trades {
-        while decimals < MOST_DECIMALS && !fits(trade.price, decimals) {
-            decimals += 1;
-        }
-    }
-    1.0 / 10f64.powi(decimals)
 }
 
 pub(super) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError> {

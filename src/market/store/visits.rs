@@ -50,9 +50,9 @@ fn nothing_after_now_is_told() {
 }
 
 #[test]
-fn the_tick_is_the_finest_decimal_of_the_first_day() {
+fn the_tick_is_the_finest_decimal_of_all_days() {
     let (_folder, store) = store();
-    assert_eq!(store.tick(0).unwrap(), 0.01); // 3.25; the thousandths come on a later day
+    assert_eq!(store.tick(0).unwrap(), 0.001); // 3.25 on the first day, 7.001 on a later one
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn schema(name: &str) -> (Value, &'static str) {
         "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),
         "exchange" => (open(&["BINANCE_FUTURES", "BYBIT", "COINBASE"]), "venue, case-sensitive"),
         "coin" => (open(&["BTC", "ETH"]), "base asset"),
-        "category" => (open(&["SPOT", "PERPETUAL", "OPTION"]), "kind of market"),
+        "category" => (open(&["SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO"]), "kind of market"),
         "rawSymbol" => (open(&["BTCUSDT", "BTC-USDT-SWAP"]), "exchange-native symbol"),
         "normalizedSymbol" => (open(&["BTC-USDT"]), "symbol in BASE-QUOTE form"),
         "interval" => (open(&INTERVALS.map(|row| row.name)), "bucket size"),

@@ -1,0 +1,73 @@
+//! Price steps: the finest decimal of all prices of a market's trades and books, which each day's file of minutes tells in
+//! its footer.
+
+use std::path::Path;
+
+use super::trades::Columns;
+use crate::archive::read_metadata;
+use crate::market::source::SourceError;
+
+/// Metadata key: decimals of the finest price of a day's events.
+const KEY: &str = "marketpoints.price_decimals";
+/// No venue quotes finer; a price that came through arithmetic must not look as if one did.
+const MOST: i32 = 12;
+
+/// Decimals of the finest of some prices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Decimals(i32);
+
+impl Decimals {
+    /// One price more.
+    pub(super) fn add(&mut self, price: f64) {
+        let fits = |decimals: i32| {
+            let scale = 10f64.powi(decimals);
+            (price * scale).round() / scale == price
+        };
+        while self.0 < MOST && !fits(self.0) {
+            self.0 += 1;
+        }
+    }
+
+    /// The decimal step on which the prices lie: 0.01 when the finest has two decimals, 1 for whole prices.
+    pub(super) fn tick(self) -> f64 {
+        1.0 / 10f64.powi(self.0)
+    }
+
+    /// What a file of minutes tells beside them.
+    pub(super) fn metadata(self) -> (String, String) {
+        (KEY.to_owned(), self.0.to_string())
+    }
+
+    /// Those of a file of minutes. Where its footer does not tell them, as none did once, its own prices do.
+    pub(super) fn read(file: &Path) -> Result<Self, SourceError> {
+        let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
+        let told = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());
+        if let Some(decimals) = told {
+            return Ok(Self(decimals).min(Self(MOST)));
+        }
+        let (mut columns, mut decimals) = (Columns::read(file)?, Self::default());
+        let prices = ["price", "open", "high", "low", "close"].into_iter().filter_map(|name| columns.floats(name).ok());
+        prices.flatten().for_each(|price| decimals.add(price));
+        Ok(decimals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_finest_price_tells_the_step() {
+        for (prices, tick) in [
+            (&[100.0, 2_500.0][..], 1.0),
+            (&[100.0, 0.25, 7.5], 0.01),
+            (&[0.001_413_42, 0.001_4], 1e-8),
+            (&[1.0 / 3.0], 1e-12),
+            (&[], 1.0),
+        ] {
+            let mut decimals = Decimals::default();
+            prices.iter().for_each(|price| decimals.add(*price));
+            assert_eq!(decimals.tick(), tick, "{prices:?}");
+        }
+    }
+}

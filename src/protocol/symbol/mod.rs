@@ -1,0 +1,187 @@
+//! What a raw symbol tells of its market: base and quote, category, expiry. Dumps describe a market only by its exchange
+//! and its symbol; this is the one place that knows how venues spell them.
+
+mod expiry;
+#[cfg(test)]
+mod tests;
+
+use self::expiry::Expiry;
+use super::contract::{contract_usd, undated};
+use super::exchange::{Venue, venue};
+
+/// Kind of a market (supplement 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    /// Coins against money or other coins.
+    Spot,
+    /// A contract without an end.
+    Perpetual,
+    /// A contract that ends on a day.
+    Future,
+    /// A call or a put.
+    Option,
+    /// Several contracts traded as one.
+    Combo,
+}
+
+impl Category {
+    /// Those whose markets end on a day.
+    pub const ENDING: [Self; 3] = [Self::Future, Self::Option, Self::Combo];
+
+    /// Name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spot => "SPOT",
+            Self::Perpetual => "PERPETUAL",
+            Self::Future => "FUTURE",
+            Self::Option => "OPTION",
+            Self::Combo => "COMBO",
+        }
+    }
+}
+
+/// What the names of a market tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// Base asset.
+    pub coin: String,
+    /// Quote asset; empty where the names do not tell it.
+    pub quote: String,
+    /// Kind of market.
+    pub category: Category,
+    /// Of a future: the day on which it ends, such as `241227`, or what stands for it, such as `CQ`.
+    pub expiry: Option<String>,
+}
+
+/// Quotes by which symbols without a separator end, the longest first where one ends another.
+const QUOTES: [&str; 19] = [
+    "FDUSD", "USDT", "USDC", BUSD, "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "AUD", "CHF", "BTC", "XBT",
+    "ETH", "BNB", UST,
+];
+/// Binance's dollar: where it was not quoted, `BNBUSD` is BNB in USD.
+const BUSD: &str = "BUSD";
+/// Bitfinex's name of Tether.
+const UST: &str = "UST";
+
+/// Exchanges that list bare coins, quoted in USD.
+const BARE: [&str; 2] = ["HYPERLIQUID", "HYPERLIQUID_FUTURES"];
+/// Exchanges that write the quote first: `KRW-BTC`.
+const QUOTE_FIRST: [&str; 1] = ["UPBIT"];
+/// Exchanges on which every contract ends on a day.
+const DATED: [&str; 3] = ["CME", "HUOBI_DM", "OKEX_FUTURES"];
+/// Exchanges whose `BTCPERP` is quoted in USDC.
+const PERP_IN_USDC: [&str; 2] = ["BYBIT", "BITGET"];
+
+/// Words of a symbol that say that it is a perpetual.
+const PERPETUAL_WORDS: [&str; 6] = ["SWAP", "PERP", "PERPETUAL", "UMCBL", "DMCBL", "CMCBL"];
+/// Words that stand for the day on which a future ends: this week, next week, this quarter, next quarter.
+const ROLLING_WORDS: [&str; 4] = ["CW", "NW", "CQ", "NQ"];
+
+/// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may tell only the last
+/// digit of the year in which a future ends.
+pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
+    let upper = raw_symbol.to_uppercase();
+    let parts: Vec<&str> = upper.split(['-', '_', '/', ':']).collect();
+    let (expiry, base) = Expiry::find(exchange, &parts, since);
+    let category = category(exchange, &parts, expiry.as_ref());
+    let (mut coin, mut quote) = base_and_quote(exchange, &parts, base, category);
+    if QUOTE_FIRST.contains(&exchange) && !quote.is_empty() {
+        std::mem::swap(&mut coin, &mut quote);
+    }
+    let coin = alias(exchange, &coin).to_owned();
+    let quote = if contract_usd(exchange, raw_symbol).is_some() {
+        "USD".to_owned()
+    } else if quote.is_empty() {
+        usual_quote(exchange, &coin, &parts, category).to_owned()
+    } else {
+        alias(exchange, &quote).to_owned()
+    };
+    let expiry = expiry.filter(|_| category == Category::Future).map(|expiry| expiry.text);
+    Symbol { coin, quote, category, expiry }
+}
+
+fn category(exchange: &str, parts: &[&str], expiry: Option<&Expiry>) -> Category {
+    let derivatives = venue(exchange) == Some(Venue::Derivatives);
+    let words = parts.get(1..).unwrap_or_default();
+    let dated = expiry.and_then(|expiry| expiry.part);
+    if let Some(dated) = dated {
+        // BTC-27DEC24-100000-C
+        if parts[dated + 1..].iter().any(|part| matches!(*part, "C" | "P")) {
+            return Category::Option;
+        }
+        // BTC-FS-27DEC24_PERP: the code of a strategy stands before the date.
+        let strategy = |part: &str| !QUOTES.contains(&part) && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if exchange == "DERIBIT" && dated > 1 && strategy(parts[dated - 1]) {
+            return Category::Combo;
+        }
+    }
+    if expiry.is_some() || DATED.contains(&exchange) {
+        return Category::Future;
+    }
+    let perpetual = words.iter().any(|part| PERPETUAL_WORDS.contains(part)) || is_bitfinex_perpetual(parts);
+    if perpetual || derivatives { Category::Perpetual } else { Category::Spot }
+}
+
+/// Base and quote as the symbol spells them; `base` is its first part without a date. The quote is empty where the symbol
+/// does not tell it.
+fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category) -> (String, String) {
+    if is_bitfinex_perpetual(parts) {
+        let names = [parts[0], parts[1]].map(|part| part.strip_suffix(FUNDED).unwrap_or(part).to_owned());
+        let [coin, quote] = names;
+        return (coin, quote);
+    }
+    let is_word = |part: &str| PERPETUAL_WORDS.contains(&part) || ROLLING_WORDS.contains(&part);
+    // What stands after the date of an option or a combination are strikes and strategies.
+    let named = matches!(category, Category::Option | Category::Combo);
+    let is_quote = |part: &str| !is_word(part) && expiry::date(part).is_none() && (!named || QUOTES.contains(&part));
+    if let Some(quote) = parts[1..].iter().find(|part| !part.is_empty() && is_quote(part)) {
+        return (base.to_owned(), (*quote).to_owned());
+    }
+    if BARE.contains(&exchange) {
+        return (base.to_owned(), String::new());
+    }
+    let spelt = |quote: &&str| match *quote {
+        BUSD => exchange != "BINANCE_DELIVERY" && (exchange.starts_with("BINANCE") || venue(exchange).is_none()),
+        UST => exchange.starts_with("BITFINEX"),
+        _ => true,
+    };
+    let ends = |quote: &&str| base.len() > quote.len() && base.ends_with(*quote);
+    if let Some(quote) = QUOTES.iter().copied().filter(spelt).find(ends) {
+        return (base[..base.len() - quote.len()].to_owned(), quote.to_owned());
+    }
+    let derivatives = venue(exchange) == Some(Venue::Derivatives);
+    let coin = base.strip_suffix(PERP).filter(|coin| derivatives && !coin.is_empty());
+    (coin.unwrap_or(base).to_owned(), String::new())
+}
+
+/// How a perpetual without a separator ends: `BTCPERP`.
+const PERP: &str = "PERP";
+/// How both names of a Bitfinex perpetual end: `BTCF0:USTF0`.
+const FUNDED: &str = "F0";
+
+fn is_bitfinex_perpetual(parts: &[&str]) -> bool {
+    matches!(parts, [base, quote] if base.len() > FUNDED.len() && base.ends_with(FUNDED) && quote.ends_with(FUNDED))
+}
+
+/// The quote of a market whose symbol does not tell it.
+fn usual_quote<'a>(exchange: &str, coin: &'a str, parts: &[&str], category: Category) -> &'a str {
+    match (exchange, category) {
+        _ if PERP_IN_USDC.contains(&exchange) && parts[0].ends_with(PERP) => "USDC",
+        ("DERIBIT", Category::Option) => coin, // premiums are in the coin
+        ("BITMEX", Category::Future) => "BTC", // ETHZ20; those of Bitcoin are inverse
+        ("BYBIT", Category::Future | Category::Option) => "USDC", // BTC-27DEC24
+        ("CME", _) => "USD",
+        _ if BARE.contains(&exchange) => "USD",
+        _ => "",
+    }
+}
+
+/// The usual name of what a venue names otherwise.
+fn alias<'a>(exchange: &str, name: &'a str) -> &'a str {
+    match name {
+        "XBT" => "BTC",
+        "UST" if exchange.starts_with("BITFINEX") => "USDT",
+        "UDC" if exchange.starts_with("BITFINEX") => "USDC",
+        name => name,
+    }
+}
