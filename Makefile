@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
-DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --quiet --profile fast --target-dir target/python
+# What compiles for minutes shows cargo's progress; CARGO_TERM_QUIET=true silences it.
+DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target/python
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -19,6 +20,7 @@ demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local se
 test: test-rust test-python ## Run every test: Rust, Python, the notebook, the stubs
 
 test-rust:
+	cargo test --no-run
 	cargo test --quiet
 
 test-python: $(VENV)/.dev
@@ -50,8 +52,8 @@ test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of
 
 lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check
-	cargo clippy --quiet --all-targets -- -D warnings
-	cargo clippy --quiet --all-targets --features python --target-dir target/python -- -D warnings
+	cargo clippy --all-targets -- -D warnings
+	cargo clippy --all-targets --features python --target-dir target/python -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -82,7 +84,7 @@ bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against pola
 
 bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
-	PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --target-dir target/python
+	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
 	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
 
 prove: ## Ten million spellings for every kernel, and every damage of small bodies; minutes

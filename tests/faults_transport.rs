@@ -310,7 +310,7 @@ async fn d3_43_a_panicking_task_does_not_poison_the_client() {
     for _ in 0..3 {
         let broken = client.clone();
         let task = tokio::spawn(async move {
-            let progress: Progress = Arc::new(|_, _| panic!("a callback with a fault of its own"));
+            let progress: Progress = Arc::new(|_| panic!("a callback with a fault of its own"));
             broken.points(&requests(3), NOW, Some(progress)).await.map(drop)
         });
         assert!(task.await.unwrap_err().is_panic());

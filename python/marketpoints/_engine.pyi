@@ -5,7 +5,7 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 __version__: str
+
+#: What is called after each answer of a call, and every quarter of a second while nothing arrives: with requests done
+#: and all, weight done and all, rows, seconds that the next request still waits for budget, and seconds left.
+Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
 
 @final
 class Layout:
@@ -107,28 +111,28 @@ class Columns:
 
 @final
 class Query:
-    """A checked query for points: wire names, a window in Unix seconds."""
+    """A checked query for points of one symbol or several: wire names, a window in Unix seconds."""
 
     def __new__(
         cls,
         data_type: str,
         exchanges: Sequence[str] = ...,
-        symbol: str | None = None,
+        symbols: Sequence[str] = ...,
         interval: str | None = None,
         *,
         start: float | None = None,
         end: float | None = None,
         period: int | None = None,
-        coin: str | None = None,
+        coins: Sequence[str] = ...,
         usd: bool = False,
         group_by: str | None = None,
         gapfill: bool = False,
         sort: str | None = None,
         include_forming: bool = False,
         max_depth: int | None = None,
-        block_size: float | None = None,
+        block_sizes: Sequence[float] = ...,
         tenor: str | None = None,
-        token_name: str | None = None,
+        token_names: Sequence[str] = ...,
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Sequence[tuple[str, str]] = ...,
@@ -238,6 +242,9 @@ class Plan:
     @property
     def eta(self) -> float:
         """Seconds that the budget at hand makes the plan wait; 0 when it fits."""
+    @property
+    def tiers(self) -> list[tuple[str, float | None, str | None]]:
+        """Each tier, the seconds that it would take from a full bucket, and why it would not do it."""
 
 @final
 class Client:
@@ -297,31 +304,46 @@ class Client:
     def now(self) -> float:
         """Unix seconds by the client's clock."""
     def points(
-        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
+        self,
+        query: Query,
+        progress: Tell | None = None,
+        now: float | None = None,
     ) -> list[Columns]:
-        """Fetches a query's points; ``progress`` is called with (requests done, requests).
+        """Fetches a query's points; ``now`` is the moment that the window goes by, Unix seconds.
 
-        ``now`` is the moment that the window goes by, Unix seconds; None asks the client's clock.
+        None asks the client's clock.
         """
     def points_async(
-        self, query: Query, progress: Callable[[int, int], object] | None = None, now: float | None = None
+        self,
+        query: Query,
+        progress: Tell | None = None,
+        now: float | None = None,
     ) -> Awaitable[list[Columns]]:
         """:meth:`points`, awaited."""
-    def sync(
-        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
-    ) -> dict[str, Any]:
-        """Downloads what an archive lacks: requests, weight, windows (``Window``), rows, mended."""
+    def sync(self, query: Query, archive: Archive, progress: Tell | None = None) -> list[tuple[str, dict[str, Any]]]:
+        """Downloads what an archive lacks; for each symbol requests, weight, windows (``Window``), rows, mended."""
     def sync_async(
-        self, query: Query, archive: Archive, progress: Callable[[int, int], object] | None = None
-    ) -> Awaitable[dict[str, Any]]:
+        self,
+        query: Query,
+        archive: Archive,
+        progress: Tell | None = None,
+    ) -> Awaitable[list[tuple[str, dict[str, Any]]]]:
         """:meth:`sync`, awaited."""
     def ask_again(
-        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
-    ) -> dict[str, Any]:
+        self,
+        query: Query,
+        archive: Archive,
+        replace: bool,
+        progress: Tell | None = None,
+    ) -> list[tuple[str, dict[str, Any]]]:
         """As :meth:`sync` for what is there already; ``revisions`` tells what differs, ``replace`` keeps it."""
     def ask_again_async(
-        self, query: Query, archive: Archive, replace: bool, progress: Callable[[int, int], object] | None = None
-    ) -> Awaitable[dict[str, Any]]:
+        self,
+        query: Query,
+        archive: Archive,
+        replace: bool,
+        progress: Tell | None = None,
+    ) -> Awaitable[list[tuple[str, dict[str, Any]]]]:
         """:meth:`ask_again`, awaited."""
     def markets(
         self,
@@ -401,7 +423,7 @@ class Client:
         """:meth:`usage`, awaited."""
     @property
     def budget(self) -> dict[str, int] | None:
-        """limit, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""
+        """limit, burst, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""
     def close(self) -> None:
         """Ends idle connections; later calls raise."""
 

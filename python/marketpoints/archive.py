@@ -69,7 +69,7 @@ class Archive:
         self,
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         **arguments: Any,
     ) -> SeriesSet:
@@ -78,14 +78,15 @@ class Archive:
         Args:
             type: Data type by its wire name, or a series method's name, such as ``"candles"``.
             exchange: Exchange identifier, or several.
-            symbol: Exchange-native symbol.
+            symbol: Exchange-native symbol, or several.
             interval: Short name or wire name.
-            arguments: As of :meth:`Client.points`. An open start or end is the archive's: without ``start``,
-                ``end`` and ``period`` the answer is all that is kept.
+            arguments: As of :meth:`Client.points`, with lists as there. An open start or end is the archive's: without
+                ``start``, ``end`` and ``period`` the answer is all that is kept.
 
         Raises:
             InvalidRequest: An argument cannot be right.
             NotArchivedError: A part of the window was never asked: ``missing`` says which, ``results`` holds the rest.
+                Of several symbols, ``failures`` has such an error for each that lacks something.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
         """
@@ -103,7 +104,7 @@ class Archive:
         client: Client,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -115,7 +116,7 @@ class Archive:
         client: AsyncClient,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -126,7 +127,7 @@ class Archive:
         client: Client | AsyncClient,
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -140,14 +141,15 @@ class Archive:
             client: Asks the service.
             type: Data type by its wire name, or a series method's name.
             exchange: Exchange identifier, or several.
-            symbol: Exchange-native symbol.
+            symbol: Exchange-native symbol, or several: the report then has one for each in ``each``.
             interval: Short name or wire name.
-            progress: True shows a bar; a function is called with (requests done, requests).
+            progress: As of :meth:`Client.points`.
             arguments: As of :meth:`Client.points`, ``max_weight`` included: what is left to pay may not weigh more.
 
         Raises:
             ArchiveError: The folder or the store cannot be written, or holds another service's data.
-            PartialError: Some requests failed; what arrived is kept.
+            PartialError: Some requests failed; what arrived is kept. Of several symbols, ``results`` is the report of
+                those that did not fail.
         """
         query = build_query(type, exchange, symbol, interval, **arguments)
         answer: Synced | Later[Synced] = _client(client)._archived("sync", (query, self._engine), progress, synced)
@@ -159,7 +161,7 @@ class Archive:
         client: Client,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -171,7 +173,7 @@ class Archive:
         client: AsyncClient,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -182,7 +184,7 @@ class Archive:
         client: Client | AsyncClient,
         type: str,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -207,7 +209,7 @@ class Archive:
         client: Client,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -219,7 +221,7 @@ class Archive:
         client: AsyncClient,
         type: str,
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
@@ -230,7 +232,7 @@ class Archive:
         client: Client | AsyncClient | None = None,
         type: str | None = None,  # noqa: A002 - the wire's own name
         exchange: "Names" = None,
-        symbol: str | None = None,
+        symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,

@@ -1,7 +1,7 @@
 """What an archive tells: what it holds, what a sync did, what changed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from .display import card, lines
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
 
 Windows = tuple[Window, ...]
+#: What the engine says of each symbol, by its name.
+Reports = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Synced:
         rows: Rows kept.
         windows: Windows of bucket starts that were kept: each a :class:`~marketpoints.Window`, in order.
         mended: Files that were not what had been written, each with what was done.
+        each: Where several symbols or coins were asked, the report of each by its name, such as
+            ``"BINANCE_FUTURES BTCUSDT"``; this one sums them up.
     """
 
     requests: int
@@ -62,16 +66,18 @@ class Synced:
     rows: int
     windows: Windows
     mended: tuple[str, ...]
+    each: Mapping[str, "Synced"] = field(default_factory=dict, kw_only=True, hash=False)
 
     def _facts(self) -> dict[str, str]:
         facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}", "rows": f"{self.rows:,}"}
         return facts | ({"mended files": f"{len(self.mended):,}"} if self.mended else {})
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {lines(self._facts())}>"
+        parts = "".join(f"\n  {name}: {lines(one._facts())}" for name, one in self.each.items())
+        return f"<{type(self).__name__} {lines(self._facts())}{parts}>"
 
     def _repr_html_(self) -> str:
-        return card(type(self).__name__, self._facts())
+        return card(type(self).__name__, self._facts() | {name: lines(one._facts()) for name, one in self.each.items()})
 
 
 @dataclass(frozen=True)
@@ -167,13 +173,32 @@ def _done(about: Mapping[str, Any]) -> dict[str, Any]:
     return plain | {"windows": _spans(about["windows"]), "mended": tuple(about["mended"])}
 
 
-def synced(about: Mapping[str, Any]) -> Synced:
+def synced(reports: Reports) -> Synced:
     """What the engine says of a sync."""
-    return Synced(**_done(about))
+    parts = {name: Synced(**_done(about)) for name, about in reports}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return Synced(**_sum(reports), each=parts)
 
 
-def refreshed(about: Mapping[str, Any]) -> Refreshed:
+def refreshed(reports: Reports) -> Refreshed:
     """What the engine says of asking again."""
+    parts = {name: Refreshed(**_done(about), revisions=_revisions(about)) for name, about in reports}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    revisions = Records([revision for one in parts.values() for revision in one.revisions], Revision)
+    return Refreshed(**_sum(reports), revisions=revisions, each=parts)
+
+
+def _sum(reports: Reports) -> dict[str, Any]:
+    """Several reports as one."""
+    every = [about for _, about in reports]
+    plain: dict[str, Any] = {name: sum(one[name] for one in every) for name in ("requests", "weight", "rows")}
+    lists = {name: [entry for one in every for entry in one[name]] for name in ("windows", "mended")}
+    return _done(plain | lists)
+
+
+def _revisions(about: Mapping[str, Any]) -> Records[Revision]:
     known = {one.name for one in fields(SeriesId)}
     revisions = [
         Revision(
@@ -182,7 +207,7 @@ def refreshed(about: Mapping[str, Any]) -> Refreshed:
         )
         for one in about["revisions"]
     ]
-    return Refreshed(**_done(about), revisions=Records(revisions, Revision))
+    return Records(revisions, Revision)
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:

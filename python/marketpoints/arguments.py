@@ -5,7 +5,7 @@ import os
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from . import _engine
 from .errors import InvalidRequest
@@ -16,6 +16,7 @@ __all__ = [
     "METHODS",
     "Extra",
     "Names",
+    "Sizes",
     "analytics",
     "build_query",
     "data_type",
@@ -25,8 +26,11 @@ __all__ = [
     "series_type",
 ]
 
+Entry = TypeVar("Entry")
 #: One name or several.
 Names: TypeAlias = str | Iterable[str] | None
+#: A price step, or one for each symbol or coin.
+Sizes: TypeAlias = float | Iterable[float] | None
 #: Parameters passed through as they are, by wire name; a list repeats the parameter.
 Extra: TypeAlias = Mapping[str, Any] | None
 
@@ -98,29 +102,31 @@ def analytics(type: str) -> str | None:  # noqa: A002 - the wire's own name
 def build_query(
     type: str,  # noqa: A002 - the wire's own name
     exchange: Names = None,
-    symbol: str | None = None,
+    symbol: Names = None,
     interval: Interval | None = None,
     *,
     start: Time | None = None,
     end: Time | None = None,
     period: Duration | None = None,
-    coin: str | None = None,
+    coin: Names = None,
     usd: bool = False,
     group_by: str | None = None,
     gapfill: bool = False,
     sort: str | None = None,
     include_forming: bool = False,
     max_depth: int | None = None,
-    block_size: float | None = None,
+    block_size: Sizes = None,
     tenor: str | None = None,
-    token_name: str | None = None,
+    token_name: Names = None,
     session: str | None = None,
     block_minutes: int | None = None,
     extra: Extra = None,
     max_weight: int | None = None,
     open_window: bool = False,
 ) -> _engine.Query:
-    """A checked query. With ``open_window`` it may leave its window open: an archive knows its own.
+    """A checked query, for one symbol or coin or for several.
+
+    With ``open_window`` it may leave its window open: an archive knows its own.
 
     Raises:
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
@@ -128,21 +134,21 @@ def build_query(
     return _engine.Query(
         series_type(type),
         names(exchange, "exchange"),
-        text(symbol, "symbol"),
+        names(symbol, "symbol"),
         interval_name(interval),
         start=to_unix(start, "start"),
         end=to_unix(end, "end"),
         period=to_duration(period),
-        coin=text(coin, "coin"),
+        coins=names(coin, "coin"),
         usd=flag(usd, "usd"),
         group_by=text(group_by, "group_by"),
         gapfill=flag(gapfill, "gapfill"),
         sort=text(sort, "sort"),
         include_forming=flag(include_forming, "include_forming"),
         max_depth=count(max_depth, "max_depth"),
-        block_size=number(block_size, "block_size"),
+        block_sizes=numbers(block_size, "block_size"),
         tenor=text(tenor, "tenor"),
-        token_name=text(token_name, "token_name"),
+        token_names=names(token_name, "token_name"),
         session=text(session, "session"),
         block_minutes=count(block_minutes, "block_minutes"),
         extra=pairs(extra),
@@ -152,18 +158,41 @@ def build_query(
 
 
 def names(value: Names, name: str) -> list[str]:
-    """One name or several as a list.
+    """One name or several as a list; None is an empty one.
 
     Raises:
-        InvalidRequest: The value holds something else than texts.
+        InvalidRequest: The value holds something else than texts, or nothing: a list that came out empty by a slip
+            would ask for everything.
     """
     if value is None:
         return []
     several = [value] if isinstance(value, str) else value
     try:
-        return [text(one, name) or "" for one in several]
+        listed = [text(one, name) or "" for one in several]
     except TypeError:
         raise InvalidRequest(f"{name}: {value!r} is neither a name nor a list of names") from None
+    return _filled(listed, name)
+
+
+def numbers(value: Sizes, name: str) -> list[float]:
+    """One number or several as a list; None is an empty one.
+
+    Raises:
+        InvalidRequest: The value holds something else than numbers, or nothing.
+    """
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        one = number(value, name)
+        return [] if one is None else [one]
+    several = [number(one, name) for one in value]
+    return _filled([one for one in several if one is not None], name)
+
+
+def _filled(listed: list[Entry], name: str) -> list[Entry]:
+    if listed:
+        return listed
+    raise InvalidRequest(f"{name}: the list is empty; name at least one, or leave it out")
 
 
 def pairs(extra: Extra) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ class Client(
             query, archive = arguments
             known, words = live.listed(query)
             self._warn(words if known else live.look_up(query, live.now(), archive))
-        with reporting(progress) as report:
+        with _reading_partial_reports(read), reporting(progress) as report:
             return read(getattr(live, call)(*arguments, progress=report))
 
     def stream(
@@ -139,7 +139,7 @@ class AsyncClient(
             query, archive = arguments
             known, words = live.listed(query)
             self._warn(words if known else await live.look_up_async(query, live.now(), archive))
-        with reporting(progress) as report:
+        with _reading_partial_reports(read), reporting(progress) as report:
             return read(await getattr(live, f"{call}_async")(*arguments, progress=report))
 
     def stream(
@@ -183,4 +183,15 @@ def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
         yield
     except PartialError as error:
         error.results = read(error.results)
+        raise
+
+
+@contextmanager
+def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
+    """As above, for the reports of an archive."""
+    try:
+        yield
+    except PartialError as error:
+        if error.results:
+            error.results = read(error.results)
         raise

@@ -31,7 +31,7 @@ Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
 #: Names of the sides of a book, by code; -1 is neither.
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
-LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "tenor": "tenor"}
+LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
 
 
 def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:
@@ -288,9 +288,12 @@ def arrow_stream(whole: Exported, requested_schema: Any = None) -> Any:
 def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str | None, list[str]]]]]:
     """Each series with its labels: by name the label, and all labels of that name in the order they come."""
     choices: dict[str, list[str]] = {}
+    by_symbol = all(series.id.raw_symbol is not None for series in every)
     for name, identity in LABELS.items():
         found = dict.fromkeys(getattr(series.id, identity) for series in every)
         found.pop(None, None)
-        if found and not any(name in series.flat()[1] for series in every):
+        # A coin tells nothing more where all have a symbol.
+        wanted = found and not (name == "coin" and by_symbol)
+        if wanted and not any(name in series.flat()[1] for series in every):
             choices[name] = list(found)
     return [(series, {name: (getattr(series.id, LABELS[name]), choices[name]) for name in choices}) for series in every]

@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
-from .arguments import METHODS, Extra, Names, analytics, build_query
+from .arguments import METHODS, Extra, Names, Sizes, analytics, build_query
 from .connection import Connection
 from .progress import Progress
 from .records import Plan, told_plan
@@ -20,22 +20,22 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         self,
         type: str,  # noqa: A002 - the wire's own name
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         usd: bool = False,
         group_by: str | None = None,
         gapfill: bool = False,
         sort: str | None = None,
         include_forming: bool = False,
         max_depth: int | None = None,
-        block_size: float | None = None,
+        block_size: Sizes = None,
         tenor: str | None = None,
-        token_name: str | None = None,
+        token_name: Names = None,
         session: str | None = None,
         block_minutes: int | None = None,
         extra: Extra = None,
@@ -44,33 +44,38 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     ) -> SeriesAnswer:
         """Points of any data type, known to this version or not (section 4.1).
 
-        A window longer than one request may be is fetched in several and joined.
+        A window longer than one request may be is fetched in several and joined. A list of symbols or coins is one
+        call too: it runs within one budget, and the answer has the series of each in the order asked. A symbol is asked
+        of each exchange apart, exchange by exchange; a coin of all exchanges at once, which weighs less (section 8.2).
 
         Args:
             type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``, or by its method's, ``open_interest``.
             exchange: Exchange identifier, or several.
-            symbol: Exchange-native symbol.
+            symbol: Exchange-native symbol, or several. What is named twice is asked once.
             interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"``, a wire name, or a duration such as
                 ``timedelta(hours=1)`` (also NumPy's and pandas').
             start: First bucket start: datetime, date, ISO text (UTC if naive), NumPy or pandas time, Unix seconds.
             end: End of the window, exclusive; None is now.
             period: Length of the window in seconds, as a ``timedelta`` (also NumPy's and pandas'), or as a text such as
                 ``"90d"`` or ``"1h30m"``, instead of start or end.
-            coin: Base asset, instead of a symbol.
+            coin: Base asset, or several, instead of a symbol. Where a type takes both, such as the option summaries,
+                lists of symbols and coins pair by position.
             usd: Values in USD.
             group_by: ``"sum"`` or ``"oi_weighted"``: one series over all exchanges.
             gapfill: Fill missing buckets with the last close.
             sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
             include_forming: Keep the bucket, or the session, that has not ended yet.
             max_depth: Levels of a heatmap.
-            block_size: Height of a heatmap's, or a market profile's, price bucket.
+            block_size: Height of a heatmap's, or a market profile's, price bucket: one for all, or one for each symbol
+                or coin.
             tenor: Option tenor.
-            token_name: Token name (token supply).
+            token_name: Token name (token supply), one for each coin.
             session: Session of a market profile.
             block_minutes: Block length of a market profile in minutes.
             extra: Further parameters by wire name, passed through.
-            max_weight: Most weight that the call may cost; more raises before anything is sent.
-            progress: True shows a bar; a function is called with (requests done, requests).
+            max_weight: Most weight that the call may cost in all; more raises before anything is sent.
+            progress: True shows a bar with weight, requests, rows, the wait for budget and the seconds left; a function
+                is called with (requests done, requests) after each answer.
 
         Returns:
             The answer's series; a set of exactly one answers for it.
@@ -81,7 +86,8 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
             AuthenticationError: The service does not know the key.
             TierError: The tier does not include it.
             RateLimitError: It would wait for budget longer than ``max_wait``, or the day's weight is spent.
-            PartialError: Some requests of several failed; ``results`` holds what arrived.
+            PartialError: Some requests of several failed; ``results`` holds what arrived, ``failures`` says what did
+                not, and of which symbol.
             TransportError: No complete answer arrived, as often as the client tried.
             ServerError: The service failed as often as the client tried.
             DecodeError: The answer is malformed.
@@ -113,7 +119,9 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
         return answer
 
     def plan(self, type: str, *arguments: Any, **named: Any) -> Plan:  # noqa: A002 - the wire's own name
-        """What a call would send and cost. Sends nothing, so neither client awaits it.
+        """What a call would send and cost, and what each tier would take for it.
+
+        Sends nothing, so neither client awaits it.
 
         Args:
             type: Data type as for :meth:`points`, the name of a series method such as ``candles``, or that of an
@@ -133,13 +141,13 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     def candles(
         self,
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         usd: bool = False,
         group_by: str | None = None,
         gapfill: bool = False,
@@ -175,13 +183,13 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     def side_candles(
         self,
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         usd: bool = False,
         group_by: str | None = None,
         gapfill: bool = False,
@@ -217,13 +225,13 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     def liquidations(
         self,
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         usd: bool = False,
         group_by: str | None = None,
         sort: str | None = None,
@@ -258,13 +266,13 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     def funding_rate(
         self,
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         group_by: str | None = None,
         sort: str | None = None,
         include_forming: bool = False,
@@ -298,13 +306,13 @@ class ValueMethods(Connection, Generic[SeriesAnswer]):
     def open_interest(
         self,
         exchange: Names = None,
-        symbol: str | None = None,
+        symbol: Names = None,
         interval: Interval | None = None,
         *,
         start: Time | None = None,
         end: Time | None = None,
         period: Duration | None = None,
-        coin: str | None = None,
+        coin: Names = None,
         usd: bool = False,
         group_by: str | None = None,
         sort: str | None = None,

@@ -14,7 +14,7 @@ use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{moment, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Revision};
-use crate::client::{Checked, ClientError, Synced, read_archive};
+use crate::client::{Checked, ClientError, Each, Synced, call_failure, read_archive_all};
 use crate::columns::NO_TIME;
 
 /// An archive of points.
@@ -51,7 +51,7 @@ impl Archive {
 
     fn read(&self, py: Python<'_>, query: &Query) -> PyResult<Vec<Py<Columns>>> {
         let request = query.0.clone();
-        let series = self.beside(py, move |archive| read_archive(archive, &request))?;
+        let series = self.beside(py, move |archive| read_archive_all(archive, &request))?;
         Columns::hand_over(py, series)
     }
 
@@ -100,30 +100,56 @@ impl Archive {
     }
 }
 
-/// What a sync did, as a dictionary.
-pub(super) fn synced(py: Python<'_>, answer: Result<Synced, ClientError>) -> PyResult<Py<PyAny>> {
-    let done = answer.map_err(|error| errors::from_client(py, error))?;
-    describe(py, &done)?.into_py_any(py)
+/// What a sync did: what was asked and a dictionary, for each symbol.
+pub(super) fn synced(py: Python<'_>, answer: Result<Each<Synced>, ClientError>) -> PyResult<Py<PyAny>> {
+    each(py, answer, |done| describe(py, &done))
 }
 
-/// What asking again showed, as a dictionary.
-pub(super) fn checked(py: Python<'_>, answer: Result<Checked, ClientError>) -> PyResult<Py<PyAny>> {
-    let checked = answer.map_err(|error| errors::from_client(py, error))?;
-    let about = describe(py, &checked.synced)?;
-    let list = PyList::empty(py);
-    for Revision { id, time, column, before, after } in checked.revisions {
-        let entry = PyDict::new(py);
-        for (name, value) in id.fields() {
-            entry.set_item(python_name(name), value)?;
+/// What asking again showed: what was asked and a dictionary, for each symbol.
+pub(super) fn checked(py: Python<'_>, answer: Result<Each<Checked>, ClientError>) -> PyResult<Py<PyAny>> {
+    each(py, answer, |checked| {
+        let about = describe(py, &checked.synced)?;
+        let list = PyList::empty(py);
+        for Revision { id, time, column, before, after } in checked.revisions {
+            let entry = PyDict::new(py);
+            for (name, value) in id.fields() {
+                entry.set_item(python_name(name), value)?;
+            }
+            entry.set_item("time", moment(py, time)?)?;
+            entry.set_item("column", column)?;
+            entry.set_item("before", cell(py, before)?)?;
+            entry.set_item("after", cell(py, after)?)?;
+            list.append(entry)?;
         }
-        entry.set_item("time", moment(py, time)?)?;
-        entry.set_item("column", column)?;
-        entry.set_item("before", cell(py, before)?)?;
-        entry.set_item("after", cell(py, after)?)?;
-        list.append(entry)?;
+        about.set_item("revisions", list)?;
+        Ok(about)
+    })
+}
+
+/// The reports of a call. Where some symbols failed, the error's `results` are the reports of the others.
+fn each<'py, T>(
+    py: Python<'py>,
+    answer: Result<Each<T>, ClientError>,
+    report: impl Fn(T) -> PyResult<Bound<'py, PyDict>>,
+) -> PyResult<Py<PyAny>> {
+    let answer = answer.map_err(|error| errors::from_client(py, error))?;
+    let all = answer.len();
+    let (reports, mut failures) = (PyList::empty(py), Vec::new());
+    for (label, outcome) in answer {
+        match outcome {
+            Ok(done) => reports.append((label, report(done)?))?,
+            Err(error) => failures.push((label, error)),
+        }
     }
-    about.set_item("revisions", list)?;
-    about.into_py_any(py)
+    if failures.is_empty() {
+        return reports.into_py_any(py);
+    }
+    if all == 1 {
+        return Err(errors::from_client(py, failures.remove(0).1));
+    }
+    let error = errors::from_client(py, call_failure(failures, all, Vec::new()));
+    error.value(py).setattr("results", reports)?;
+    Err(error)
 }
 
 fn describe<'py>(py: Python<'py>, done: &Synced) -> PyResult<Bound<'py, PyDict>> {

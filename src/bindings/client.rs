@@ -18,7 +18,7 @@ use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use crate::client::{self, BudgetScope, Checked, ClientError, Config, Listed, Progress, Synced};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Each, HowFar, Listed, Progress, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
@@ -95,7 +95,7 @@ impl Client {
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
         let (now, client, request) = (self.now(py)?, self.client(py)?, query.0.clone());
         // An archive may lie far away.
-        let plan = py.detach(|| client.plan(&request, now));
+        let plan = py.detach(|| client.plan_all(&request, now));
         plan.map(Plan).map_err(|error| errors::from_client(py, error))
     }
 
@@ -388,6 +388,7 @@ impl Client {
         let Some(view) = self.client(py)?.budget() else { return Ok(None) };
         let budget = PyDict::new(py);
         budget.set_item("limit", view.limit)?;
+        budget.set_item("burst", view.burst)?;
         budget.set_item("remaining", view.remaining)?;
         budget.set_item("used", view.used)?;
         budget.set_item("reset", view.reset)?;
@@ -424,7 +425,7 @@ impl Client {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
         let progress = progress.map(told);
-        Ok(async move { client.points(&request, now, progress).await })
+        Ok(async move { client.points_all(&request, now, progress).await })
     }
 
     fn ask_listing(
@@ -445,11 +446,11 @@ impl Client {
         query: &Query,
         archive: &Archive,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Result<Synced, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Result<Each<Synced>, ClientError>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let progress = progress.map(told);
-        Ok(async move { client.sync(&archive, &request, now, progress).await })
+        Ok(async move { client.sync_all(&archive, &request, now, progress).await })
     }
 
     fn fetch_again(
@@ -459,11 +460,11 @@ impl Client {
         archive: &Archive,
         replace: bool,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Result<Checked, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Result<Each<Checked>, ClientError>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let progress = progress.map(told);
-        Ok(async move { client.ask_again(&archive, &request, replace, now, progress).await })
+        Ok(async move { client.ask_again_all(&archive, &request, replace, now, progress).await })
     }
 
     fn fetch_markets(
@@ -525,11 +526,12 @@ fn warning(listed: Listed) -> Option<String> {
 
 /// A caller's function as the engine calls it.
 fn told(tell: Py<PyAny>) -> Progress {
-    Arc::new(move |done, total| {
+    Arc::new(move |how_far: &HowFar| {
+        let HowFar { done, requests, weight_done, weight, rows, waiting, left } = *how_far;
         // The callback may take its time or use the client itself: the worker's other tasks move on.
         tokio::task::block_in_place(|| {
             Python::try_attach(|py| {
-                if let Err(error) = tell.call1(py, (done, total)) {
+                if let Err(error) = tell.call1(py, (done, requests, weight_done, weight, rows, waiting, left)) {
                     error.write_unraisable(py, None);
                 }
             });

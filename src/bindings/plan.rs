@@ -40,4 +40,11 @@ impl Plan {
     fn eta(&self) -> f64 {
         self.0.eta
     }
+
+    /// Tier, seconds that it would take, and why it would not do it.
+    #[getter]
+    fn tiers(&self) -> Vec<(&'static str, Option<f64>, Option<String>)> {
+        let row = |wait: &client::TierWait| (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err());
+        self.0.tiers.iter().map(row).collect()
+    }
 }

@@ -6,6 +6,7 @@ use super::Client;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::pace::too_heavy;
 use super::points::{Plan, PlannedRequest};
+use super::tiers::{analytics_by_tier, below_analytics};
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
@@ -79,7 +80,8 @@ impl Client {
         if let Some(burst) = inner.pacer.burst().filter(|burst| u64::from(spec.weight) > *burst) {
             return Err(too_heavy(u64::from(spec.weight), burst));
         }
-        Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)
+        let tiers = analytics_by_tier(requests.len(), u64::from(spec.weight));
+        Ok(Plan { tiers, ..Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)? })
     }
 
     /// The requests of a query, page by page.
@@ -89,9 +91,7 @@ impl Client {
         limit: Option<usize>,
     ) -> Result<Vec<AnalyticsQuery>, ClientError> {
         if let Some(tier) = self.inner.tier.filter(|tier| *tier < ANALYTICS_TIER) {
-            let (wanted, own) = (ANALYTICS_TIER.spec().name, tier.spec().name);
-            let message = format!("prediction-market analytics need the tier {wanted}; this client's tier is {own}");
-            return Err(ClientError::new(ErrorKind::Tier, message));
+            return Err(below_analytics(tier.spec()));
         }
         let mut query = query.clone();
         let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {

@@ -7,8 +7,10 @@ use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
-use super::points::{Plan, Progress, assemble};
+use super::points::{Plan, assemble, check_weight};
 use super::request::PointsRequest;
+use super::run::{Amount, Progress, Run};
+use super::tiers::Terms;
 use super::{Client, Inner, Partial};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
 use crate::columns::{Series, join};
@@ -39,14 +41,14 @@ pub struct Checked {
 }
 
 /// Requests to send, in the order of their windows.
-type Errand = Vec<Slice>;
+pub(super) type Errand = Vec<Slice>;
 
 impl Client {
     /// What is left to ask when the client reads through an archive; `None` when it does not.
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
-        let errand = self.inner.errand(request, &archive.asked(&key)?, window, now)?;
+        let errand = self.inner.errand(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
         let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }
@@ -54,9 +56,10 @@ impl Client {
     /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
     pub(super) async fn points_archived(
         &self,
+        run: &Run<'_>,
         request: &PointsRequest,
         now: f64,
-        progress: Option<Progress>,
+        expected: Amount,
     ) -> Result<Option<Vec<Series>>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
@@ -65,7 +68,10 @@ impl Client {
         if gaps(&blocking(archive, &key, Archive::asked).await?, window).is_empty() {
             let read = blocking(archive, &key, move |archive, key| archive.read(key, window)).await;
             match read {
-                Ok(series) => return assemble(request, counted, vec![Ok(series)]).map(Some),
+                Ok(series) => {
+                    run.expect(expected, Amount::default())?;
+                    return assemble(request, counted, vec![Ok(series)]).map(Some);
+                }
                 Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be mended
                 Err(fault) => return Err(fault.into()),
             }
@@ -74,10 +80,11 @@ impl Client {
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
-        let errand = self.inner.errand(request, &asked, window, now)?;
+        let errand = self.inner.allowed_errand(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
-        let (answers, failures) = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let (answers, failures) = sent.await?;
         let kept = on_shared(&hold, move |hold| {
             let asked = within(&hold.asked(), window);
             hold.read(window).map(|series| (asked, series))
@@ -115,6 +122,19 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Synced, ClientError> {
+        let run = Run::new(&self.inner, progress, None);
+        run.watched(self.sync_within(&run, archive, request, now, Amount::default())).await
+    }
+
+    /// The sync of a request that is one part of a call, which expected it to send `expected`.
+    pub(super) async fn sync_within(
+        &self,
+        run: &Run<'_>,
+        archive: &Archive,
+        request: &PointsRequest,
+        now: f64,
+        expected: Amount,
+    ) -> Result<Synced, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
@@ -123,10 +143,11 @@ impl Client {
         let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
         let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
         let asked = hold.asked();
-        let errand = self.inner.errand(request, &asked, window, now)?;
+        let errand = self.inner.allowed_errand(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
-        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let outcome = sent.await?;
         synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
         release(&hold).await;
         finish(synced, outcome).map(|(synced, _)| synced)
@@ -145,6 +166,20 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Checked, ClientError> {
+        let run = Run::new(&self.inner, progress, None);
+        run.watched(self.ask_again_within(&run, archive, request, replace, now, Amount::default())).await
+    }
+
+    /// As [`Client::ask_again`], of a request that is one part of a call, which expected it to send `expected`.
+    pub(super) async fn ask_again_within(
+        &self,
+        run: &Run<'_>,
+        archive: &Archive,
+        request: &PointsRequest,
+        replace: bool,
+        now: f64,
+        expected: Amount,
+    ) -> Result<Checked, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
@@ -152,15 +187,13 @@ impl Client {
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
-        let errand = if replace {
-            self.inner.errand(request, &[], window, now)?
-        } else {
-            self.inner.allowed(request, &within(&asked, window))?
-        };
+        let errand = self.inner.errand_again(request, &asked, window, replace, now)?;
+        self.inner.check_allowed(request, &errand)?;
         let hold = Arc::new(Mutex::new(hold));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
         let work = Work { key: &key, now, before: &asked, keep: keep_all };
-        let outcome = self.run(request, errand, progress, |arrived| keep(&hold, &work, arrived)).await;
+        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
         release(&hold).await;
         let (synced, revisions) = finish(synced, outcome)?;
@@ -168,14 +201,16 @@ impl Client {
     }
 
     /// Sends an errand's requests, several at once, and hands each answer on as it comes.
-    async fn run<R: Future<Output = Kept>>(
+    async fn send_errand<R: Future<Output = Kept>>(
         &self,
+        run: &Run<'_>,
         request: &PointsRequest,
         errand: Errand,
-        progress: Option<Progress>,
+        expected: Amount,
         take: impl Fn(Arrived) -> R,
-    ) -> (Vec<Kept>, Vec<ClientError>) {
+    ) -> Result<(Vec<Kept>, Vec<ClientError>), ClientError> {
         let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
             let kept = take(Arrived { slice: errand[place], weight: requests[place].weight, date, series });
             async move {
@@ -185,7 +220,7 @@ impl Client {
                 (kept, more)
             }
         };
-        let outcomes = self.inner.send(&requests, progress, take).await;
+        let outcomes = self.inner.send(run, &requests, take).await;
         let (mut kept, mut failures) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {
@@ -193,7 +228,7 @@ impl Client {
                 Err(error) => failures.push(error),
             }
         }
-        (kept, failures)
+        Ok((kept, failures))
     }
 }
 
@@ -231,26 +266,27 @@ fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
 
 impl Inner {
     /// The archive to read through, and the key of a request that can be kept in it.
-    fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
+    pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
         let archive = self.archive.as_ref()?;
         Some((archive, Key::new(&self.source, &request.query)?))
     }
 
     /// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
     /// less; the walls of the tier hold for what is asked, not for what is there.
-    fn errand(
+    pub(super) fn errand(
         &self,
         request: &PointsRequest,
         asked: &[Window],
         window: Window,
         now: f64,
+        terms: Terms,
     ) -> Result<Errand, ClientError> {
         let weigh = |window: Window| {
-            self.cut(request, window).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>())
+            self.cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>())
         };
         let mut wanted: Vec<(Window, u64)> = Vec::new();
         for gap in gaps(asked, window) {
-            if let Some(tier) = self.tier {
+            if let Some(tier) = terms.tier {
                 request.check_walls(tier, gap, now)?;
             }
             let alone = weigh(gap)?;
@@ -264,15 +300,67 @@ impl Inner {
             }
             wanted.push((gap, alone));
         }
-        let windows: Vec<Window> = wanted.into_iter().map(|(window, _)| window).collect();
-        self.allowed(request, &windows)
+        let slices = wanted.into_iter().map(|(window, _)| self.cut(request, window, terms));
+        Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The requests for some windows, unless all of them weigh more than the request allows.
-    fn allowed(&self, request: &PointsRequest, windows: &[Window]) -> Result<Errand, ClientError> {
-        let errand = windows.iter().map(|window| self.cut(request, *window)).collect::<Result<Vec<_>, _>>()?.concat();
-        let requests = errand.iter().map(|slice| self.planned(&request.query, slice)).collect();
-        Plan::new(requests, Window { from: 0, to: 0 }, self, request.max_weight).map(|_| errand)
+    /// As [`Inner::errand`] by this client's own terms, unless it weighs more than the request allows.
+    fn allowed_errand(
+        &self,
+        request: &PointsRequest,
+        asked: &[Window],
+        window: Window,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        let errand = self.errand(request, asked, window, now, self.terms())?;
+        self.check_allowed(request, &errand).map(|()| errand)
+    }
+
+    fn check_allowed(&self, request: &PointsRequest, errand: &Errand) -> Result<(), ClientError> {
+        check_weight(errand.iter().map(|slice| slice.weight).sum(), errand.len(), request.max_weight)
+    }
+
+    /// The requests that ask a window again: all of it to `replace` what is kept, else what was asked of it.
+    fn errand_again(
+        &self,
+        request: &PointsRequest,
+        asked: &[Window],
+        window: Window,
+        replace: bool,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        if replace {
+            return self.errand(request, &[], window, now, self.terms());
+        }
+        let slices = within(asked, window).into_iter().map(|window| self.cut(request, window, self.terms()));
+        Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// What [`Client::sync`] would ask now.
+    pub(super) async fn to_sync(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        let key = key(&self.source, request)?;
+        let window = closed(&key, request.window(now, self.tier), now);
+        let asked = blocking(archive, &key, Archive::asked).await?;
+        self.errand(request, &asked, window, now, self.terms())
+    }
+
+    /// What [`Client::ask_again`] would ask now.
+    pub(super) async fn to_ask_again(
+        &self,
+        archive: &Archive,
+        request: &PointsRequest,
+        replace: bool,
+        now: f64,
+    ) -> Result<Errand, ClientError> {
+        let key = key(&self.source, request)?;
+        let window = closed(&key, request.window(now, self.tier), now);
+        let asked = if replace { Vec::new() } else { blocking(archive, &key, Archive::asked).await? };
+        self.errand_again(request, &asked, window, replace, now)
     }
 }
 

@@ -144,7 +144,7 @@ impl Inner {
         weight: u64,
     ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
-        let (value, _) = self.fetch(&url, weight, || Record::new(self.transport.dialect())).await?;
+        let (value, _) = self.fetch(&url, weight, &|_| {}, || Record::new(self.transport.dialect())).await?;
         Ok(value)
     }
 }

@@ -53,16 +53,21 @@ impl Inner {
     }
 
     /// One GET with everything around it: budget, retries, error bodies. Each attempt's 200 body goes to a reading of its
-    /// own. Gives what it says, and the service's clock (Unix seconds) where the answer has it.
+    /// own. Gives what it says, and the service's clock (Unix seconds) where the answer has it. `in_line` is told when an
+    /// attempt begins to wait for budget, and when it ends.
     pub(super) async fn fetch<R: Reading>(
         &self,
         url: &str,
         weight: u64,
+        in_line: &(dyn Fn(bool) + Send + Sync),
         reading: impl Fn() -> R + Send + Sync,
     ) -> Result<(R::Value, Option<i64>), ClientError> {
         let patience = self.patience();
         for attempt in 0.. {
-            let permit = self.pacer.acquire(weight, patience).await.map_err(|error| error.of(url))?;
+            in_line(true);
+            let permit = self.pacer.acquire(weight, patience).await;
+            in_line(false);
+            let permit = permit.map_err(|error| error.of(url))?;
             let sent = Instant::now();
             let mut failed = match self.attempt(url, permit, patience, reading()).await {
                 Ok(value) => {

@@ -3,6 +3,7 @@
 
 mod analytics;
 mod archived;
+mod calls;
 mod config;
 mod dialect;
 mod discovery;
@@ -18,19 +19,26 @@ mod reading;
 mod request;
 mod retry;
 mod rules;
+mod run;
+mod several;
 mod stream;
+mod tiers;
 mod transport;
 mod unpack;
 
 pub use archived::{Checked, Synced, read_archive};
+pub use calls::{Each, call_failure, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter};
 pub use dialect::read_dialect;
 pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use listing::Listed;
 pub use pace::{BudgetView, Registry};
-pub use points::{Plan, PlannedRequest, Progress};
+pub use points::{Plan, PlannedRequest};
 pub use request::{PointsArguments, PointsRequest};
+pub use run::{HowFar, Progress};
+pub use several::{PointsRequests, Subjects};
 pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
+pub use tiers::TierWait;
 
 use std::sync::Arc;
 

@@ -62,6 +62,8 @@ impl Registry {
 pub struct BudgetView {
     /// Weight per minute.
     pub limit: u64,
+    /// Most weight that the bucket holds, and so most that is ever left.
+    pub burst: u64,
     /// Whole weight left, burst included.
     pub remaining: u64,
     /// Weight spent in the last 60 seconds.
@@ -157,6 +159,7 @@ impl Pacer {
             let full_at = wall.saturating_add(bucket.full_at(now) - now);
             Some(BudgetView {
                 limit: u64::from(bucket.limits().per_minute),
+                burst: u64::from(bucket.limits().burst),
                 remaining: bucket.remaining(now),
                 used: bucket.used(now),
                 reset: full_at.div_euclid(SECOND) + i64::from(full_at.rem_euclid(SECOND) > 0),
@@ -167,6 +170,12 @@ impl Pacer {
     /// Seconds until all of `weight` could have been taken, request by request; 0 while the limit is unknown.
     pub(super) fn eta(&self, weight: u64) -> f64 {
         self.ledger.update_now(|account, now| account.eta(weight, now)).as_secs_f64()
+    }
+
+    /// Seconds until `weight` has refilled, whoever stands in line; 0 while the limit is unknown.
+    pub(super) fn refill(&self, weight: u64) -> f64 {
+        let refill = |account: &mut Account, now| account.bucket(now).map(|bucket| bucket.refill(weight, now));
+        self.ledger.update_now(refill).unwrap_or_default().as_secs_f64()
     }
 
     /// Waits in line until `weight` can be taken, and takes it. Weight 0 does not wait in line, only for a pause.

@@ -1,6 +1,5 @@
 //! Points: plan, fetch within the budget, decode, join.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::StreamExt;
@@ -9,6 +8,8 @@ use futures::stream;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::reading;
 use super::request::PointsRequest;
+use super::run::{Amount, MOST_FAILURES, PARALLEL, Progress, Run};
+use super::tiers::{Terms, TierWait};
 use super::{Client, Inner};
 use crate::clock::SECOND;
 use crate::columns::{NO_TIME, Series, join};
@@ -18,14 +19,6 @@ use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::wire::POINTS_PATH;
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId, TypeSpec};
 use crate::weight::{BLOCK, Slice, Window, slices};
-
-/// Requests of one plan that are under way at once.
-const PARALLEL: usize = 8;
-/// A service that failed so many of a plan's requests beyond their retries is down: the rest is not sent.
-const MOST_FAILURES: usize = 3;
-
-/// Told after each request: (requests done, requests).
-pub type Progress = Arc<dyn Fn(usize, usize) + Send + Sync>;
 
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +40,8 @@ pub struct Plan {
     pub requests: Vec<PlannedRequest>,
     /// Seconds until the budget at hand allows the last of them.
     pub eta: f64,
+    /// What each tier would take, lowest first; empty where nobody asked.
+    pub tiers: Vec<TierWait>,
     pub(super) window: Window,
 }
 
@@ -60,7 +55,7 @@ impl Plan {
     ) -> Result<Self, ClientError> {
         let weight = requests.iter().map(|request| request.weight).sum();
         check_weight(weight, requests.len(), max_weight)?;
-        Ok(Self { requests, eta: inner.pacer.eta(weight), window })
+        Ok(Self { requests, eta: inner.pacer.eta(weight), tiers: Vec::new(), window })
     }
 
     /// Summed weight.
@@ -101,10 +96,7 @@ impl Client {
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
         }
-        if let Some(tier) = inner.tier {
-            request.check_walls(tier, window, now)?;
-        }
-        let slices = inner.cut(request, window)?;
+        let slices = inner.slices(request, None, now, inner.terms())?;
         let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, inner, request.max_weight)
     }
@@ -120,52 +112,64 @@ impl Client {
         now: f64,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
+        let run = Run::new(&self.inner, progress, None);
+        run.watched(self.points_within(&run, request, now, Amount::default())).await
+    }
+
+    /// The points of a request that is one part of a call, which expected it to send `expected`.
+    pub(super) async fn points_within(
+        &self,
+        run: &Run<'_>,
+        request: &PointsRequest,
+        now: f64,
+        expected: Amount,
+    ) -> Result<Vec<Series>, ClientError> {
         self.inner.check_request(request)?;
-        if let Some(series) = self.points_archived(request, now, progress.clone()).await? {
+        if let Some(series) = self.points_archived(run, request, now, expected).await? {
             return Ok(series);
         }
         self.inner.learn_limits().await;
         let plan = self.plan(request, now)?;
+        run.expect(expected, Amount::of(&plan.requests))?;
         let take = |_, series, _| std::future::ready((series, true));
-        let answers = self.inner.send(&plan.requests, progress, take).await;
+        let answers = self.inner.send(run, &plan.requests, take).await;
         assemble(request, request.counted(plan.window, now), answers)
     }
 }
 
 impl Inner {
-    /// Sends the requests of a plan, several at once, and hands each answer on as it comes: its place in the plan, its
+    /// Sends the requests for one symbol, several at once, and hands each answer on as it comes: its place in the plan, its
     /// series, and the service's clock. `take` says what it made of it, and whether the rest is still worth asking for. The
     /// outcomes are in the plan's order.
     pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
         &self,
+        run: &Run<'_>,
         requests: &[PlannedRequest],
-        progress: Option<Progress>,
         take: impl Fn(usize, Vec<Series>, Option<i64>) -> R,
     ) -> Vec<Result<T, ClientError>> {
-        let (done, failed, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let total = requests.len();
-        stream::iter(0..total)
+        let (failed, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        stream::iter(0..requests.len())
             .map(|place| {
-                let (done, failed, stop, progress, take) = (&done, &failed, &stop, &progress, &take);
+                let (failed, stop, take) = (&failed, &stop, &take);
                 let planned = &requests[place];
                 async move {
-                    if stop.load(Ordering::Relaxed) {
+                    let Some(step) = run.step(planned.weight, stop).await else {
                         let message = "not sent, because other requests of the plan failed";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
-                    }
-                    match self.fetch(&planned.url, planned.weight, || self.reading(planned.memory)).await {
+                    };
+                    let in_line = |waits| step.in_line(waits);
+                    match self.fetch(&planned.url, planned.weight, &in_line, || self.reading(planned.memory)).await {
                         Ok((series, date)) => {
+                            let rows = series.iter().map(Series::len).sum();
                             let (taken, more) = take(place, series, date).await;
                             stop.fetch_or(!more, Ordering::Relaxed);
-                            if let Some(tell) = progress {
-                                tell(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                            }
+                            step.answered(rows, more);
                             Ok(taken)
                         }
                         Err(error) => {
                             let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
                             // Not sent, it costs nothing.
-                            stop.fetch_or(fails_all(error.kind) || failures >= MOST_FAILURES, Ordering::Relaxed);
+                            stop.fetch_or(step.failed(&error) || failures >= MOST_FAILURES, Ordering::Relaxed);
                             Err(error)
                         }
                     }
@@ -176,12 +180,34 @@ impl Inner {
             .await
     }
 
+    /// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
+    /// those that bring the rest.
+    ///
+    /// # Errors
+    /// What cannot run within the terms.
+    pub(super) fn slices(
+        &self,
+        request: &PointsRequest,
+        asked: Option<&[Window]>,
+        now: f64,
+        terms: Terms,
+    ) -> Result<Vec<Slice>, ClientError> {
+        let window = request.window(now, terms.tier);
+        if let Some(asked) = asked {
+            return self.errand(request, asked, window, now, terms);
+        }
+        if let Some(tier) = terms.tier {
+            request.check_walls(tier, window, now)?;
+        }
+        self.cut(request, window, terms)
+    }
+
     /// A window cut into requests of the least weight.
-    pub(super) fn cut(&self, request: &PointsRequest, window: Window) -> Result<Vec<Slice>, ClientError> {
+    pub(super) fn cut(&self, request: &PointsRequest, window: Window, terms: Terms) -> Result<Vec<Slice>, ClientError> {
         let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
         let most = most_points(spec, request.query.max_depth, request.points_a_row());
         let least = |window| {
-            slices(spec, &request.demand(), window, most, self.pacer.burst())
+            slices(spec, &request.demand(), window, most, terms.burst)
                 .map_err(|problem| ClientError::invalid(problem.to_string()))
         };
         let cut = least(window)?;

@@ -3,6 +3,7 @@
 
 use super::error::{ClientError, ErrorKind};
 use super::rules::{check_capabilities, check_exchanges, check_open_type, check_places, check_selection};
+use super::tiers::own_tier;
 use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::suggest::hint;
@@ -230,9 +231,7 @@ impl PointsRequest {
     /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
     pub(super) fn check_walls(&self, tier: Tier, window: Window, now: f64) -> Result<(), ClientError> {
         let spec = tier.spec();
-        let refuse = |what: String| {
-            Err(ClientError::new(ErrorKind::Tier, format!("{what}; this client's tier is {}", spec.name)))
-        };
+        let refuse = |what: String| Err(ClientError::new(ErrorKind::Tier, format!("{what}{}", own_tier(spec))));
         if let Some(wanted) = self.spec.filter(|wanted| wanted.lowest_tier > tier) {
             return refuse(format!("{} needs the tier {}", wanted.name, wanted.lowest_tier.spec().name));
         }

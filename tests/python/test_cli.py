@@ -177,9 +177,37 @@ def test_an_empty_fetch_says_why(cli):
     assert done.stderr.startswith("the window holds no bucket that was closed")
 
 
+def test_several_symbols_and_coins_are_one_fetch(cli, client, tmp_path):
+    good(cli("fetch", "candles", "BINANCE_FUTURES", "ETHUSDT,BTCUSDT", "1h", *WINDOW, "-o", "both.parquet"))
+    frame = pd.read_parquet(tmp_path / "both.parquet")
+    assert frame[["exchange", "symbol"]].drop_duplicates().values.tolist() == [
+        ["BINANCE_FUTURES", "ETHUSDT"],
+        ["BINANCE_FUTURES", "BTCUSDT"],
+    ]
+    window = {"start": "2026-01-01", "end": "2026-01-02"}
+    both = client.candles("BINANCE_FUTURES", ["ETHUSDT", "BTCUSDT"], "1h", **window)
+    assert frame["close"].tolist() == [*both[0]["close"], *both[1]["close"]]
+    good(cli("fetch", "token_supply", "-", "-", "1d", "--coin", "BTC, ETH", *WINDOW, "-o", "supply.csv"))
+    assert set(pd.read_csv(tmp_path / "supply.csv")["coin"]) == {"BTC", "ETH"}
+    book = ("BYBIT,BINANCE_FUTURES", "BTCUSDT,ETHUSDT", "1h", *WINDOW, "--block-size", "10,1")
+    text = good(cli("plan", "orderbook_heatmap", *book))
+    sent = re.findall(r"exchange=(\w+)&rawSymbol=(\w+).*blockSize=(\d+)", text)
+    sizes = {"BTCUSDT": "10", "ETHUSDT": "1"}
+    assert sent == [(where, what, sizes[what]) for where in ("BYBIT", "BINANCE_FUTURES") for what in sizes]
+    assert text.splitlines()[-1] == "4 requests, 96 points, weight 40"
+    assert "separated by commas" in good(cli("fetch", "--help"))
+
+
+def test_a_plan_tells_what_each_tier_would_take(cli):
+    own = {"MARKETPOINTS_API_KEY": None, "MARKETPOINTS_BASE_URL": None}
+    text = good(cli("plan", "candles", "BYBIT,BINANCE_FUTURES", "-", "1h", "--coin", "BTC", "--period", 86_400, **own))
+    assert "from a full budget: free refuses; basic refuses; standard refuses; advanced 0 s\n" in text
+    assert "  free: 2 exchanges at once need the tier advanced\n" in text
+
+
 def test_usage(cli, demo):
     text = good(cli("usage", MARKETPOINTS_API_KEY=demo.keys["basic"]))
-    assert "50 weight in 60 s" in text
+    assert "50 weight in 60 s, burst 100\n" in text
     assert demo.keys["basic"] not in text
 
 

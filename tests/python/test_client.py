@@ -105,11 +105,11 @@ def test_progress_is_told(client, capsys):
     assert told[-1][0] == told[-1][1] > 1
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     client.candles(*MARKET, "1m", progress=True, **window)
-    assert f"{told[-1][1]}/{told[-1][1]} [" in capsys.readouterr().err
+    assert f"{told[-1][1]}/{told[-1][1]} requests, {151 * 1_440:,} rows" in capsys.readouterr().err
     # One request: what is waited for is told, and then that it is there.
     client.candles(*MARKET, "1h", progress=True, period=3600)
     shown = capsys.readouterr().err
-    assert "waiting for the first answer" in shown and "| 1/1 [" in shown and "?" not in shown
+    assert "waiting for the first answer" in shown and "| weight 1/1, 1/1 requests, 1 rows" in shown
     # Nothing to ask: nothing stays.
     client.candles(*MARKET, "1h", progress=True, start="2025-01-01", end="2025-01-01")
     assert capsys.readouterr().err.split("\r")[-1].strip() == ""

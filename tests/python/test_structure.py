@@ -2,7 +2,12 @@
 
 import ast
 import graphlib
+import os
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 import marketpoints as mp
 from children import run
@@ -76,3 +81,19 @@ def test_no_module_imports_what_is_heavy():
 def test_importing_the_package_loads_none_of_it():
     code = f"import sys, marketpoints.plots; print(sorted(set(sys.modules) & {HEAVY!r}))"
     assert run(code) == "[]\n"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint"])
+def test_what_compiles_for_minutes_says_so(target):
+    make, top = shutil.which("make"), Path(__file__).resolve().parents[2]
+    if make is None and "CI" not in os.environ:
+        pytest.skip("make is not installed")
+    # A virtual environment that is not there: everything is to be made.
+    plan = [make, "--dry-run", "--silent", f"VENV={top / 'nowhere'}", target]
+    done = subprocess.run(plan, cwd=top, capture_output=True, text=True, timeout=60, check=True)
+    compiles = ("maturin develop", "cargo test", "cargo clippy")
+    steps = [line for line in done.stdout.splitlines() if any(step in line for step in compiles)]
+    # Once everything is compiled, tests may be quiet.
+    talking = [step for step in steps if "--no-run" in step]
+    steps = [step for step in steps if not (talking and step.startswith("cargo test --quiet"))]
+    assert steps and not any("quiet" in step.replace("PIP_QUIET", "") for step in steps), steps

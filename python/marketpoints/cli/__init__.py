@@ -47,7 +47,13 @@ TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
 Series only. The analytics ({", ".join(sorted(ANALYTICS))}) are asked in Python:
 client.leaderboard(…); `marketpoints weight leaderboard` tells what one request of them weighs."""
-EXAMPLE = "example:\n  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv"
+EXAMPLE = """\
+examples:
+  marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv
+  marketpoints fetch candles BINANCE_FUTURES BTCUSDT,ETHUSDT 1h --period 10d -o both.parquet
+
+Several symbols or coins are one fetch within one budget; the columns exchange, symbol, coin and side of a file tell them apart.
+A symbol is asked of each exchange apart; a coin of all its exchanges at once, which weighs less."""
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
@@ -201,12 +207,14 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     """The arguments that name points."""
     one.add_argument("type", metavar="TYPE", help=TYPE_HELP)
     one.add_argument("exchange", metavar="EXCHANGE", help="exchange; several separated by commas; - for none")
-    one.add_argument("symbol", metavar="SYMBOL", help="exchange-native symbol; - with --coin")
+    one.add_argument(
+        "symbol", metavar="SYMBOL", help="exchange-native symbol; several separated by commas; - with --coin"
+    )
     one.add_argument("interval", metavar="INTERVAL", help=INTERVAL_HELP)
     one.add_argument("--start", metavar="TIME", help=f"first bucket: {TIME_HELP}")
     one.add_argument("--end", metavar="TIME", help="end of the window, exclusive (default: now)")
     one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")
-    one.add_argument("--coin", help="base asset, instead of a symbol")
+    one.add_argument("--coin", help="base asset, instead of a symbol; several separated by commas")
     one.add_argument("--usd", action="store_true", help="values in USD")
     one.add_argument("--group-by", choices=["sum", "oi_weighted"], help="one series over all exchanges")
     one.add_argument("--gapfill", action="store_true", help="fill missing buckets with the last close")
@@ -218,6 +226,9 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
         "--block-minutes", type=int, metavar="N", help="block length of a market profile: 5, 30, 60 or 240"
     )
     one.add_argument(
-        "--block-size", type=float, metavar="PRICE", help="height of a heatmap's or market profile's level"
+        "--block-size",
+        type=commands.sizes,
+        metavar="PRICE",
+        help="height of a heatmap's or market profile's level; one for all, or for each symbol, separated by commas",
     )
     one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

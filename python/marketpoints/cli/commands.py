@@ -18,13 +18,13 @@ from ..clock import CLOCK
 from ..connection import KEY, TIER, URL
 from ..dialect import address, dialect_of_environment
 from ..errors import Error, InvalidRequest
-from ..records import when
+from ..records import rate, when
 from ..service import LocalService
 from ..times import Duration, Time, spell
 from . import tables
 from .tables import FORMATS
 
-__all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "usage", "weight"]
+__all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "sizes", "usage", "weight"]
 
 #: A command: what was typed, to the exit status.
 Command: TypeAlias = Callable[[argparse.Namespace], int]
@@ -40,7 +40,6 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Options that keep their names on the way to the client.
 OPTIONS = (
     "period",
-    "coin",
     "usd",
     "group_by",
     "gapfill",
@@ -137,7 +136,7 @@ def fetch(given: argparse.Namespace) -> int:
             return 0
         rows = tables.write(answer, output)
         budget = client.budget
-    left = "" if budget is None else f"; {budget.remaining:,} weight left"
+    left = "" if budget is None else f"; {budget.remaining:,} weight left ({rate(budget)})"
     print(f"{output}: {rows:,} rows{left}")
     return 0
 
@@ -155,6 +154,9 @@ def plan(given: argparse.Namespace) -> int:
     totals = [counted(len(planned.requests), "request"), counted(planned.points, "point"), f"weight {planned.weight:,}"]
     if planned.eta:
         totals.append(f"waits {planned.eta:.0f} s for budget")
+    print(f"from a full budget: {'; '.join(planned.tiers())}")
+    for tier, reason in planned.refused_by_tier.items():
+        print(f"  {tier}: {reason}")
     print(", ".join(totals))
     return 0
 
@@ -178,7 +180,7 @@ def usage(_: argparse.Namespace) -> int:
     """Shows the key's budget."""
     with Client() as client:
         record = client.usage()
-    print(f"limit      {record.limit:,} weight in {record.window_seconds} s")
+    print(f"limit      {record.limit:,} weight in {record.window_seconds} s, burst {record.burst:,}")
     print(f"used       {record.used:,}")
     print(f"remaining  {record.remaining:,}")
     print(f"full again {spell(record.reset)}")
@@ -190,15 +192,25 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def where(given: argparse.Namespace) -> tuple[list[str], str | None, str]:
-    """Exchanges, symbol and interval."""
-    exchanges = [name for name in given.exchange.split(",") if name and name != "-"]
-    return exchanges, None if given.symbol == "-" else given.symbol, given.interval
+def where(given: argparse.Namespace) -> tuple[list[str] | None, list[str] | None, str]:
+    """Exchanges, symbols and interval."""
+    return several(given.exchange), several(given.symbol), given.interval
+
+
+def several(typed: str | None) -> list[str] | None:
+    """Names separated by commas; ``-`` and nothing are none."""
+    named = [name.strip() for name in (typed or "").split(",")]
+    return [name for name in named if name and name != "-"] or None
+
+
+def sizes(typed: str) -> list[float]:
+    """Numbers separated by commas."""
+    return [float(one) for one in typed.split(",")]
 
 
 def window(given: argparse.Namespace) -> dict[str, Any]:
     """The options that name points."""
-    options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end)}
+    options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end), "coin": several(given.coin)}
     for name in OPTIONS:
         options[name] = getattr(given, name)
     options["period"] = duration(given.period)

@@ -27,7 +27,8 @@ def demo(given: argparse.Namespace) -> int:
         now = service.now() // HOUR * HOUR
         tier = limits.TIERS["advanced"]
         print(
-            f"local service at {service.url}, demo market, tier {tier.name}: {tier.weight_per_minute} weight a minute"
+            f"local service at {service.url}, demo market, tier {tier.name}: {tier.weight_per_minute} weight a minute, "
+            f"burst {tier.burst:,}"
         )
         candles = step(
             client, "candles", f"{CANDLE_DAYS} days of hourly candles", "1h", start=now - CANDLE_DAYS * DAY, end=now

@@ -1,0 +1,256 @@
+//! Calls that ask for several symbols or coins: one plan, one budget, one progress; what fails of one symbol does not lose
+//! what arrived of the others.
+
+use futures::StreamExt;
+use futures::stream;
+
+use super::archived::{Checked, Synced, read_archive};
+use super::error::{ClientError, ErrorKind, Partial, Place};
+use super::keeping::blocking;
+use super::points::Plan;
+use super::request::PointsRequest;
+use super::run::{Amount, PARALLEL, Progress, Run};
+use super::several::{PointsRequests, named};
+use super::tiers::{Terms, TierWait};
+use super::{Client, Inner};
+use crate::archive::points::{Archive, ArchiveFault};
+use crate::columns::Series;
+use crate::weight::Slice;
+
+/// What each request of a call brought, by what it is of.
+pub type Each<T> = Vec<(String, Result<T, ClientError>)>;
+
+/// What a call does with each of its requests.
+#[derive(Clone, Copy)]
+enum Work<'a> {
+    Points,
+    Sync(&'a Archive),
+    Again { archive: &'a Archive, replace: bool },
+}
+
+impl Client {
+    /// What [`Client::points_all`] would send at `now` (Unix seconds), and what each tier would take for it. Sends nothing.
+    ///
+    /// # Errors
+    /// As [`Client::plan`]; all requests together may not weigh more than the call's `max_weight`.
+    pub fn plan_all(&self, requests: &PointsRequests, now: f64) -> Result<Plan, ClientError> {
+        let inner = &self.inner;
+        let mut asked = Vec::with_capacity(requests.each().len());
+        for request in requests.each() {
+            inner.check_request(request)?;
+            asked.push(inner.archived(request).map(|(archive, key)| archive.asked(&key)).transpose()?);
+        }
+        let cut = |terms: Terms| -> Result<Vec<Vec<Slice>>, ClientError> {
+            let both = requests.each().iter().zip(&asked);
+            both.map(|(request, asked)| inner.slices(request, asked.as_deref(), now, terms)).collect()
+        };
+        let mut sent = Vec::new();
+        for (request, slices) in requests.each().iter().zip(cut(inner.terms())?) {
+            sent.extend(slices.iter().map(|slice| inner.planned(&request.query, slice)));
+        }
+        let plan = Plan::new(sent, requests.first().window(now), inner, requests.max_weight)?;
+        let weight = |slices: Vec<Vec<Slice>>| slices.iter().flatten().map(|slice| slice.weight).sum();
+        let tiers = TierWait::each(|tier| cut(Terms::from(tier)).map(weight));
+        Ok(Plan { tiers, ..plan })
+    }
+
+    /// Fetches the points of a call as of `now` (Unix seconds): the series of each request, in the order asked. The requests
+    /// share the budget and run at once, as those of one plan do. Series of several symbols that do not say what they are of
+    /// are told by what was asked.
+    ///
+    /// # Errors
+    /// As [`Client::points`]. When some symbols arrived and others did not, [`ErrorKind::Partial`] carries both, and each
+    /// failure says of which symbol it is.
+    pub async fn points_all(
+        &self,
+        requests: &PointsRequests,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Vec<Series>, ClientError> {
+        if let Some(one) = requests.only() {
+            return self.points(one, now, progress).await;
+        }
+        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let (client, run) = (self, &run);
+        let fetch = |place: usize, expected| async move {
+            let request = &requests.each()[place];
+            let outcome = client.points_within(run, request, now, expected).await;
+            match outcome {
+                Ok(series) => Ok(named(series, request)),
+                Err(mut error) => {
+                    if let Some(partial) = &mut error.partial {
+                        partial.results = named(std::mem::take(&mut partial.results), request);
+                    }
+                    Err(error)
+                }
+            }
+        };
+        let outcomes = run.watched(self.each(run, requests, Work::Points, now, fetch)).await?;
+        let (mut arrived, mut failures) = (Vec::new(), Vec::new());
+        for (label, outcome) in outcomes {
+            match outcome {
+                Ok(series) => arrived.extend(series),
+                Err(mut error) => {
+                    arrived.extend(error.partial.iter_mut().flat_map(|partial| std::mem::take(&mut partial.results)));
+                    failures.push((label, error));
+                }
+            }
+        }
+        if failures.is_empty() { Ok(arrived) } else { Err(call_failure(failures, requests.each().len(), arrived)) }
+    }
+
+    /// As [`Client::sync`], for every request of a call. What fails of one does not end the others.
+    ///
+    /// # Errors
+    /// What is found before anything is sent.
+    pub async fn sync_all(
+        &self,
+        archive: &Archive,
+        requests: &PointsRequests,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Each<Synced>, ClientError> {
+        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let (client, run) = (self, &run);
+        let sync = |place: usize, expected| async move {
+            client.sync_within(run, archive, &requests.each()[place], now, expected).await
+        };
+        run.watched(self.each(run, requests, Work::Sync(archive), now, sync)).await
+    }
+
+    /// As [`Client::ask_again`], for every request of a call. What fails of one does not end the others.
+    ///
+    /// # Errors
+    /// What is found before anything is sent.
+    pub async fn ask_again_all(
+        &self,
+        archive: &Archive,
+        requests: &PointsRequests,
+        replace: bool,
+        now: f64,
+        progress: Option<Progress>,
+    ) -> Result<Each<Checked>, ClientError> {
+        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let (client, run) = (self, &run);
+        let ask = |place: usize, expected| async move {
+            client.ask_again_within(run, archive, &requests.each()[place], replace, now, expected).await
+        };
+        run.watched(self.each(run, requests, Work::Again { archive, replace }, now, ask)).await
+    }
+
+    /// Does the work of each request, told by its place, several at once: when all of them are known to be right and not to
+    /// weigh too much.
+    async fn each<T, R: Future<Output = Result<T, ClientError>>>(
+        &self,
+        run: &Run<'_>,
+        requests: &PointsRequests,
+        work: Work<'_>,
+        now: f64,
+        act: impl Fn(usize, Amount) -> R,
+    ) -> Result<Each<T>, ClientError> {
+        for request in requests.each() {
+            self.inner.check_request(request)?;
+        }
+        let mut expected = self.inner.expected_of_each(requests, work, now).await?;
+        // What is all there needs no service.
+        if expected.iter().any(|amount| amount.requests > 0) && !self.inner.pacer.knows_limits() {
+            self.inner.learn_limits().await;
+            expected = self.inner.expected_of_each(requests, work, now).await?;
+        }
+        for amount in &expected {
+            run.expect(Amount::default(), *amount)?;
+        }
+        let outcomes = stream::iter(expected.into_iter().enumerate()).map(|(place, amount)| act(place, amount));
+        let outcomes: Vec<Result<T, ClientError>> = outcomes.buffered(PARALLEL).collect().await;
+        Ok(requests.labels().into_iter().zip(outcomes).collect())
+    }
+}
+
+impl Inner {
+    /// What each request of a call would send now.
+    async fn expected_of_each(
+        &self,
+        requests: &PointsRequests,
+        work: Work<'_>,
+        now: f64,
+    ) -> Result<Vec<Amount>, ClientError> {
+        let each = stream::iter(0..requests.each().len());
+        let each = each.map(|place| self.expected(&requests.each()[place], work, now)).buffered(PARALLEL);
+        let each: Vec<Result<Amount, ClientError>> = each.collect().await;
+        // Whoever holds the files mends them, or tells what is wrong of this symbol alone.
+        let known = |amount: Result<Amount, ClientError>| match amount {
+            Err(error) if error.kind == ErrorKind::Archive => Ok(Amount::default()),
+            amount => amount,
+        };
+        each.into_iter().map(known).collect()
+    }
+
+    /// What a request of a call would send now.
+    async fn expected(&self, request: &PointsRequest, work: Work<'_>, now: f64) -> Result<Amount, ClientError> {
+        let slices = match work {
+            Work::Sync(archive) => self.to_sync(archive, request, now).await?,
+            Work::Again { archive, replace } => self.to_ask_again(archive, request, replace, now).await?,
+            Work::Points => {
+                let asked = match self.archived(request) {
+                    None => None,
+                    Some((archive, key)) => Some(blocking(archive, &key, Archive::asked).await?),
+                };
+                self.slices(request, asked.as_deref(), now, self.terms())?
+            }
+        };
+        Ok(Amount { requests: slices.len(), weight: slices.iter().map(|slice| slice.weight).sum() })
+    }
+}
+
+/// The error of a call for `all` symbols of which some failed, with what `arrived` of the others. Where nothing did, it is
+/// of the first failure's kind.
+pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: Vec<Series>) -> ClientError {
+    let failed = failures.len();
+    let some = failed < all || !arrived.is_empty();
+    let each = failures.into_iter().flat_map(|(label, error)| {
+        let parts = error.partial.clone().map(|partial| partial.failures).unwrap_or_default();
+        let parts = if parts.is_empty() { vec![ClientError { partial: None, ..error }] } else { parts };
+        parts.into_iter().map(move |part| ClientError { message: format!("{label}: {}", part.message), ..part })
+    });
+    let failures: Vec<ClientError> = each.collect();
+    let first = failures[0].clone();
+    let partial = Some(Box::new(Partial { results: arrived, failures }));
+    if !some {
+        return ClientError { partial, ..first };
+    }
+    let message = format!("{failed} of {all} symbols failed, what arrived is in results; first: {}", first.message);
+    ClientError { kind: ErrorKind::Partial, message, partial, place: None, ..first }
+}
+
+/// The points of a call from an archive alone, as [`read_archive`] reads those of one request.
+///
+/// # Errors
+/// As there. Where data of some symbols were never asked, the error has what is there of all, and a failure for each.
+pub fn read_archive_all(archive: &Archive, requests: &PointsRequests) -> Result<Vec<Series>, ClientError> {
+    if let Some(one) = requests.only() {
+        return read_archive(archive, one);
+    }
+    let (mut arrived, mut lacking) = (Vec::new(), Vec::new());
+    for request in requests.each() {
+        let series = match read_archive(archive, request) {
+            Ok(series) => series,
+            Err(mut error) => {
+                let place = error.place.as_deref();
+                if !matches!(place, Some(Place::Archive(ArchiveFault::NotAsked { .. }))) {
+                    return Err(error);
+                }
+                let there = error.partial.take().map(|partial| partial.results);
+                lacking.push(error);
+                there.unwrap_or_default()
+            }
+        };
+        arrived.extend(named(series, request));
+    }
+    let Some(first) = lacking.first().cloned() else { return Ok(arrived) };
+    let message = match lacking.len() - 1 {
+        0 => first.message,
+        more => format!("{}; and so of {more} more of the symbols", first.message),
+    };
+    let partial = Some(Box::new(Partial { results: arrived, failures: lacking }));
+    Err(ClientError { message, partial, ..first })
+}

@@ -1,0 +1,235 @@
+//! What the requests of one call share, whatever they ask for: how many are under way at once, how far the call is, and
+//! whether the rest is still worth sending.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::Inner;
+use super::error::{ClientError, ErrorKind};
+use super::points::{PlannedRequest, check_weight};
+
+/// Requests of one call that are under way at once.
+pub(super) const PARALLEL: usize = 8;
+/// A service that failed so many requests beyond their retries, and answered none in between, is down.
+pub(super) const MOST_FAILURES: usize = 3;
+/// How often a call tells how far it is while nothing arrives.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct HowFar {
+    /// Requests that were answered.
+    pub done: usize,
+    /// All requests of the call.
+    pub requests: usize,
+    /// Weight of the requests that were answered.
+    pub weight_done: u64,
+    /// Weight of all.
+    pub weight: u64,
+    /// Rows that arrived.
+    pub rows: usize,
+    /// Seconds that the next request still waits for budget; 0 when none waits.
+    pub waiting: f64,
+    /// Seconds until the last answer, by what the budget allows and what answers took so far.
+    pub left: f64,
+}
+
+/// Told after each answer, and every now and then while nothing arrives.
+pub type Progress = Arc<dyn Fn(&HowFar) + Send + Sync>;
+
+/// Requests and their summed weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Amount {
+    pub(super) requests: usize,
+    pub(super) weight: u64,
+}
+
+impl Amount {
+    pub(super) fn of(requests: &[PlannedRequest]) -> Self {
+        Self { requests: requests.len(), weight: requests.iter().map(|request| request.weight).sum() }
+    }
+}
+
+/// One call under way.
+pub(super) struct Run<'a> {
+    inner: &'a Inner,
+    slots: Semaphore,
+    stopped: AtomicBool,
+    /// Requests that failed since the last answer.
+    failures: AtomicUsize,
+    counts: Mutex<Counts>,
+    max_weight: Option<u64>,
+    tell: Option<Progress>,
+}
+
+#[derive(Default)]
+struct Counts {
+    expected: Amount,
+    done: Amount,
+    /// Requests that failed or were not sent.
+    lost: usize,
+    /// Weight for which no budget is needed any more.
+    settled: u64,
+    in_line: usize,
+    rows: usize,
+    /// Time that answers took, all together.
+    busy: Duration,
+}
+
+/// One request of a call.
+pub(super) struct Step<'r, 'a> {
+    run: &'r Run<'a>,
+    weight: u64,
+    paid: OnceLock<Instant>,
+    _slot: Option<SemaphorePermit<'r>>,
+}
+
+impl<'a> Run<'a> {
+    /// A call that may weigh `max_weight` in all.
+    pub(super) fn new(inner: &'a Inner, tell: Option<Progress>, max_weight: Option<u64>) -> Self {
+        Self {
+            inner,
+            slots: Semaphore::new(PARALLEL),
+            stopped: AtomicBool::new(false),
+            failures: AtomicUsize::new(0),
+            counts: Mutex::default(),
+            max_weight,
+            tell,
+        }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call will send `amount` where it was to send `before`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`] when it would weigh more than it may.
+    pub(super) fn expect(&self, before: Amount, amount: Amount) -> Result<(), ClientError> {
+        let mut counts = self.counts();
+        let requests = counts.expected.requests + amount.requests - before.requests.min(counts.expected.requests);
+        let weight = counts.expected.weight + amount.weight - before.weight.min(counts.expected.weight);
+        check_weight(weight, requests, self.max_weight)?;
+        counts.expected = Amount { requests, weight };
+        Ok(())
+    }
+
+    /// Runs the call, and tells meanwhile how far it is.
+    pub(super) async fn watched<T>(&self, work: impl Future<Output = T>) -> T {
+        if self.tell.is_none() {
+            return work.await;
+        }
+        let mut work = pin!(work);
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                value = &mut work => return value,
+                _ = ticks.tick() => self.report(),
+            }
+        }
+    }
+
+    /// A place among the requests under way; `None` when no more are to be sent.
+    pub(super) async fn step(&self, weight: u64, stopped: &AtomicBool) -> Option<Step<'_, 'a>> {
+        let slot = self.slots.acquire().await.ok(); // nobody closes it
+        if stopped.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) {
+            let mut counts = self.counts();
+            counts.lost += 1;
+            counts.settled += weight;
+            return None;
+        }
+        Some(Step { run: self, weight, paid: OnceLock::new(), _slot: slot })
+    }
+
+    fn report(&self) {
+        let Some(tell) = &self.tell else { return };
+        let how_far = self.how_far();
+        if how_far.requests > 0 {
+            tell(&how_far);
+        }
+    }
+
+    fn how_far(&self) -> HowFar {
+        let counts = self.counts();
+        let (expected, done) = (counts.expected, counts.done);
+        let unpaid = expected.weight.saturating_sub(counts.settled);
+        let missing = expected.requests.saturating_sub(done.requests + counts.lost);
+        let each = if done.requests == 0 { 0.0 } else { counts.busy.as_secs_f64() / done.requests as f64 };
+        let (rows, in_line) = (counts.rows, counts.in_line > 0);
+        drop(counts); // the budget may lie in a file
+        let waiting = if in_line { self.inner.pacer.eta(0) } else { 0.0 };
+        let budget = if unpaid > 0 { self.inner.pacer.refill(unpaid).max(waiting) + each } else { 0.0 };
+        let left = if missing == 0 { 0.0 } else { budget.max(each * missing.div_ceil(PARALLEL) as f64) };
+        let Amount { requests, weight } = expected;
+        HowFar { done: done.requests, requests, weight_done: done.weight, weight, rows, waiting, left }
+    }
+}
+
+impl Step<'_, '_> {
+    /// The request goes in line for budget, or comes out of it.
+    pub(super) fn in_line(&self, waits: bool) {
+        let mut counts = self.run.counts();
+        if waits {
+            counts.in_line += 1;
+            return;
+        }
+        counts.in_line -= 1;
+        if self.paid.set(Instant::now()).is_ok() {
+            counts.settled += self.weight;
+        }
+    }
+
+    /// The answer came, with so many rows; `useful` unless it could not be kept.
+    pub(super) fn answered(self, rows: usize, useful: bool) {
+        let run = self.run;
+        let mut counts = run.counts();
+        counts.done.requests += 1;
+        counts.done.weight += self.weight;
+        counts.rows += rows;
+        counts.busy += self.paid.get().map(Instant::elapsed).unwrap_or_default();
+        drop(counts);
+        if useful {
+            run.failures.store(0, Ordering::Relaxed);
+        } else {
+            run.count_failure();
+        }
+        run.report();
+    }
+
+    /// It failed beyond its retries. Whether no other request of the same symbol is worth sending.
+    pub(super) fn failed(self, error: &ClientError) -> bool {
+        use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
+        let run = self.run;
+        run.counts().lost += 1;
+        match error.kind {
+            // Another symbol may be known where this one is not.
+            InvalidRequest => true,
+            // Every request of the call would meet the same.
+            Authentication | RateLimit | Tier => {
+                run.stopped.store(true, Ordering::Relaxed);
+                true
+            }
+            _ => {
+                run.count_failure();
+                false
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    fn count_failure(&self) {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures >= MOST_FAILURES {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}

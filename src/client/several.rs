@@ -1,0 +1,252 @@
+//! What a call asks: points of one symbol, or of several symbols or coins.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::error::ClientError;
+use super::request::{PointsArguments, PointsRequest};
+use crate::columns::Series;
+use crate::protocol::{PointsQuery, Selection, SeriesId};
+
+/// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)] // as in `PointsArguments`
+pub struct Subjects {
+    pub symbols: Vec<String>,
+    pub coins: Vec<String>,
+    pub token_names: Vec<String>,
+    pub block_sizes: Vec<f64>,
+}
+
+/// A checked call: one request for points, or several that differ in exchange, symbol or coin and in nothing else.
+#[derive(Debug, Clone)]
+pub struct PointsRequests {
+    /// At least one.
+    each: Vec<PointsRequest>,
+    /// Most weight of all of them.
+    pub(super) max_weight: Option<u64>,
+}
+
+impl PointsRequests {
+    /// Checks a call for `subjects`; the arguments' own symbol, coin, token name and block size do not count.
+    ///
+    /// A symbol is one exchange's (section 4.1), so several exchanges make a request each, in the order exchange by
+    /// exchange. A coin is asked of all its exchanges at once, which weighs less (section 8.2). What is named twice is
+    /// asked once.
+    ///
+    /// # Errors
+    /// As [`PointsRequest::new`]; also for lists that do not pair.
+    pub fn new(arguments: PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
+        let Subjects { symbols, coins, token_names, block_sizes } = subjects;
+        let request = |exchanges: &[String], place: usize| {
+            PointsRequest::new(PointsArguments {
+                exchanges: exchanges.to_vec(),
+                symbol: paired(symbols, place),
+                coin: paired(coins, place),
+                token_name: paired(token_names, place),
+                block_size: paired(block_sizes, place),
+                ..arguments.clone()
+            })
+        };
+        let count = symbols.len().max(coins.len()).max(1);
+        let apart = arguments.exchanges.len() > 1 && !symbols.is_empty() && arguments.group_by.is_none();
+        let alone = &arguments.exchanges[..arguments.exchanges.len().min(1)];
+        // What no list could mend, such as a symbol and a coin where the type takes one of them, is told first.
+        let first = request(if apart { alone } else { &arguments.exchanges }, 0)?;
+        let selection = first.spec.map(|spec| spec.selection);
+        check_pairs(subjects, count)?;
+        let apart = apart && matches!(selection, Some(Selection::SymbolOrCoin | Selection::OptionSummary));
+        let groups: Vec<&[String]> =
+            if apart { arguments.exchanges.chunks(1).collect() } else { vec![&arguments.exchanges] };
+        let mut each: Vec<PointsRequest> = Vec::with_capacity(groups.len() * count);
+        for exchanges in groups {
+            for place in 0..count {
+                each.push(request(exchanges, place)?);
+            }
+        }
+        let max_weight = first.max_weight;
+        let mut seen = HashSet::new();
+        each.retain(|request| seen.insert(request.query.to_query_string()));
+        if each.len() > 1 {
+            for request in &mut each {
+                request.max_weight = None; // it bounds the whole call
+            }
+        }
+        Ok(Self { each, max_weight })
+    }
+
+    /// The requests, in the order asked.
+    #[must_use]
+    pub fn each(&self) -> &[PointsRequest] {
+        &self.each
+    }
+
+    /// The first request: window and session are those of all.
+    #[must_use]
+    pub fn first(&self) -> &PointsRequest {
+        &self.each[0]
+    }
+
+    /// The only request; `None` when there are several.
+    pub(super) fn only(&self) -> Option<&PointsRequest> {
+        if let [one] = self.each.as_slice() { Some(one) } else { None }
+    }
+
+    /// What each request is of, as messages name it.
+    pub(super) fn labels(&self) -> Vec<String> {
+        let several_sizes = self.each.iter().any(|one| one.query.block_size != self.each[0].query.block_size);
+        let label = |request: &PointsRequest| label(&request.query, several_sizes);
+        self.each.iter().map(label).collect()
+    }
+}
+
+impl From<PointsRequest> for PointsRequests {
+    fn from(request: PointsRequest) -> Self {
+        Self { max_weight: request.max_weight, each: vec![request] }
+    }
+}
+
+/// What stands at a place of a list, or in a list of one.
+fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
+    if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
+}
+
+fn check_pairs(subjects: &Subjects, count: usize) -> Result<(), ClientError> {
+    let refuse = |what: String| Err(ClientError::invalid(what));
+    let Subjects { symbols, coins, token_names, block_sizes } = subjects;
+    if coins.len() > 1 && !symbols.is_empty() && symbols.len() != coins.len()
+        || symbols.len() > 1 && coins.len() > 1 && symbols.len() != coins.len()
+    {
+        let (symbols, coins) = (symbols.len(), coins.len());
+        return refuse(format!("symbols and coins pair by position: {symbols} and {coins} do not; give one for each"));
+    }
+    if token_names.len() > 1 && token_names.len() != count || token_names.len() == 1 && count > 1 {
+        let names = token_names.len();
+        return refuse(format!("token_name= goes with coin= by position: {names} for {count}; give one for each"));
+    }
+    if block_sizes.len() > 1 && block_sizes.len() != count {
+        let sizes = block_sizes.len();
+        return refuse(format!("block_size= is one for all or one for each: there are {sizes} for {count}"));
+    }
+    Ok(())
+}
+
+fn label(query: &PointsQuery, with_size: bool) -> String {
+    let exchanges = (!query.exchanges.is_empty()).then(|| query.exchanges.join("+"));
+    let subject = query.raw_symbol.clone().or_else(|| query.coin.clone()).or_else(|| query.normalized_symbol.clone());
+    let size = query.block_size.filter(|_| with_size).map(|size| format!("in blocks of {size}"));
+    let parts = [exchanges, subject, query.token_name.clone(), size];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The series of a request among several, told apart: an aggregate, for one, does not say of which coin it is.
+pub(super) fn named(mut series: Vec<Series>, request: &PointsRequest) -> Vec<Series> {
+    let query = &request.query;
+    for one in &mut series {
+        let id = Arc::make_mut(&mut one.id);
+        let SeriesId { raw_symbol, exchange, coin, token_name, .. } = id;
+        // What the service says stands.
+        let fill = |told: &mut Option<String>, asked: Option<&String>| {
+            if told.is_none() {
+                *told = asked.cloned();
+            }
+        };
+        fill(raw_symbol, query.raw_symbol.as_ref());
+        fill(coin, query.coin.as_ref());
+        fill(token_name, query.token_name.as_ref());
+        if let [only] = query.exchanges.as_slice() {
+            fill(exchange, Some(only));
+        }
+    }
+    series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(data_type: &str, exchanges: &[&str], subjects: &Subjects) -> Result<PointsRequests, ClientError> {
+        let tenor = data_type.contains("OPTION").then(|| "ONE_W".to_owned());
+        let exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
+        let arguments = PointsArguments {
+            data_type: data_type.into(),
+            exchanges,
+            interval: Some("1h".into()),
+            period: Some(3_600),
+            tenor,
+            max_weight: Some(7),
+            ..PointsArguments::default()
+        };
+        PointsRequests::new(arguments, subjects)
+    }
+
+    fn list(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn symbols(names: &[&str]) -> Subjects {
+        Subjects { symbols: list(names), ..Subjects::default() }
+    }
+
+    fn coins(names: &[&str]) -> Subjects {
+        Subjects { coins: list(names), ..Subjects::default() }
+    }
+
+    const CANDLES: &str = "TRADE_SIDE_AGNOSTIC_AGG";
+    const BOOK: &str = "BLOCK_BOOK_SNAPSHOT_AGG";
+    const SKEW: &str = "SKEW_OPTION_SUMMARY_AGG";
+
+    #[test]
+    fn a_symbol_is_asked_of_each_exchange_and_a_coin_of_all() {
+        let asked = call(CANDLES, &["BYBIT", "BINANCE_FUTURES"], &symbols(&["ETHUSDT", "BTCUSDT"])).unwrap();
+        let labels = ["BYBIT ETHUSDT", "BYBIT BTCUSDT", "BINANCE_FUTURES ETHUSDT", "BINANCE_FUTURES BTCUSDT"];
+        assert_eq!(asked.labels(), labels);
+        let asked = call(CANDLES, &["BYBIT", "OKEX_SWAP"], &coins(&["ETH", "BTC"])).unwrap();
+        assert_eq!(asked.labels(), ["BYBIT+OKEX_SWAP ETH", "BYBIT+OKEX_SWAP BTC"]);
+        assert!(asked.each().iter().all(|one| one.query.exchanges.len() == 2));
+        // A type that the table does not know takes exchanges as they are.
+        let asked = call("NEW_TYPE_AGG", &["BYBIT", "OKEX_SWAP"], &symbols(&["A", "B"])).unwrap();
+        assert_eq!(asked.labels(), ["BYBIT+OKEX_SWAP A", "BYBIT+OKEX_SWAP B"]);
+    }
+
+    #[test]
+    fn what_is_named_twice_is_asked_once_and_one_bound_holds_for_all() {
+        let asked = call(CANDLES, &["BYBIT"], &symbols(&["ETHUSDT", "BTCUSDT", "ETHUSDT"])).unwrap();
+        assert_eq!(asked.labels(), ["BYBIT ETHUSDT", "BYBIT BTCUSDT"]);
+        assert_eq!((asked.max_weight, asked.each()[0].max_weight), (Some(7), None));
+        let one = call(CANDLES, &["BYBIT"], &symbols(&["ETHUSDT", "ETHUSDT"])).unwrap();
+        assert_eq!((one.each().len(), one.only().and_then(|one| one.max_weight)), (1, Some(7)));
+    }
+
+    #[test]
+    fn lists_pair_by_position() {
+        let summaries = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25", "ETH_25"]) };
+        let asked = call(SKEW, &["DERIBIT"], &summaries).unwrap();
+        let pairs: Vec<_> = asked.each().iter().map(|one| (&one.query.raw_symbol, &one.query.coin)).collect();
+        assert_eq!(pairs.len(), 2);
+        assert!(
+            pairs.iter().all(|(symbol, coin)| symbol.as_ref().unwrap().starts_with(coin.as_ref().unwrap().as_str()))
+        );
+        let one_coin = Subjects { coins: list(&["BTC"]), ..symbols(&["BTC_25", "BTC_10"]) };
+        assert_eq!(call(SKEW, &["DERIBIT"], &one_coin).unwrap().labels(), ["DERIBIT BTC_25", "DERIBIT BTC_10"]);
+        let books = Subjects { block_sizes: vec![10.0, 1.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        let asked = call(BOOK, &["BYBIT", "BITGET"], &books).unwrap();
+        let sizes: Vec<_> = asked.each().iter().map(|one| one.query.block_size.unwrap()).collect();
+        assert_eq!(sizes, [10.0, 1.0, 10.0, 1.0]);
+        assert_eq!(asked.labels()[1], "BYBIT ETHUSDT in blocks of 1");
+    }
+
+    #[test]
+    fn what_does_not_pair_is_refused() {
+        let problem =
+            |data_type, exchanges: &[&str], subjects| call(data_type, exchanges, &subjects).unwrap_err().message;
+        let unlike = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25"]) };
+        assert!(problem(SKEW, &["DERIBIT"], unlike).contains("1 and 2"));
+        let sizes = Subjects { block_sizes: vec![10.0, 1.0, 5.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        assert!(problem(BOOK, &["BYBIT"], sizes).contains("3 for 2"));
+        let names = Subjects { token_names: list(&["Bitcoin"]), ..coins(&["BTC", "ETH"]) };
+        assert!(problem("TOKEN_SUPPLY_AGG", &[], names).contains("token_name="));
+        let both = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        assert!(problem(CANDLES, &["BYBIT"], both).contains("not both"));
+    }
+}

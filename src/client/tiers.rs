@@ -1,0 +1,94 @@
+//! Whose limits a plan keeps to, and what each tier would take for a call (sections 5 and 8.1).
+
+use super::Inner;
+use super::error::{ClientError, ErrorKind};
+use crate::budget::{Bucket, Limits};
+use crate::protocol::analytics::ANALYTICS_TIER;
+use crate::protocol::tier::TIERS;
+use crate::protocol::{Tier, TierSpec};
+
+/// Whose limits a plan keeps to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    /// The tier whose walls hold; `None` leaves them to the service.
+    pub(super) tier: Option<Tier>,
+    /// Most weight of a request; `None` while it is unknown.
+    pub(super) burst: Option<u64>,
+}
+
+impl From<&TierSpec> for Terms {
+    fn from(tier: &TierSpec) -> Self {
+        Self { tier: Some(tier.tier), burst: Some(u64::from(tier.burst())) }
+    }
+}
+
+/// What a tier would take for a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierWait {
+    /// The tier's name.
+    pub tier: &'static str,
+    /// Seconds from a full bucket until it allows the last request, or why the tier does not allow the call.
+    pub eta: Result<f64, String>,
+}
+
+impl TierWait {
+    /// What each tier would take, lowest first. `weigh` tells what the call weighs by the tier's terms.
+    pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<u64, ClientError>) -> Vec<Self> {
+        let wait = |tier: &TierSpec| match weigh(tier) {
+            Ok(weight) => eta(tier, weight),
+            // It is not the client's own tier that refuses.
+            Err(error) => Err(error.message.replace(&own_tier(tier), "")),
+        };
+        TIERS.iter().map(|tier| Self { tier: tier.name, eta: wait(tier) }).collect()
+    }
+}
+
+/// How a wall of the client's own tier ends its message.
+pub(super) fn own_tier(tier: &TierSpec) -> String {
+    format!("; this client's tier is {}", tier.name)
+}
+
+/// Seconds until a full bucket of the tier has let `weight` pass.
+fn eta(tier: &TierSpec, weight: u64) -> Result<f64, String> {
+    match tier.weight_per_day.filter(|most| weight > u64::from(*most)) {
+        Some(most) => Err(format!("the call weighs {weight}, the tier {} allows {most} a day", tier.name)),
+        None => Ok(Bucket::new(Limits::from(tier), 0).refill(weight, 0).as_secs_f64()),
+    }
+}
+
+impl Inner {
+    /// What this client keeps to.
+    pub(super) fn terms(&self) -> Terms {
+        Terms { tier: self.tier, burst: self.pacer.burst() }
+    }
+}
+
+/// What each tier would take for analytics of so many requests, of `weight` each.
+pub(super) fn analytics_by_tier(requests: usize, weight: u64) -> Vec<TierWait> {
+    TierWait::each(|tier| match tier.tier < ANALYTICS_TIER {
+        true => Err(below_analytics(tier)),
+        false => Ok(weight.saturating_mul(requests as u64)),
+    })
+}
+
+/// The refusal of analytics below their tier (section 5).
+pub(super) fn below_analytics(tier: &TierSpec) -> ClientError {
+    let (wanted, own) = (ANALYTICS_TIER.spec().name, own_tier(tier));
+    ClientError::new(ErrorKind::Tier, format!("prediction-market analytics need the tier {wanted}{own}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_takes_what_its_rate_allows_after_its_burst() {
+        // Section 8.1: 10, 50, 100 and 750 a minute, bursts of twice that, and 1,000 a day for the free tier.
+        let seconds = |weight: u64| TierWait::each(|_| Ok(weight)).into_iter().map(|wait| wait.eta).collect::<Vec<_>>();
+        assert_eq!(seconds(20), [Ok(0.0), Ok(0.0), Ok(0.0), Ok(0.0)]);
+        assert_eq!(seconds(500), [Ok(2_880.0), Ok(480.0), Ok(180.0), Ok(0.0)]);
+        let heavy = seconds(2_250);
+        assert_eq!(heavy[1..], [Ok(2_580.0), Ok(1_230.0), Ok(60.0)]);
+        assert!(heavy[0].as_ref().unwrap_err().contains("1000 a day"), "{heavy:?}");
+    }
+}
