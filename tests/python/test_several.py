@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 import marketpoints as mp
+from archives import between
 from marketpoints.arguments import METHODS
 from scripted import scripted
 
@@ -394,7 +395,7 @@ def test_an_archive_keeps_each_symbol_by_itself(service, tmp_path):
         )
         assert told == [(1, 2), (2, 2)]
         assert (done.requests, done.weight, done.rows) == (2, 2, 48)
-        assert done.windows == ((START, END),)
+        assert done.windows == (between(START, END),)
         assert list(done.each) == [f"{FUTURES} {name}" for name in symbols]
         assert all((one.requests, one.weight, one.rows) == (1, 1, 24) for one in done.each.values())
         assert f"{FUTURES} ETHUSDT: requests 1" in repr(done)
@@ -413,7 +414,7 @@ def test_an_archive_keeps_each_symbol_by_itself(service, tmp_path):
     with pytest.raises(mp.NotArchivedError, match="never asked") as caught:
         archive.read("candles", FUTURES, ["DOGEUSDT", *symbols, "XRPUSDT"], "1h", **WINDOW)
     assert [one.id.raw_symbol for one in caught.value.results] == symbols
-    assert caught.value.missing == [(START, END)] and len(caught.value.failures) == 2
+    assert caught.value.missing == [between(START, END)] and len(caught.value.failures) == 2
 
 
 def test_a_client_reads_several_through_its_archive(service, tmp_path):
