@@ -52,7 +52,8 @@ examples:
   marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv
   marketpoints fetch candles BINANCE_FUTURES BTCUSDT,ETHUSDT 1h --period 10d -o both.parquet
 
-Several symbols or coins are one fetch within one budget; the columns exchange, symbol, coin and side of a file tell them apart.
+Several symbols or coins are one fetch within one budget; in a file the columns exchange, symbol, coin and side
+tell them apart.
 A symbol is asked of each exchange apart; a coin of all its exchanges at once, which weighs less."""
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
