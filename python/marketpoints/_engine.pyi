@@ -42,7 +42,7 @@ __version__: str
 
 #: What is called after each answer of a call, and every quarter of a second while nothing arrives: with requests done
 #: and all, weight done and all, rows, seconds that the next request still waits for budget, and seconds left.
-Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
+_Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
 
 @final
 class Layout:
@@ -306,7 +306,7 @@ class Client:
     def points(
         self,
         query: Query,
-        progress: Tell | None = None,
+        progress: _Tell | None = None,
         now: float | None = None,
     ) -> list[Columns]:
         """Fetches a query's points; ``now`` is the moment that the window goes by, Unix seconds.
@@ -316,17 +316,17 @@ class Client:
     def points_async(
         self,
         query: Query,
-        progress: Tell | None = None,
+        progress: _Tell | None = None,
         now: float | None = None,
     ) -> Awaitable[list[Columns]]:
         """:meth:`points`, awaited."""
-    def sync(self, query: Query, archive: Archive, progress: Tell | None = None) -> list[tuple[str, dict[str, Any]]]:
+    def sync(self, query: Query, archive: Archive, progress: _Tell | None = None) -> list[tuple[str, dict[str, Any]]]:
         """Downloads what an archive lacks; for each symbol requests, weight, windows (``Window``), rows, mended."""
     def sync_async(
         self,
         query: Query,
         archive: Archive,
-        progress: Tell | None = None,
+        progress: _Tell | None = None,
     ) -> Awaitable[list[tuple[str, dict[str, Any]]]]:
         """:meth:`sync`, awaited."""
     def ask_again(
@@ -334,7 +334,7 @@ class Client:
         query: Query,
         archive: Archive,
         replace: bool,
-        progress: Tell | None = None,
+        progress: _Tell | None = None,
     ) -> list[tuple[str, dict[str, Any]]]:
         """As :meth:`sync` for what is there already; ``revisions`` tells what differs, ``replace`` keeps it."""
     def ask_again_async(
@@ -342,7 +342,7 @@ class Client:
         query: Query,
         archive: Archive,
         replace: bool,
-        progress: Tell | None = None,
+        progress: _Tell | None = None,
     ) -> Awaitable[list[tuple[str, dict[str, Any]]]]:
         """:meth:`ask_again`, awaited."""
     def markets(

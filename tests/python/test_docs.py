@@ -61,7 +61,10 @@ def test_the_readme_s_ten_lines_run(capsys):
     code = next(block for block in blocks("README.md") if "to_grid" in block)
     names = play(code)
     # 90 days of minutes weigh 1 for each started thousand (section 8.2); more than 100,000 go in two requests.
-    assert capsys.readouterr().out.startswith("130 129600\n")
+    # The tiers' bursts are 20, 100, 200 and 1,500, their histories 7, 30, 90 and 365 days (section 8.1).
+    told = "130 129600 {'free': None, 'basic': None, 'standard': 0.0, 'advanced': 0.0}\n"
+    assert capsys.readouterr().out.startswith(told)
+    assert [one.id.raw_symbol for one in names["both"]] == ["BTCUSDT", "ETHUSDT"]
     assert (len(names["candles"].only), len(names["frame"])) == (30 * 24, 30 * 24)
     assert names["frame"].index.name == "time" and str(names["frame"].index.tz) == "UTC"
     assert names["volumes"].shape == (len(names["times"]), len(names["prices"])) and len(names["times"]) == 60
