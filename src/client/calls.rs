@@ -208,8 +208,10 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     let failed = failures.len();
     let some = failed < all || !arrived.is_empty();
     let each = failures.into_iter().flat_map(|(label, error)| {
-        let parts = error.partial.clone().map(|partial| partial.failures).unwrap_or_default();
-        let parts = if parts.is_empty() { vec![ClientError { partial: None, ..error }] } else { parts };
+        let parts = error.partial.clone().map(|partial| *partial).unwrap_or_default();
+        // What was paid for and could not be kept stays with its error.
+        let whole = parts.failures.is_empty() || error.kind == ErrorKind::Archive;
+        let parts = if whole { vec![error] } else { parts.failures };
         parts.into_iter().map(move |part| ClientError { message: format!("{label}: {}", part.message), ..part })
     });
     let failures: Vec<ClientError> = each.collect();
