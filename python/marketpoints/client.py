@@ -188,10 +188,20 @@ def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
 
 @contextmanager
 def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
-    """As above, for the reports of an archive."""
+    """As above, for work on an archive: reports of what was done, or series that were paid for and not kept."""
     try:
         yield
     except PartialError as error:
+        for failure in error.failures or ():
+            _wrap_unkept(failure)
         if error.results:
             error.results = read(error.results)
         raise
+    except ArchiveError as error:
+        _wrap_unkept(error)
+        raise
+
+
+def _wrap_unkept(error: Exception) -> None:
+    if isinstance(error, ArchiveError) and isinstance(error.results, list):
+        error.results = wrap(error.results, None)
