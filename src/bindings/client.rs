@@ -115,7 +115,7 @@ impl Client {
 
     /// Whether the service lists a query's symbol or coin, as far as the client knows without asking.
     fn is_listed(&self, py: Python<'_>, query: &Query) -> PyResult<Option<bool>> {
-        Ok(match self.client(py)?.listed(&query.0) {
+        Ok(match self.client(py)?.listed_all(&query.0) {
             Ok(Some(Listed::Yes)) => Some(true),
             Ok(_) => None,
             Err(_) => Some(false),
@@ -127,7 +127,7 @@ impl Client {
         if !self.check_symbols {
             return Ok((true, None));
         }
-        let listed = self.client(py)?.listed(&query.0).map_err(|error| errors::from_client(py, error))?;
+        let listed = self.client(py)?.listed_all(&query.0).map_err(|error| errors::from_client(py, error))?;
         Ok((listed.is_some(), listed.and_then(warning)))
     }
 
@@ -437,7 +437,7 @@ impl Client {
     ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
         let (client, request) = (self.client(py)?, query.0.clone());
         let archive = archive.map(|archive| archive.0.clone());
-        Ok(async move { client.look_up(&request, now, archive.as_ref()).await })
+        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await })
     }
 
     fn fetch_missing(

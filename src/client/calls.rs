@@ -7,6 +7,7 @@ use futures::stream;
 use super::archived::{Checked, Synced, read_archive};
 use super::error::{ClientError, ErrorKind, Partial, Place};
 use super::keeping::blocking;
+use super::listing::Listed;
 use super::points::Plan;
 use super::request::PointsRequest;
 use super::run::{Amount, PARALLEL, Progress, Run};
@@ -38,6 +39,7 @@ impl Client {
         let mut asked = Vec::with_capacity(requests.each().len());
         for request in requests.each() {
             inner.check_request(request)?;
+            self.listed(request)?;
             asked.push(inner.archived(request).map(|(archive, key)| archive.asked(&key)).transpose()?);
         }
         let cut = |terms: Terms| -> Result<Vec<Vec<Slice>>, ClientError> {
@@ -48,7 +50,7 @@ impl Client {
         for (request, slices) in requests.each().iter().zip(cut(inner.terms())?) {
             sent.extend(slices.iter().map(|slice| inner.planned(&request.query, slice)));
         }
-        let plan = Plan::new(sent, requests.first().window(now), inner, requests.max_weight)?;
+        let plan = Plan::new(sent, requests.first().window(now, inner.tier), inner, requests.max_weight)?;
         let weight = |slices: Vec<Vec<Slice>>| slices.iter().flatten().map(|slice| slice.weight).sum();
         let tiers = TierWait::each(|tier| cut(Terms::from(tier)).map(weight));
         Ok(Plan { tiers, ..plan })
@@ -97,6 +99,36 @@ impl Client {
             }
         }
         if failures.is_empty() { Ok(arrived) } else { Err(call_failure(failures, requests.each().len(), arrived)) }
+    }
+
+    /// What [`Client::listed`] says of every symbol or coin of a call: that one is sure of, or unsure of, only where all of
+    /// them are known.
+    ///
+    /// # Errors
+    /// As there, for the first that the service does not have.
+    pub fn listed_all(&self, requests: &PointsRequests) -> Result<Option<Listed>, ClientError> {
+        let mut every = Vec::with_capacity(requests.each().len());
+        for request in requests.each() {
+            every.push(self.listed(request)?);
+        }
+        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(together))
+    }
+
+    /// As [`Client::look_up`], for every request of a call: requests of one exchange share its listing.
+    ///
+    /// # Errors
+    /// As there, for the first that the service does not have.
+    pub async fn look_up_all(
+        &self,
+        requests: &PointsRequests,
+        now: f64,
+        archive: Option<&Archive>,
+    ) -> Result<Listed, ClientError> {
+        let mut every = Vec::with_capacity(requests.each().len());
+        for request in requests.each() {
+            every.push(self.look_up(request, now, archive).await?);
+        }
+        Ok(together(every))
     }
 
     /// As [`Client::sync`], for every request of a call. What fails of one does not end the others.
@@ -200,6 +232,16 @@ impl Inner {
         };
         Ok(Amount { requests: slices.len(), weight: slices.iter().map(|slice| slice.weight).sum() })
     }
+}
+
+/// What listings say of several names.
+fn together(every: Vec<Listed>) -> Listed {
+    if every.iter().all(|one| *one == Listed::Yes) {
+        return Listed::Yes;
+    }
+    let doubts = every.into_iter().filter_map(|one| if let Listed::Unsure(words) = one { Some(words) } else { None });
+    let doubts: Vec<String> = doubts.collect();
+    if doubts.is_empty() { Listed::Unknown } else { Listed::Unsure(doubts.join("; ")) }
 }
 
 /// The error of a call for `all` symbols of which some failed, with what `arrived` of the others. Where nothing did, it is
