@@ -258,7 +258,7 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     });
     let failures: Vec<ClientError> = each.collect();
     let first = failures[0].clone();
-    let partial = Some(Box::new(Partial { results: arrived, failures }));
+    let partial = Some(Box::new(Partial { results: arrived, failures, ..Partial::default() }));
     if !some {
         return ClientError { partial, ..first };
     }
@@ -295,6 +295,6 @@ pub fn read_archive_all(archive: &Archive, requests: &PointsRequests) -> Result<
         0 => first.message,
         more => format!("{}; and so of {more} more of the symbols", first.message),
     };
-    let partial = Some(Box::new(Partial { results: arrived, failures: lacking }));
+    let partial = Some(Box::new(Partial { results: arrived, failures: lacking, ..Partial::default() }));
     Err(ClientError { message, partial, ..first })
 }
