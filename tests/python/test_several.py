@@ -214,6 +214,20 @@ def test_lists_that_cannot_be_right_are_refused_before_anything_is_sent(call, wo
         call(client)
 
 
+def test_a_name_that_is_not_listed_is_refused_before_anything_is_paid(service, tmp_path):
+    with service.client("advanced") as client:
+        calls = [
+            lambda: client.candles(FUTURES, ["ETHUSDT", "BTCUSD"], "1h", **WINDOW),
+            lambda: client.candles([FUTURES, "OKEX_SWAP"], ["BTCUSDT"], "1h", **WINDOW),
+            lambda: client.token_supply(interval="1d", coin=["BTC", "BTV"], **WINDOW),
+            lambda: mp.Archive(tmp_path).sync(client, "candles", FUTURES, ["ETHUSDT", "BTCUSD"], "1h", **WINDOW),
+        ]
+        for call, name in zip(calls, ("BTCUSD", "BTCUSDT", "BTV", "BTCUSD"), strict=True):
+            with pytest.raises(mp.InvalidRequest, match=f"has no {name};"):
+                call()
+        assert client.usage().used == 0
+
+
 def test_a_plan_sums_up_and_one_bound_holds_for_all(service):
     symbols = ["BTCUSDT", "ETHUSDT", "SOLUSDT"]
     window = {"start": END - 2 * DAY, "end": END}  # 2,880 minutes: 3 each
