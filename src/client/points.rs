@@ -263,12 +263,6 @@ fn at_sessions(
     Ok(cut)
 }
 
-/// Whether every request of the plan would meet the same.
-fn fails_all(kind: ErrorKind) -> bool {
-    use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
-    matches!(kind, Authentication | InvalidRequest | RateLimit | Tier)
-}
-
 /// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for
 /// each so many of them.
 fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: u64) -> u64 {
