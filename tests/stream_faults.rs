@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::{SinkExt, StreamExt};
+use marketpoints::client::log::{Level, Listener, listening};
 use marketpoints::client::{
-    Backoff, Client, ClientError, Config, ErrorKind, Event, EventStream, Overflow, Registry, StreamOptions,
+    Backoff, Client, ClientError, Config, ErrorKind, Event, EventStream, Gap, Overflow, Registry, StreamOptions,
+    StreamState, Told,
 };
 use marketpoints::protocol::stream::Channel;
 use serde_json::{Value, json};
@@ -177,8 +179,26 @@ fn hasty() -> (StreamOptions, Arc<Mutex<Vec<f64>>>) {
     (StreamOptions { backoff, ..StreamOptions::default() }, pauses)
 }
 
-async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
+async fn told(stream: &EventStream) -> Option<Result<Told, ClientError>> {
     tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes")
+}
+
+/// The next event or error; gaps are left out.
+async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
+    loop {
+        match told(stream).await? {
+            Ok(Told::Event(event)) => return Some(Ok(event)),
+            Ok(Told::Gap(_)) => {}
+            Err(error) => return Some(Err(error)),
+        }
+    }
+}
+
+async fn gap(stream: &EventStream) -> Gap {
+    match told(stream).await {
+        Some(Ok(Told::Gap(gap))) => gap,
+        other => panic!("no gap but {other:?}"),
+    }
 }
 
 async fn ids(stream: &EventStream, count: usize) -> Vec<String> {
@@ -208,6 +228,66 @@ async fn a_broken_connection_is_made_again_and_replays_are_dropped() {
     assert_eq!(*pauses.lock().unwrap(), [2.0, 2.0]);
 }
 
+/// Records of a stream's log while it is waited for.
+fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
+    let records = Arc::clone(records);
+    Listener { least: Level::Warning, tell: Arc::new(move |record| records.lock().unwrap().push(record.to_string())) }
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_told_between_the_events_before_and_after() {
+    let farewell = vec![Step::Grant, Step::Grant, frame(&["1", "2"]), Step::Close(1012, "restart")];
+    // Events that come ahead of the word that the channels are open come after the gap too.
+    let early = vec![Step::Grant, frame(&["2", "3"]), Step::Grant, frame(&["4"]), Step::Stay];
+    let acts = vec![Act::Play(farewell), Act::Refuse(""), Act::Play(early)];
+    let server = Server::start(acts).await;
+    let (options, _) = hasty();
+    let (stream, records) = (server.stream(options), Arc::default());
+    assert_eq!(stream.state(), StreamState::NotOpen);
+    let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    let told = listening(Some(listener(&records)), async {
+        stream.open().await.unwrap();
+        assert_eq!(ids(&stream, 2).await, ["1", "2"]);
+        let gap = gap(&stream).await;
+        assert_eq!(ids(&stream, 2).await, ["3", "4"]);
+        gap
+    });
+    let gap = told.await;
+    assert_eq!((stream.reconnects(), stream.state()), (1, StreamState::Open));
+    assert_eq!(&*gap.channels, [Channel::new("TRADE", "BINANCE_FUTURES", "BTCUSDT")]);
+    assert!(gap.reason.contains("1012 restart"), "{gap:?}");
+    assert_eq!(gap.attempts, 2);
+    // The time of the last event, where it is before; this server tells no date, so the end is of this machine's clock.
+    let ended = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    assert!((begun - 1_000_000_000..=ended).contains(&gap.from), "{gap:?} {begun} {ended}");
+    assert!((begun..=ended + 1_000_000_000).contains(&gap.to) && gap.from <= gap.to, "{gap:?} {begun} {ended}");
+    let records = records.lock().unwrap();
+    assert_eq!(records.len(), 3, "{records:?}");
+    assert!(records[0].contains("stream /nonbook/ws") && records[0].contains("1012 restart"), "{records:?}");
+    assert!(records[0].contains("connecting again in 2.0 s") && records[1].contains("again in"), "{records:?}");
+    assert!(records[2].contains("connected again after"), "{records:?}");
+}
+
+#[tokio::test]
+async fn while_no_connection_stands_the_state_says_so() {
+    let server = Server::start(vec![served(&["1"])]).await;
+    let stream = server.stream(StreamOptions {
+        backoff: Backoff { pause: Arc::new(|_| Box::pin(std::future::pending())), ..Backoff::default() },
+        ..StreamOptions::default()
+    });
+    stream.open().await.unwrap();
+    assert_eq!(ids(&stream, 1).await, ["1"]);
+    let broken = async {
+        while stream.state() == StreamState::Open {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, broken).await.unwrap();
+    assert_eq!((stream.state(), stream.reconnects()), (StreamState::Reconnecting, 0));
+    stream.close();
+    assert_eq!(stream.state(), StreamState::Ended);
+}
+
 #[tokio::test]
 async fn pauses_double_to_a_minute_until_a_connection_serves() {
     let down = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
@@ -221,7 +301,7 @@ async fn pauses_double_to_a_minute_until_a_connection_serves() {
     stream.open().await.unwrap();
     assert_eq!(ids(&stream, 2).await, ["1", "2"]);
     assert_eq!(*pauses.lock().unwrap(), [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]);
-    assert_eq!(stream.reconnects(), 8);
+    assert_eq!(stream.reconnects(), 1, "of eight attempts one made a connection");
 }
 
 #[tokio::test]

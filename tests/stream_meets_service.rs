@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use marketpoints::client::{Client, Config, ErrorKind, Event, EventStream, Registry, StreamOptions};
+use marketpoints::client::{Backoff, Client, Config, ErrorKind, Event, EventStream, Registry, StreamOptions, Told};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
 use marketpoints::service::{RunningService, Service, ServiceConfig};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
 
 /// 2026-04-22 18:00:00 UTC.
 const NOW: i64 = 1_776_880_800;
@@ -39,7 +41,10 @@ fn trades(symbol: &str) -> Channel {
 }
 
 async fn next(stream: &EventStream) -> Event {
-    tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end").expect("an error")
+    match tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end") {
+        Ok(Told::Event(event)) => event,
+        other => panic!("no event but {other:?}"),
+    }
 }
 
 async fn refused(stream: &EventStream) -> marketpoints::client::ClientError {
@@ -171,4 +176,74 @@ async fn a_closed_or_dropped_stream_gives_its_places_back() {
         opened().await
     };
     tokio::time::timeout(PATIENCE, again).await.expect("the places are not given back");
+}
+
+/// Between client and service, so that a test can cut the connection.
+struct Wire {
+    url: String,
+    cut: tokio::sync::broadcast::Sender<()>,
+}
+
+impl Wire {
+    async fn to(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (cut, _) = tokio::sync::broadcast::channel(1);
+        let cutting = cut.clone();
+        tokio::spawn(async move {
+            while let Ok((mut outside, _)) = listener.accept().await {
+                let mut cut = cutting.subscribe();
+                tokio::spawn(async move {
+                    let mut inside = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut outside, &mut inside) => {}
+                        _ = cut.recv() => {}
+                    }
+                });
+            }
+        });
+        Self { url, cut }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_gap_says_is_where_the_missing_events_are() {
+    let twin = Twin::start();
+    let wire = Wire::to(twin.service.port()).await;
+    let client =
+        Client::new(&Config::new(twin.service.keys()["basic"].as_str(), &wire.url), &Registry::default()).unwrap();
+    let clock = Arc::clone(&twin.clock);
+    let backoff = Backoff {
+        // The outage lasts ten minutes by the service's clock.
+        pause: Arc::new(move |_| {
+            clock.advance(600 * SECOND);
+            Box::pin(std::future::ready(()))
+        }),
+        ..Backoff::default()
+    };
+    let stream = client.stream(vec![trades("BTCUSDT")], StreamOptions { backoff, ..StreamOptions::default() }).unwrap();
+    stream.open().await.unwrap();
+    twin.clock.advance(60 * SECOND);
+    let mut last = next(&stream).await.time().unwrap();
+    // All of the first minute, by the same market asked directly.
+    let market = Market::demo(0);
+    let mut subscription = market.subscribe(&trades("BTCUSDT"), NOW * SECOND).unwrap();
+    let first = market.events(&mut subscription, (NOW + 60) * SECOND + 1).unwrap();
+    while last < first.last().unwrap().at {
+        last = next(&stream).await.time().unwrap();
+    }
+    wire.cut.send(()).unwrap();
+    let gap = match tokio::time::timeout(PATIENCE, stream.next()).await.unwrap() {
+        Some(Ok(Told::Gap(gap))) => gap,
+        other => panic!("no gap but {other:?}"),
+    };
+    twin.clock.advance(60 * SECOND);
+    let after = next(&stream).await.time().unwrap();
+    assert_eq!(gap.from, last);
+    // To the second of the header, and the real time that it took.
+    assert!(((NOW + 660) * SECOND..(NOW + 662 + 60) * SECOND).contains(&gap.to), "{gap:?}");
+    let missing = market.events(&mut subscription, after).unwrap();
+    assert!(missing.len() > 60);
+    assert!(missing.iter().all(|event| event.at > gap.from && event.at <= gap.to), "{gap:?}");
+    assert_eq!(stream.reconnects(), 1);
 }

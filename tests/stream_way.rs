@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use marketpoints::client::{Client, ClientError, Config, ErrorKind, Event, EventStream, Registry, StreamOptions};
+use marketpoints::client::{Client, ClientError, Config, ErrorKind, Event, EventStream, Registry, StreamOptions, Told};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
@@ -58,7 +58,10 @@ impl Twin {
 }
 
 async fn next(stream: &EventStream) -> Event {
-    tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end").expect("an error")
+    match tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end") {
+        Ok(Told::Event(event)) => event,
+        other => panic!("no event but {other:?}"),
+    }
 }
 
 async fn refused(stream: &EventStream) -> ClientError {

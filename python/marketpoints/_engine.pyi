@@ -442,8 +442,9 @@ class EventStream:
     def take(self, most: int) -> tuple[list[Any], bool]:
         """At most so many of what waits, and whether that was the end.
 
-        Each is an exception to raise in its turn, or an event: ``time`` (or None), ``name``, ``series``,
-        ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
+        Each is an exception to raise in its turn; or ``{"gap": …}`` with ``start``, ``end``, ``seconds``, ``attempts``,
+        ``reason`` and ``channels`` of a connection that broke and stands again; or an event: ``time`` (or None), ``name``,
+        ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
         """
     def close(self) -> None:
         """Ends the connections; what waits can still be taken."""
@@ -452,7 +453,10 @@ class EventStream:
         """Events dropped because too many waited."""
     @property
     def reconnects(self) -> int:
-        """How often a connection was made again."""
+        """How often a connection broke and stood again."""
+    @property
+    def state(self) -> str:
+        """How it stands, in words: not open yet, connecting, open, connecting again, ended."""
 
 @final
 class LocalService:

@@ -74,7 +74,7 @@ class Client(
         """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
 
         A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
-        already are not handed out twice.
+        already are not handed out twice, and a :class:`~marketpoints.StreamGap` tells what may be missing.
 
         Args:
             channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.

@@ -61,18 +61,28 @@ class _Taken:
 
     @property
     def reconnects(self) -> int:
-        """How often a connection broke and was made again."""
+        """How often a connection broke and stood again; each time a :class:`~marketpoints.StreamGap` tells of it."""
         return self._stream.reconnects
 
+    @property
+    def state(self) -> str:
+        """How the stream stands now, in words.
+
+        ``not open yet``, ``connecting``, ``open``, ``connecting again`` (a connection broke), or ``ended`` (nothing more
+        will come but what waits to be taken).
+        """
+        return self._stream.state
+
     def __repr__(self) -> str:
-        state = "ended" if self._ended else "open" if self._opened else "not open yet"
-        return f"<{type(self).__name__} of {self._channels} channels, {state}>"
+        channels = f"{self._channels} channel{'' if self._channels == 1 else 's'}"
+        return f"<{type(self).__name__} of {channels}, {self.state}>"
 
 
 class Stream(_Taken, Iterator[StreamEvent]):
     """Events as they come; made by :meth:`Client.stream`.
 
-    An iterator that waits for the next event, and a context manager: entering connects, leaving closes. An error of a
+    An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection that
+    broke and stands again is told as a :class:`~marketpoints.StreamGap` between the events before and after. An error of a
     single frame is raised at its place, and the stream goes on after it; a refusal of the service ends it.
     """
 
@@ -82,7 +92,7 @@ class Stream(_Taken, Iterator[StreamEvent]):
         Raises:
             AuthenticationError: The service does not know the key.
             TierError: The key's tier has no streams, or not so many (section 6).
-            InvalidRequest: The service refuses a channel.
+            InvalidRequest: The service refuses a channel, such as one of a market that it does not know.
             TransportError: The service cannot be reached; the first attempt is not repeated.
         """
         if not self._opened:

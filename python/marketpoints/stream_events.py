@@ -17,6 +17,7 @@ __all__ = [
     "LiquidationEvent",
     "OpenInterestEvent",
     "StreamEvent",
+    "StreamGap",
     "TradeAggEvent",
     "TradeEvent",
     "VolumeProfileEvent",
@@ -167,12 +168,39 @@ class VolumeProfileEvent(StreamEvent):
     block_size: float
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StreamGap(StreamEvent):
+    """A connection broke and stands again: events from ``start`` to ``end`` may be missing. ``time`` is ``start``.
+
+    It comes after the last event of the old connection and before the first of the new one. What the service replays of
+    the gap comes after it, without what was told before. Times are the service's own, ``datetime64[ns]``.
+
+    Attributes:
+        start: Time of the last event before the break, or of the connection's opening where there was none.
+        end: When the channels were open again, rounded up by at most a second.
+        seconds: How long no connection stood.
+        attempts: How many attempts it took to connect again.
+        reason: Why the connection broke.
+        channels: The channels of that connection, by wire names; :meth:`Client.stream` takes them as they are.
+    """
+
+    start: "np.datetime64"
+    end: "np.datetime64"
+    seconds: float
+    attempts: int
+    reason: str
+    channels: tuple[Mapping[str, str], ...] = field(repr=False)
+
+
 def event_of(told: Mapping[str, Any]) -> StreamEvent:
     """The typed event of what the engine tells. What is not known comes as a plain :class:`StreamEvent`.
 
     Raises:
         DecodeError: A known value is not what it should be.
     """
+    if "gap" in told:
+        gap = told["gap"]
+        return StreamGap(**{**gap, "channels": tuple(gap["channels"])}, time=gap["start"])
     series, values, name = told["series"], told["values"], told["name"]
     kind, build = KINDS.get(name, (StreamEvent, _nothing))
     event: StreamEvent = kind(

@@ -12,7 +12,7 @@ use super::errors;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
 use super::times::moment;
-use crate::client::{self, Backoff, ClientError, Event, Overflow, StreamOptions, nanoseconds};
+use crate::client::{self, Backoff, ClientError, Gap, Overflow, StreamOptions, Told, nanoseconds};
 use crate::protocol::stream::Channel;
 
 /// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
@@ -146,12 +146,19 @@ impl EventStream {
     fn reconnects(&self) -> u64 {
         self.stream.reconnects()
     }
+
+    #[getter]
+    fn state(&self) -> &'static str {
+        // The connections and their locks are the parent's.
+        if self.process.is_own() { self.stream.state().name() } else { "of another process" }
+    }
 }
 
-/// An event as a dictionary, or an error to raise in its turn.
-fn handed_over(py: Python<'_>, event: Result<Event, ClientError>) -> PyResult<Py<PyAny>> {
-    let event = match event {
-        Ok(event) => event,
+/// An event or a gap as a dictionary, or an error to raise in its turn.
+fn handed_over(py: Python<'_>, told: Result<Told, ClientError>) -> PyResult<Py<PyAny>> {
+    let event = match told {
+        Ok(Told::Event(event)) => event,
+        Ok(Told::Gap(gap)) => return gap_parts(py, &gap),
         Err(error) => return errors::from_client(py, error).into_value(py).into_py_any(py),
     };
     let dict = PyDict::new(py);
@@ -160,6 +167,21 @@ fn handed_over(py: Python<'_>, event: Result<Event, ClientError>) -> PyResult<Py
     dict.set_item("series", fields(py, &event.series)?)?;
     dict.set_item("values", fields(py, &event.values)?)?;
     dict.set_item("extra", fields(py, &event.extra)?)?;
+    dict.into_py_any(py)
+}
+
+/// A gap as a dictionary of its own.
+fn gap_parts(py: Python<'_>, gap: &Gap) -> PyResult<Py<PyAny>> {
+    let parts = PyDict::new(py);
+    parts.set_item("start", moment(py, gap.from)?)?;
+    parts.set_item("end", moment(py, gap.to)?)?;
+    parts.set_item("seconds", gap.lasted.as_secs_f64())?;
+    parts.set_item("attempts", gap.attempts)?;
+    parts.set_item("reason", &gap.reason)?;
+    let channels: PyResult<Vec<_>> = gap.channels.iter().map(|channel| object(py, &channel.to_json())).collect();
+    parts.set_item("channels", channels?)?;
+    let dict = PyDict::new(py);
+    dict.set_item("gap", parts)?;
     dict.into_py_any(py)
 }
 

@@ -37,7 +37,9 @@ pub use points::{Plan, PlannedRequest};
 pub use request::{PointsArguments, PointsRequest};
 pub use run::{HowFar, Progress};
 pub use several::{PointsRequests, Subjects};
-pub use stream::{Backoff, Event, EventStream, Overflow, Pause, StreamOptions, Taken, nanoseconds};
+pub use stream::{
+    Backoff, Event, EventStream, Gap, Overflow, Pause, StreamOptions, StreamState, Taken, Told, nanoseconds,
+};
 pub use tiers::TierWait;
 
 use std::sync::Arc;

@@ -189,7 +189,7 @@ impl Transport {
         let told = told(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
-        let date = response.headers().get("date").and_then(|value| value.to_str().ok()).and_then(unix_date);
+        let date = date(response.headers());
         let refusal = if status == 200 {
             self.body(&mut response, reading).await?;
             Bytes::new()
@@ -265,8 +265,9 @@ impl Transport {
     }
 }
 
-/// An HTTP date in Unix seconds.
-fn unix_date(text: &str) -> Option<i64> {
+/// The service's clock when it answered, Unix seconds.
+pub(super) fn date(headers: &HeaderMap) -> Option<i64> {
+    let text = headers.get("date")?.to_str().ok()?;
     let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
 }

@@ -1,7 +1,13 @@
 //! "Did you mean": the nearest known word, for error messages.
 
+/// Longest text that is looked at: a name is no longer, and comparing costs length × length.
+const LONGEST: usize = 128;
+
 /// The candidate nearest in spelling to `text`, ignoring case; `None` when nothing is near enough to be a likely typo.
 pub fn closest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if text.len() > LONGEST {
+        return None;
+    }
     let wanted = text.to_uppercase();
     candidates
         .into_iter()
@@ -26,5 +32,7 @@ mod tests {
         assert_eq!(closest("BINANCE_FUTURE", names), Some("BINANCE_FUTURES"));
         assert_eq!(closest("bybit", names), Some("BYBIT"));
         assert_eq!(closest("zzz", names), None);
+        let long = format!("BYBIT{}", "_".repeat(LONGEST));
+        assert_eq!((closest(&long, names), closest(&long, [long.as_str()])), (None, None));
     }
 }

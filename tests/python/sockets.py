@@ -10,6 +10,10 @@ from contextlib import contextmanager
 
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
+# The server's clock stands at 2026-04-22 18:00:00 UTC.
+DATE = b"Wed, 22 Apr 2026 18:00:00 GMT"
+DATE_SECOND = 1_776_880_800
+
 
 class Peer:
     """One connection, after the handshake."""
@@ -23,7 +27,7 @@ class Peer:
         accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
         connection.sendall(
             b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n"
+            b"Date: " + DATE + b"\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n"
         )
 
     def _exactly(self, count):

@@ -1,24 +1,27 @@
 """What happens to a stream where it runs: broken connections, interrupts, forks, the interpreter's end."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import marketpoints as mp
 from children import run
-from sockets import CLOSE, PING, PONG, playing
+from sockets import CLOSE, DATE_SECOND, PING, PONG, playing
 
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
 CHANNEL = mp.Channel(type="TRADE", **MARKET)
 
 
-def trade(name, price=1.5):
+def trade(name, price=1.5, nanoseconds=0):
     series = {"type": "TRADE", **MARKET, "side": "BUY"}
-    return {"series": series, "trade": {"id": name, "price": price, "amount": 2, "timestamp": {"seconds": 5}}}
+    time = {"seconds": DATE_SECOND, "nanoseconds": nanoseconds}
+    return {"series": series, "trade": {"id": name, "price": price, "amount": 2, "timestamp": time}}
 
 
 def served(*frames, stay=False):
@@ -73,7 +76,8 @@ def test_replays_after_a_break_are_dropped():
     )
     with playing(*scripts) as (url, seen):
         with stream_of(url) as stream:
-            assert [next(stream).id for _ in range(3)] == ["1", "2", "3"]
+            events = [next(stream) for _ in range(4)]
+            assert [getattr(event, "id", "gap") for event in events] == ["1", "2", "gap", "3"]
             assert stream.reconnects == 1
             assert "open" in repr(stream)
         assert "secret-key" not in repr(stream)
@@ -81,6 +85,58 @@ def test_replays_after_a_break_are_dropped():
     assert [[request["method"] for request in requests] for requests in seen if requests] == [
         ["public/authenticate", "public/subscribe"]
     ] * 2
+
+
+def test_a_break_is_an_event_a_record_and_a_state(caplog):
+    caplog.set_level(logging.WARNING, "marketpoints")
+    cut = served({"points": [trade("1", nanoseconds=900_000_000)]})
+    # Two connections that end before anything is granted are no connections made again.
+    refused = [lambda peer: None] * 2
+    with playing(cut, *refused, served({"points": [trade("2")]}, stay=True)) as (url, _):
+        stream = stream_of(url)
+        assert stream.state == "not open yet"
+        with stream:
+            before, gap, after = (next(stream) for _ in range(3))
+            assert (stream.reconnects, stream.state) == (1, "open")
+            assert repr(stream) == "<Stream of 1 channel, open>"
+        assert (stream.state, repr(stream)) == ("ended", "<Stream of 1 channel, ended>")
+    assert (before.id, after.id) == ("1", "2")
+    assert isinstance(gap, mp.StreamGap) and isinstance(gap, mp.StreamEvent)
+    start, end = (time.astype(int) for time in (gap.start, gap.end))
+    # From the last event to when the channels were open again: by the header Date, which knows whole seconds.
+    assert start == DATE_SECOND * 10**9 + 900_000_000 and gap.time == gap.start
+    assert DATE_SECOND + 1 <= end / 1e9 < DATE_SECOND + 60
+    assert 0 < gap.seconds < 60 and gap.attempts == 3 and "connection" in gap.reason
+    assert gap.channels == ({"type": "TRADE", **MARKET, "category": "*"},)
+    messages = [record.getMessage() for record in caplog.records if record.name == "marketpoints"]
+    assert len(messages) == 4, messages
+    assert all("stream /nonbook/ws: " in message and "secret-key" not in message for message in messages)
+    assert ["connecting again in" in message for message in messages] == [True, True, True, False]
+    assert "connected again after" in messages[-1]
+
+
+def test_channels_of_a_gap_can_be_asked_for_again():
+    book = mp.Channel(type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=0.5, max_depth=100)
+    with playing(served({"points": [trade("1")]}), served(stay=True), served(stay=True)) as (url, _):
+        with stream_of(url, book) as stream:
+            next(stream)
+            gap = next(stream)
+        with stream_of(url, gap.channels) as again:
+            assert again.state == "open"
+    assert gap.channels == (
+        {"type": "BLOCK_BOOK_SNAPSHOT", **MARKET, "category": "*", "blockSize": "0.5", "maxDepth": "100"},
+    )
+
+
+def test_a_stream_that_waits_to_connect_again_says_so():
+    with playing(served({"points": [trade("1")]})) as (url, _):
+        with mp.Client(api_key="key", base_url=url).stream(CHANNEL, backoff=(600.0, 600.0)) as stream:
+            assert next(stream).id == "1"
+            assert stream.poll(0.2) == []
+            while stream.state == "open":
+                pass
+            assert repr(stream) == "<Stream of 1 channel, connecting again>"
+            assert stream.reconnects == 0
 
 
 def test_errors_of_single_frames_are_raised_at_their_place():
@@ -164,15 +220,22 @@ def test_closing_ends_the_iteration(demo):
     assert all(isinstance(event, mp.TradeEvent) for event in opened)
 
 
-def test_interrupts_reach_a_waiting_stream(environment):
+@pytest.fixture
+def quiet(environment):
+    """Environment of a child process that talks to a service whose streams tell nothing."""
+    with playing(*[served(stay=True)] * 3) as (url, _):
+        yield environment | {"MARKETPOINTS_BASE_URL": url}
+
+
+def test_interrupts_reach_a_waiting_stream(quiet):
     code = """
         import marketpoints as mp
-        with mp.Client().stream(mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")) as stream:
+        with mp.Client().stream(mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")) as stream:
             print("waiting", flush=True)
             next(stream)
     """
     with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", textwrap.dedent(code)], env=quiet, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stdout.readline() == b"waiting\n"
         child.send_signal(signal.SIGINT)
@@ -181,11 +244,11 @@ def test_interrupts_reach_a_waiting_stream(environment):
     assert child.returncode == -signal.SIGINT
 
 
-def test_the_interpreter_ends_with_streams_open(environment):
+def test_the_interpreter_ends_with_streams_open(quiet):
     code = """
         import asyncio, threading
         import marketpoints as mp
-        silent = mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")
+        silent = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
         kept = mp.Client().stream(silent).open()
         threading.Thread(target=kept.poll, args=(1000,), daemon=True).start()
         async def main():
@@ -196,17 +259,17 @@ def test_the_interpreter_ends_with_streams_open(environment):
                 print("quiet")
         asyncio.run(main())
     """
-    assert run(code, environment) == "quiet\n"
+    assert run(code, quiet) == "quiet\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_is_told_and_can_open_its_own(environment):
+def test_a_forked_child_is_told_and_can_open_its_own(quiet):
     code = """
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)
         import marketpoints as mp
         client = mp.Client()
-        silent = mp.Channel(type="TRADE", exchange="UPBIT", symbol="X")
+        silent = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
         stream = client.stream(silent).open()
         child = os.fork()
         if child == 0:
@@ -214,6 +277,7 @@ def test_a_forked_child_is_told_and_can_open_its_own(environment):
                 stream.poll(0.01)
             except mp.Error as error:
                 print(str(error).split(";")[0], flush=True)
+            assert stream.state == "of another process"
             with client.stream(silent) as own:
                 assert own.poll(0.01) == []
             stream.close()
@@ -222,4 +286,4 @@ def test_a_forked_child_is_told_and_can_open_its_own(environment):
         assert stream.poll(0.01) == []
         stream.close()
     """
-    assert run(code, environment) == "this stream was made before the process forked\n"
+    assert run(code, quiet) == "this stream was made before the process forked\n"

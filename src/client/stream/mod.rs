@@ -3,6 +3,7 @@
 
 mod backoff;
 mod event;
+mod gap;
 mod queue;
 mod seen;
 mod session;
@@ -10,10 +11,11 @@ mod socket;
 
 pub use backoff::{Backoff, Pause};
 pub use event::{Event, nanoseconds};
+pub use gap::{Gap, Told};
 pub use queue::{Overflow, Taken};
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +65,36 @@ struct Common {
     options: StreamOptions,
     queue: Queue,
     reconnects: AtomicU64,
+    /// Connections that broke and do not stand again yet.
+    broken: AtomicUsize,
+}
+
+/// How a stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamState {
+    /// Nothing was sent yet.
+    NotOpen,
+    /// The first attempt to connect is under way.
+    Opening,
+    /// Every connection stands.
+    Open,
+    /// A connection broke and is being made again.
+    Reconnecting,
+    /// Nothing more will come but what waits to be taken.
+    Ended,
+}
+
+impl StreamState {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotOpen => "not open yet",
+            Self::Opening => "connecting",
+            Self::Open => "open",
+            Self::Reconnecting => "connecting again",
+            Self::Ended => "ended",
+        }
+    }
 }
 
 /// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it ends its connections.
@@ -95,7 +127,8 @@ impl Client {
             }
         }
         let queue = Queue::new(options.queue, options.overflow);
-        let common = Common { client: Arc::clone(&self.inner), options, queue, reconnects: AtomicU64::new(0) };
+        let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
+        let common = Common { client, options, queue, reconnects, broken };
         Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }
@@ -150,7 +183,8 @@ impl EventStream {
         standing.clone()
     }
 
-    /// Waits until something can be taken or the stream has ended. Nothing is lost when the wait is given up.
+    /// Waits until something can be taken or the stream has ended. Nothing is lost when the wait is given up. Connections
+    /// that break, attempts that fail and connections that are made again are told to who listens to the call's log.
     pub async fn ready(&self) {
         self.common.queue.ready().await;
     }
@@ -160,9 +194,9 @@ impl EventStream {
         self.common.queue.take(most)
     }
 
-    /// The next event, or what went wrong; `None` at the end. An error of a single frame
+    /// The next event or gap, or what went wrong; `None` at the end. An error of a single frame
     /// ([`super::ErrorKind::Decode`], or a refusal that the service sent on its own) does not end the stream.
-    pub async fn next(&self) -> Option<Result<Event, ClientError>> {
+    pub async fn next(&self) -> Option<Result<Told, ClientError>> {
         loop {
             self.ready().await;
             let mut taken = self.take(1);
@@ -184,9 +218,26 @@ impl EventStream {
         self.common.queue.dropped()
     }
 
-    /// How often a connection was made again.
+    /// How often a connection broke and stood again.
     pub fn reconnects(&self) -> u64 {
         self.common.reconnects.load(Ordering::Relaxed)
+    }
+
+    /// How it stands.
+    pub fn state(&self) -> StreamState {
+        if self.common.queue.has_ended() {
+            return StreamState::Ended;
+        }
+        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if standing.is_empty() {
+            StreamState::NotOpen
+        } else if standing.iter().any(|stands| stands.borrow().is_none()) {
+            StreamState::Opening
+        } else if self.common.broken.load(Ordering::Relaxed) > 0 {
+            StreamState::Reconnecting
+        } else {
+            StreamState::Open
+        }
     }
 }
 

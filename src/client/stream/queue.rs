@@ -5,8 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::event::Event;
+use super::gap::Told;
 use crate::client::ClientError;
+use crate::client::log::{self, Level, Record};
+
+/// Most notices that wait to be logged; older ones are left out.
+const NOTICES: usize = 64;
 
 /// What happens when as many events wait as may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,17 +26,28 @@ pub enum Overflow {
 /// What was taken.
 #[derive(Debug)]
 pub struct Taken {
-    /// Events, oldest first, and what went wrong between them.
-    pub events: Vec<Result<Event, ClientError>>,
+    /// Events and gaps, oldest first, and what went wrong between them.
+    pub events: Vec<Result<Told, ClientError>>,
     /// Whether nothing more will come.
     pub ended: bool,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Result<Event, ClientError>>,
+    waiting: VecDeque<Result<Told, ClientError>>,
     ended: bool,
     dropped: u64,
+    /// What is to be logged by who waits next.
+    notices: VecDeque<String>,
+}
+
+impl State {
+    /// Drops the oldest event; of what tells that something is missing only when nothing else waits.
+    fn drop_oldest(&mut self) {
+        let oldest = self.waiting.iter().position(|told| matches!(told, Ok(Told::Event(_)))).unwrap_or(0);
+        self.waiting.remove(oldest);
+        self.dropped += 1;
+    }
 }
 
 pub(super) struct Queue {
@@ -54,7 +69,7 @@ impl Queue {
     }
 
     /// Adds one; `false` when the stream has ended.
-    pub(super) async fn push(&self, event: Result<Event, ClientError>) -> bool {
+    pub(super) async fn push(&self, told: Result<Told, ClientError>) -> bool {
         loop {
             // Registered before the look, so that what is taken in between is noticed.
             let emptied = self.emptied.notified();
@@ -67,11 +82,10 @@ impl Queue {
                 }
                 let full = state.waiting.len() >= self.most;
                 if full && self.overflow == Overflow::DropOldest {
-                    state.waiting.pop_front();
-                    state.dropped += 1;
+                    state.drop_oldest();
                 }
                 if !full || self.overflow == Overflow::DropOldest {
-                    state.waiting.push_back(event);
+                    state.waiting.push_back(told);
                     drop(state);
                     self.filled.notify_waiters();
                     return true;
@@ -93,16 +107,31 @@ impl Queue {
         self.emptied.notify_waiters();
     }
 
+    /// Something to be logged. It must not wait for the events before it: there may be none for long.
+    pub(super) fn notice(&self, words: String) {
+        let mut state = self.lock();
+        if state.notices.len() == NOTICES {
+            state.notices.pop_front();
+        }
+        state.notices.push_back(words);
+        drop(state);
+        self.filled.notify_waiters();
+    }
+
     pub(super) async fn ready(&self) {
         loop {
             let filled = self.filled.notified();
             tokio::pin!(filled);
             filled.as_mut().enable();
-            {
-                let state = self.lock();
-                if state.ended || !state.waiting.is_empty() {
-                    return;
-                }
+            let (notices, is_ready) = {
+                let mut state = self.lock();
+                (std::mem::take(&mut state.notices), state.ended || !state.waiting.is_empty())
+            };
+            for words in notices {
+                log::tell(Level::Warning, || Record::Notice(words));
+            }
+            if is_ready {
+                return;
             }
             filled.await;
         }
@@ -131,6 +160,10 @@ impl Queue {
         Taken { events, ended }
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }
@@ -140,15 +173,41 @@ impl Queue {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::event::Event;
+    use super::super::gap::Gap;
     use super::*;
     use crate::client::ErrorKind;
 
-    fn event(name: &str) -> Event {
-        Event { name: name.to_owned(), ..Event::default() }
+    fn event(name: &str) -> Told {
+        Told::Event(Event { name: name.to_owned(), ..Event::default() })
+    }
+
+    fn gap(reason: &str) -> Told {
+        let (channels, lasted, reason) = (Arc::new([]), std::time::Duration::ZERO, reason.to_owned());
+        Told::Gap(Gap { channels, from: 0, to: 0, lasted, attempts: 1, reason })
     }
 
     fn names(taken: Taken) -> Vec<String> {
-        taken.events.into_iter().map(|event| event.map_or_else(|error| error.message, |event| event.name)).collect()
+        let name = |told| match told {
+            Ok(Told::Event(event)) => event.name,
+            Ok(Told::Gap(gap)) => gap.reason,
+            Err(ClientError { message, .. }) => message,
+        };
+        taken.events.into_iter().map(name).collect()
+    }
+
+    #[tokio::test]
+    async fn what_tells_of_missing_events_is_not_dropped_for_newer_ones() {
+        let queue = Queue::new(3, Overflow::DropOldest);
+        for told in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
+            assert!(queue.push(Ok(told)).await);
+        }
+        assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["broke".into(), "c".into(), "d".into()], 2));
+        // Unless nothing else waits: memory is bounded.
+        for reason in ["1", "2", "3", "4"] {
+            assert!(queue.push(Ok(gap(reason))).await);
+        }
+        assert_eq!(names(queue.take(9)), ["2", "3", "4"]);
     }
 
     #[tokio::test]

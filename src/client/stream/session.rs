@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::event::Event;
+use super::gap::{Gap, ServiceTime, Told};
 use super::seen::Seen;
 use super::socket::{Socket, open};
 use super::{Common, Standing};
@@ -34,15 +35,27 @@ enum End {
     Closed,
 }
 
+/// A connection that broke and does not stand again yet.
+struct Lost {
+    since: Instant,
+    attempts: u32,
+    reason: String,
+    /// Whether the gap was told already, before events that came ahead of the service's word that the channels are open.
+    told: bool,
+}
+
 /// A connection that is kept up.
 pub(super) struct Session {
     common: Arc<Common>,
     family: Family,
-    channels: Vec<Channel>,
+    channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
     seen: Seen,
     /// Whether the present connection told any event.
     alive: bool,
+    /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap told.
+    whole_until: Option<i64>,
+    lost: Option<Lost>,
 }
 
 impl Session {
@@ -52,7 +65,8 @@ impl Session {
         channels: Vec<Channel>,
         standing: watch::Sender<Standing>,
     ) -> Self {
-        Self { common, family, channels, standing, seen: Seen::default(), alive: false }
+        let (channels, seen) = (channels.into(), Seen::default());
+        Self { common, family, channels, standing, seen, alive: false, whole_until: None, lost: None }
     }
 
     /// Connects, and again whenever the connection breaks, until it is refused or the stream is closed.
@@ -79,13 +93,62 @@ impl Session {
                 self.common.queue.end(Some(error));
                 return;
             }
+            let (backoff, pause) = (backoff.clone(), backoff.before(failed));
+            self.note_loss(&error, pause);
             tokio::select! {
-                () = (backoff.pause)(backoff.before(failed)) => {}
+                () = (backoff.pause)(pause) => {}
                 () = self.common.queue.over() => return,
             }
             failed = failed.saturating_add(1);
-            self.common.reconnects.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// The connection broke, or could not be made again.
+    fn note_loss(&mut self, error: &ClientError, pause: Duration) {
+        let (path, seconds) = (self.family.path(), pause.as_secs_f64());
+        self.common.queue.notice(format!("stream {path}: {error}; connecting again in {seconds:.1} s"));
+        match &mut self.lost {
+            Some(lost) if !lost.told => lost.attempts += 1,
+            lost => {
+                if lost.is_none() {
+                    self.common.broken.fetch_add(1, Ordering::Relaxed);
+                }
+                let reason = error.message.clone();
+                *lost = Some(Lost { since: Instant::now(), attempts: 1, reason, told: false });
+            }
+        }
+    }
+
+    /// Tells what may be missing, once for each loss and before the first event that comes after it.
+    async fn tell_gap(&mut self, time: ServiceTime) -> Result<(), End> {
+        let Some(lost) = self.lost.as_mut().filter(|lost| !lost.told) else { return Ok(()) };
+        lost.told = true;
+        let to = time.latest();
+        let gap = Gap {
+            channels: Arc::clone(&self.channels),
+            from: self.whole_until.unwrap_or(to).min(to),
+            to,
+            lasted: lost.since.elapsed(),
+            attempts: lost.attempts,
+            reason: lost.reason.clone(),
+        };
+        self.push(Ok(Told::Gap(gap))).await
+    }
+
+    /// The channels are open, for the first time or again.
+    async fn stand(&mut self, time: ServiceTime) -> Result<(), End> {
+        self.tell_gap(time).await?;
+        if let Some(lost) = self.lost.take() {
+            self.common.broken.fetch_sub(1, Ordering::Relaxed);
+            self.common.reconnects.fetch_add(1, Ordering::Relaxed);
+            let (path, seconds) = (self.family.path(), lost.since.elapsed().as_secs_f64());
+            self.common.queue.notice(format!(
+                "stream {path}: connected again after {seconds:.1} s; events of that time may be missing"
+            ));
+        }
+        self.whole_until = self.whole_until.max(Some(time.earliest()));
+        self.standing.send_replace(Some(Ok(())));
+        Ok(())
     }
 
     async fn converse(&mut self) -> End {
@@ -99,11 +162,10 @@ impl Session {
     async fn hold(&mut self) -> Result<std::convert::Infallible, End> {
         let common = Arc::clone(&self.common);
         let transport = &common.client.transport;
-        let mut socket = tokio::select! {
-            socket = self.establish(transport) => socket?,
+        let (mut socket, time) = tokio::select! {
+            opened = self.establish(transport) => opened?,
             () = common.queue.over() => return Err(End::Closed),
         };
-        self.standing.send_replace(Some(Ok(())));
         loop {
             let message = tokio::select! {
                 message = self.receive(&mut socket) => message?,
@@ -113,13 +175,13 @@ impl Session {
                     return Err(End::Closed);
                 }
             };
-            self.hear(message).await?;
+            self.hear(message, time).await?;
         }
     }
 
     /// Connects, tells the key and subscribes.
-    async fn establish(&mut self, transport: &Transport) -> Result<Socket, End> {
-        let mut socket = open(transport, self.family).await.map_err(after_handshake)?;
+    async fn establish(&mut self, transport: &Transport) -> Result<(Socket, ServiceTime), End> {
+        let (mut socket, time) = open(transport, self.family).await.map_err(after_handshake)?;
         let channels = match transport.dialect() {
             None => subscribe(CHANNELS_REQUEST, &self.channels),
             Some(dialect) => {
@@ -130,11 +192,12 @@ impl Session {
         for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
             let asked = async {
                 send(&mut socket, Message::text(text)).await?;
-                self.granted(&mut socket, id).await
+                self.granted(&mut socket, id, time).await
             };
             timeout(transport.timeout(), asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
         }
-        Ok(socket)
+        self.stand(time).await?;
+        Ok((socket, time))
     }
 
     /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
@@ -164,14 +227,14 @@ impl Session {
     }
 
     /// Waits for the answer to a request; events may come before it.
-    async fn granted(&mut self, socket: &mut Socket, id: u64) -> Result<(), End> {
+    async fn granted(&mut self, socket: &mut Socket, id: u64, time: ServiceTime) -> Result<(), End> {
         loop {
             let Some(frame) = self.frame(self.receive(socket).await?).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
             // A service that cannot tell which request it refuses leaves the id out.
             let of_this = frame.get("id").is_none_or(|told| told.is_null() || told.as_u64() == Some(id));
             if !(is_answer && of_this) {
-                self.tell(frame).await?;
+                self.tell(frame, time).await?;
                 continue;
             }
             let Some(error) = frame.get("error").filter(|error| !error.is_null()) else { return Ok(()) };
@@ -179,9 +242,9 @@ impl Session {
         }
     }
 
-    async fn hear(&mut self, message: Message) -> Result<(), End> {
+    async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
         match self.frame(message).await? {
-            Some(frame) => self.tell(frame).await,
+            Some(frame) => self.tell(frame, time).await,
             None => Ok(()),
         }
     }
@@ -209,7 +272,7 @@ impl Session {
     }
 
     /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
-    async fn tell(&mut self, frame: Map<String, Value>) -> Result<(), End> {
+    async fn tell(&mut self, frame: Map<String, Value>, time: ServiceTime) -> Result<(), End> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return self.push(Err(self.refusal(error))).await;
         }
@@ -222,15 +285,17 @@ impl Session {
         };
         for event in Event::of_frame(frame) {
             self.alive = true;
+            self.tell_gap(time).await?;
+            self.whole_until = self.whole_until.max(event.time());
             if self.seen.is_new(&event) {
-                self.push(Ok(event)).await?;
+                self.push(Ok(Told::Event(event))).await?;
             }
         }
         Ok(())
     }
 
-    async fn push(&self, event: Result<Event, ClientError>) -> Result<(), End> {
-        if self.common.queue.push(event).await { Ok(()) } else { Err(End::Closed) }
+    async fn push(&self, told: Result<Told, ClientError>) -> Result<(), End> {
+        if self.common.queue.push(told).await { Ok(()) } else { Err(End::Closed) }
     }
 
     fn refusal(&self, error: &Value) -> ClientError {

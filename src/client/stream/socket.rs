@@ -7,7 +7,8 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use crate::client::transport::{Transport, broken};
+use super::gap::ServiceTime;
+use crate::client::transport::{Transport, broken, date};
 use crate::client::{ClientError, ErrorKind};
 use crate::protocol::ErrorBody;
 use crate::protocol::stream::Family;
@@ -20,8 +21,8 @@ const MAX_REFUSAL: usize = 64 << 10;
 /// An open WebSocket.
 pub(super) type Socket = WebSocketStream<Upgraded>;
 
-/// Opens the WebSocket of a family of channels.
-pub(super) async fn open(transport: &Transport, family: Family) -> Result<Socket, ClientError> {
+/// Opens the WebSocket of a family of channels; also the service's time at the handshake.
+pub(super) async fn open(transport: &Transport, family: Family) -> Result<(Socket, ServiceTime), ClientError> {
     let url = transport.url(family.path(), "encoding=json");
     let attempt = tokio::time::timeout(transport.timeout(), shake_hands(transport, &url)).await;
     let opened = attempt.unwrap_or_else(|_| {
@@ -31,7 +32,7 @@ pub(super) async fn open(transport: &Transport, family: Family) -> Result<Socket
     opened.map_err(|error| error.of(&url))
 }
 
-async fn shake_hands(transport: &Transport, url: &str) -> Result<Socket, ClientError> {
+async fn shake_hands(transport: &Transport, url: &str) -> Result<(Socket, ServiceTime), ClientError> {
     let key = generate_key();
     let request = transport.sockets()?.get(url).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
     let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
@@ -54,7 +55,8 @@ async fn shake_hands(transport: &Transport, url: &str) -> Result<Socket, ClientE
         let message = "something between answered for the service: its WebSocket handshake is not for this request";
         return Err(ClientError::new(ErrorKind::Transport, message));
     }
+    let time = ServiceTime::new(date(response.headers()));
     let upgraded = response.upgrade().await.map_err(|error| broken(&error).error)?;
     let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
-    Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await)
+    Ok((WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await, time))
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::extract::ws::close_code;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::conversation::{Conversation, End};
 use super::production::Active;
@@ -15,6 +15,7 @@ use crate::protocol::stream::{
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{ErrorBody, ParamError};
+use crate::service::AnswerError;
 use crate::service::access::Access;
 use crate::service::check::needs_tier;
 
@@ -29,7 +30,7 @@ impl Conversation {
                 Ok(granted) => Ok(granted),
                 Err(refusal) => {
                     self.say(error(&call.id, &refusal.into())).await?;
-                    return Err(End::Close(close_code::POLICY, "the key is not known"));
+                    return Err(End::close(CloseCode::Policy, "the key is not known"));
                 }
             },
             SUBSCRIBE => self.subscribe(&call.params).map_err(RpcError::from),
@@ -77,18 +78,23 @@ impl Conversation {
         let mut wanted: Vec<Channel> = Vec::new();
         for channel in Channel::list(params)? {
             check_family(&channel, self.family)?;
+            channel.check()?;
             let is_open = self.active.iter().any(|one| *one.subscription.channel() == channel);
             if !is_open && !wanted.contains(&channel) {
                 wanted.push(channel);
             }
         }
+        // Before the source is asked for any: one message has room for hundreds.
+        let places = places(&access, wanted.len())?;
         let now = self.shared.clock.now();
-        let subscriptions: Result<Vec<_>, _> =
-            wanted.iter().map(|channel| self.shared.source.subscribe(channel, now)).collect();
-        let subscriptions = subscriptions?;
-        let places = places(&access, subscriptions.len())?;
-        let opened = subscriptions.into_iter().zip(places);
-        self.active.extend(opened.map(|(subscription, place)| Active { subscription, _place: place }));
+        let opened: Result<Vec<_>, AnswerError> = wanted
+            .iter()
+            .zip(places)
+            .map(|(channel, place)| {
+                Ok(Active { subscription: self.shared.source.subscribe(channel, now)?, _place: place })
+            })
+            .collect();
+        self.active.extend(opened?);
         Ok(self.channels())
     }
 

@@ -1,13 +1,18 @@
 //! One connection of the stream, from its opening to its end.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use futures::{SinkExt, StreamExt};
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::production::{Active, Produced, produce};
+use super::socket::{Socket, answer_to, part};
 use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
@@ -17,20 +22,32 @@ use crate::service::shared::Shared;
 /// Market time that is told at a time. Books are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
 const STRETCH: i64 = 60 * SECOND;
-/// How long the peer's own farewell is waited for.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// How long the end of a connection may take: writing the close frame, the peer's own, what the peer still sends.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// The same where somebody waits for the place.
+const SHORT_FAREWELL: Duration = Duration::from_millis(200);
+/// Most messages, pings included, that a peer may send before its key.
+const MESSAGES_WITHOUT_KEY: u32 = 100;
 
 /// Why a connection ends.
 pub(super) enum End {
     /// The peer went, or the connection broke.
     Gone,
+    /// The peer sent a close frame, which is to be answered.
+    Closed,
     /// The service ends it: code and reason of the close frame.
-    Close(u16, &'static str),
+    Close(CloseCode, String),
+}
+
+impl End {
+    pub(super) fn close(code: CloseCode, reason: &str) -> Self {
+        Self::Close(code, reason.to_owned())
+    }
 }
 
 /// A connection under way.
 pub(super) struct Conversation {
-    socket: WebSocket,
+    socket: Socket,
     pub(super) family: Family,
     pub(super) shared: Arc<Shared>,
     pub(super) link: Arc<Link>,
@@ -42,57 +59,73 @@ pub(super) struct Conversation {
     /// When the peer last said anything.
     heard: Instant,
     pinged: bool,
+    /// Messages that came before the key.
+    without_key: u32,
 }
 
 impl Conversation {
-    pub(super) fn new(socket: WebSocket, family: Family, shared: Arc<Shared>, link: Arc<Link>) -> Self {
+    pub(super) fn new(socket: Socket, family: Family, shared: Arc<Shared>, link: Arc<Link>) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
         // Whoever has not told a key yet must not keep those out who have one.
         link.waits();
-        Self { socket, family, shared, link, access, active, since: now, heard: now, pinged: false }
+        let (pinged, without_key) = (false, 0);
+        Self { socket, family, shared, link, access, active, since: now, heard: now, pinged, without_key }
     }
 
     /// Talks until either side ends it.
     pub(super) async fn run(mut self) {
-        if let Err(End::Close(code, reason)) = self.talk().await {
-            let farewell = async {
-                let frame = CloseFrame { code, reason: reason.into() };
-                if self.socket.send(Message::Close(Some(frame))).await.is_ok() {
-                    // Closing before the peer has read would take the farewell back.
-                    while let Some(Ok(_)) = self.socket.recv().await {}
-                }
-            };
-            let _ = timeout(FAREWELL, farewell).await;
-        }
+        let (frame, within) = match self.talk().await {
+            Ok(never) => match never {},
+            Err(End::Gone) => return,
+            Err(End::Closed) => (None, FAREWELL),
+            Err(End::Close(code, reason)) => {
+                let within = if code == CloseCode::Again { SHORT_FAREWELL } else { FAREWELL };
+                (Some(CloseFrame { code, reason: reason.into() }), within)
+            }
+        };
+        // Its channels are free for the key's next connection.
+        self.active.clear();
+        let _ = timeout(within, part(&mut self.socket, frame)).await;
     }
 
-    async fn talk(&mut self) -> Result<(), End> {
+    async fn talk(&mut self) -> Result<Infallible, End> {
         let mut next = Instant::now() + self.shared.stream.every;
         let link = Arc::clone(&self.link);
         loop {
+            // Before anything is heard: a peer that never falls silent must not put its limits off.
+            if Instant::now() >= next {
+                self.check_patience().await?;
+                let behind = self.tell().await?;
+                next = if behind { Instant::now() } else { Instant::now() + self.shared.stream.every };
+            }
             tokio::select! {
                 biased;
-                () = link.stopped() => return Err(End::Close(close_code::AWAY, "the service stops")),
+                () = link.stopped() => return Err(End::close(CloseCode::Away, "the service stops")),
                 () = link.closing(), if self.access.is_none() => {
-                    return Err(End::Close(close_code::AGAIN, "the place is needed; tell a key first"));
+                    return Err(End::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
-                message = self.socket.recv() => self.hear(message).await?,
-                () = sleep_until(next) => {
-                    self.check_patience().await?;
-                    let behind = self.tell().await?;
-                    next = if behind { Instant::now() } else { Instant::now() + self.shared.stream.every };
-                }
+                message = self.socket.next() => self.hear(message).await?,
+                () = sleep_until(next) => {}
             }
         }
     }
 
-    async fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), End> {
         (self.heard, self.pinged) = (Instant::now(), false);
+        if self.access.is_none() {
+            self.without_key += 1;
+            if self.without_key > MESSAGES_WITHOUT_KEY {
+                return Err(End::close(CloseCode::Policy, "too many messages without a key"));
+            }
+        }
         match message {
-            None | Some(Err(_) | Ok(Message::Close(_))) => Err(End::Gone),
-            // The library answers pings by itself.
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            None => Err(End::Gone),
+            Some(Err(error)) => Err(answer_to(&error).map_or(End::Gone, |(code, reason)| End::Close(code, reason))),
+            Some(Ok(Message::Close(_))) => Err(End::Closed),
+            // The library has an answer ready. It is written at once: those of many pings that nobody reads would pile up.
+            Some(Ok(Message::Ping(_))) => self.flush().await,
+            Some(Ok(Message::Pong(_) | Message::Frame(_))) => Ok(()),
             Some(Ok(Message::Binary(_))) => {
                 let refusal = RpcError::new(-32_600, "INVALID_REQUEST", "send text messages; this is encoding=json");
                 self.say(error(&Value::Null, &refusal)).await
@@ -110,20 +143,25 @@ impl Conversation {
     }
 
     async fn send(&mut self, message: Message) -> Result<(), End> {
-        let link = Arc::clone(&self.link);
-        tokio::select! {
-            sent = timeout(self.shared.stream.take_within, self.socket.send(message)) => match sent {
-                Ok(Ok(())) => Ok(()),
-                // A close frame would wait behind what the peer does not take.
-                Ok(Err(_)) | Err(_) => Err(End::Gone),
-            },
-            () = link.stopped() => Err(End::Gone),
-        }
+        let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
+        written(deadline, &link, self.socket.send(message)).await
+    }
+
+    async fn flush(&mut self) -> Result<(), End> {
+        let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
+        written(deadline, &link, self.socket.flush()).await
+    }
+
+    /// Until when the peer must have taken what is written now.
+    fn deadline(&self) -> Instant {
+        let limits = self.shared.stream;
+        let deadline = Instant::now() + limits.take_within;
+        if self.access.is_some() { deadline } else { deadline.min(self.since + limits.authenticate_within) }
     }
 
     async fn check_patience(&mut self) -> Result<(), End> {
         let limits = self.shared.stream;
-        let close = |reason| Err(End::Close(close_code::POLICY, reason));
+        let close = |reason| Err(End::close(CloseCode::Policy, reason));
         if self.access.is_none() && self.since.elapsed() > limits.authenticate_within {
             return close("no public/authenticate came");
         }
@@ -149,7 +187,7 @@ impl Conversation {
         if until <= told {
             return Ok(false);
         }
-        let broken = End::Close(close_code::ERROR, "the service failed at the stream");
+        let broken = End::close(CloseCode::Error, "the service failed at the stream");
         match produce(&self.shared, std::mem::take(&mut self.active), until).await {
             Some(Produced { active, frames }) => {
                 self.active = active;
@@ -160,5 +198,17 @@ impl Conversation {
             }
             None => Err(broken),
         }
+    }
+}
+
+/// Waits until something is written.
+async fn written(deadline: Instant, link: &Link, writing: impl Future<Output = Result<(), Error>>) -> Result<(), End> {
+    tokio::select! {
+        written = timeout_at(deadline, writing) => match written {
+            Ok(Ok(())) => Ok(()),
+            // A close frame would wait behind what the peer does not take.
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        },
+        () = link.stopped() => Err(End::Gone),
     }
 }

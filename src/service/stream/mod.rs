@@ -7,34 +7,28 @@
 mod calls;
 mod conversation;
 mod production;
+mod socket;
 
 use std::future::ready;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Extension, RawQuery, State};
-use axum::http::{Response, StatusCode};
+use axum::extract::{Extension, State};
+use axum::http::{Request, Response};
 use axum::routing::get;
 
 use self::conversation::Conversation;
 use super::link::Link;
 use super::reply;
 use super::shared::Shared;
+use crate::protocol::ParamError;
 use crate::protocol::stream::Family;
-use crate::protocol::{ErrorBody, ParamError};
-
-/// Largest message that a peer may send: a subscription of hundreds of channels.
-const MAX_MESSAGE: usize = 64 * 1024;
-/// Most bytes of a peer's share of the service's memory that wait to be written.
-const MAX_UNWRITTEN: usize = 32 << 20;
 
 /// The two paths.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
-        let open = move |state, link, query, upgrade| ready(open(family, state, link, query, upgrade));
+        let open = move |state, link, request| ready(open(family, state, link, request));
         router.route(family.path(), get(open))
     })
 }
@@ -43,23 +37,23 @@ fn open(
     family: Family,
     State(shared): State<Arc<Shared>>,
     Extension(link): Extension<Arc<Link>>,
-    RawQuery(query): RawQuery,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    request: Request<Body>,
 ) -> Response<Body> {
-    if let Err(error) = check_encoding(&query.unwrap_or_default()) {
+    if let Err(error) = check_encoding(request.uri().query().unwrap_or_default()) {
         return reply::refusal(&error.into());
     }
-    match upgrade {
-        Ok(upgrade) => upgrade
-            .max_message_size(MAX_MESSAGE)
-            .max_frame_size(MAX_MESSAGE)
-            .max_write_buffer_size(MAX_UNWRITTEN)
-            .on_upgrade(move |socket| Conversation::new(socket, family, shared, link).run()),
-        Err(rejection) => {
-            let message = format!("{} is a WebSocket: {rejection}", family.path());
-            let status = StatusCode::UPGRADE_REQUIRED.as_u16();
-            reply::refusal(&ErrorBody::new(status, "UPGRADE_REQUIRED", message))
+    match socket::shake_hands(family.path(), request) {
+        Ok((response, upgrade)) => {
+            // The link keeps the connection's place, which the end of the service waits for.
+            drop(tokio::spawn(async move {
+                // An error means that the peer went before the handshake was over.
+                if let Ok(upgraded) = upgrade.await {
+                    Conversation::new(socket::over(upgraded).await, family, shared, link).run().await;
+                }
+            }));
+            response
         }
+        Err(refusal) => refusal,
     }
 }
 

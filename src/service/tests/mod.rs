@@ -3,6 +3,7 @@
 mod analytics;
 mod budget;
 mod faults;
+mod frames;
 mod greedy;
 mod harness;
 mod identity;

@@ -1,0 +1,63 @@
+//! What may be missing from a stream: the time between a connection that broke and the one in its place.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
+
+use super::event::Event;
+use crate::clock::SECOND;
+use crate::protocol::stream::Channel;
+
+/// What a stream tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// An event of a channel.
+    Event(Event),
+    /// A connection broke and was made again. Told before the first event of the new connection.
+    Gap(Gap),
+}
+
+/// A time of which events may be missing. What the service replays of it is told as well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gap {
+    /// The channels of the connection that broke.
+    pub channels: Arc<[Channel]>,
+    /// Unix nanoseconds by the service's clock: the time of the last event that came, or, of a connection that told none,
+    /// when it stood.
+    pub from: i64,
+    /// Unix nanoseconds by the service's clock, up to a second late: when the channels were open again.
+    pub to: i64,
+    /// How long no connection stood.
+    pub lasted: Duration,
+    /// Attempts that it took to connect again.
+    pub attempts: u32,
+    /// Why the connection broke.
+    pub reason: String,
+}
+
+/// The service's clock, as the header `Date` of a handshake told it. Without one it is taken to be this machine's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServiceTime {
+    second: i64,
+    read: Instant,
+}
+
+impl ServiceTime {
+    /// `date` is in Unix seconds.
+    pub(super) fn new(date: Option<i64>) -> Self {
+        let here = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Self { second: date.unwrap_or_else(|| here() as i64), read: Instant::now() }
+    }
+
+    /// Unix nanoseconds that it is at least now.
+    pub(super) fn earliest(&self) -> i64 {
+        let elapsed = i64::try_from(self.read.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        self.second.saturating_mul(SECOND).saturating_add(elapsed)
+    }
+
+    /// Unix nanoseconds that it is at most now: a date has no parts of a second.
+    pub(super) fn latest(&self) -> i64 {
+        self.earliest().saturating_add(SECOND)
+    }
+}

@@ -1,0 +1,83 @@
+"""The local service's stream with another library's client: how its connections end (RFC 6455, section 7)."""
+
+import json
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+import marketpoints as mp
+
+TRADES = {"type": "TRADE", "exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
+
+
+@pytest.fixture
+def twin():
+    with mp.LocalService(now="2026-04-22T18:00:00") as service:
+        yield service
+
+
+def opened(twin, **settings):
+    address = twin.url.replace("http://", "ws://") + "/nonbook/ws?encoding=json"
+    return connect(address, proxy=None, compression=None, open_timeout=60, close_timeout=60, **settings)
+
+
+def ask(connection, method, **params):
+    connection.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+    while "id" not in (answer := json.loads(connection.recv(timeout=60))):
+        pass
+    return answer["result"]
+
+
+def subscribed(twin):
+    connection = opened(twin)
+    ask(connection, "public/authenticate", token=twin.keys["basic"])
+    ask(connection, "public/subscribe", channels=[TRADES])
+    return connection
+
+
+def ended(connection):
+    """The codes of both close frames, the service's and this side's, and who was first."""
+    protocol = connection.protocol
+    codes = [frame and frame.code for frame in (protocol.close_rcvd, protocol.close_sent)]
+    return (*codes, "service" if protocol.close_rcvd_then_sent else "client")
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 3000, 4321])
+def test_a_close_is_answered(twin, code):
+    connection = opened(twin)
+    connection.close(code, "enough")
+    assert ended(connection) == (code, code, "client")
+    assert connection.protocol.close_rcvd.reason == "enough"
+
+
+def test_a_close_amid_events_is_answered(twin):
+    connection = subscribed(twin)
+    twin.advance(3600)
+    assert json.loads(connection.recv(timeout=60))["points"]
+    connection.close()
+    assert ended(connection) == (1000, 1000, "client")
+
+
+def test_the_service_says_why_it_ends_a_connection(twin):
+    long, waiting, stranger = opened(twin), subscribed(twin), opened(twin)
+    with pytest.raises(ConnectionClosed):
+        long.send("x" * 1_000_000)
+        long.recv(timeout=60)
+    assert ended(long) == (1009, 1009, "service")
+    with pytest.raises(ConnectionClosed):
+        stranger.send(json.dumps({"id": 1, "method": "public/authenticate", "params": {"token": "nobody's"}}))
+        while True:
+            assert json.loads(stranger.recv(timeout=60))["error"]["code"] == 401
+    assert ended(stranger) == (1008, 1008, "service")
+    twin.stop()
+    with pytest.raises(ConnectionClosed):
+        while True:
+            waiting.recv(timeout=60)
+    assert ended(waiting) == (1001, 1001, "service")
+    assert waiting.protocol.close_rcvd.reason == "the service stops"
+
+
+def test_pings_of_both_sides_are_answered(twin):
+    with opened(twin) as connection:
+        assert connection.ping("hello").wait(60)
