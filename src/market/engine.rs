@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::analytics;
 use super::block_size;
@@ -15,6 +16,7 @@ use super::names;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::rules::{check, unknown_interval};
 use super::source::{Bar, Listing, Source};
+use super::stop::{Stop, Stoppable};
 use super::store::Store;
 use super::summaries::{SummaryKind, check_option_summary, check_token_supply, option_summaries, token_supply};
 use super::usd::{Converter, NoRate, price_unit};
@@ -30,7 +32,7 @@ use crate::protocol::{
 
 /// The market behind a service.
 pub struct Market {
-    source: Box<dyn Source>,
+    source: Arc<dyn Source>,
     last_event: Option<i64>,
     strict_symbols: bool,
     any_block_size: bool,
@@ -39,7 +41,7 @@ pub struct Market {
 impl Market {
     /// The market of a source, without strict symbols.
     pub fn new(source: Box<dyn Source>) -> Self {
-        Self { source, last_event: None, strict_symbols: false, any_block_size: false }
+        Self { source: Arc::from(source), last_event: None, strict_symbols: false, any_block_size: false }
     }
 
     /// The demo market of a seed: no files, every minute from 2015 on, strict symbols.
@@ -74,6 +76,12 @@ impl Market {
 
     pub(super) fn strict_symbols(&self) -> bool {
         self.strict_symbols
+    }
+
+    /// The same market for one answer: once `stop` is set its work fails soon, as [`MarketError::Internal`].
+    #[must_use]
+    pub fn stopped_by(&self, stop: &Stop) -> Self {
+        Self { source: Arc::new(Stoppable::shared(&self.source, stop)), ..*self }
     }
 
     /// Unix nanoseconds of the end of the data's last day; `None` for the demo, which has no end.

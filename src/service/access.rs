@@ -33,8 +33,14 @@ pub(super) struct Access {
     clock: SharedClock,
 }
 
-/// Every key of a service, the longest first.
-pub(super) struct KeyRing(Vec<Arc<Access>>);
+/// Every key of a service.
+pub(super) struct KeyRing {
+    holders: Vec<Arc<Access>>,
+    /// The known keys as they are and as they stand in a query, the longest first: a key may begin with another one.
+    spellings: Vec<String>,
+    /// Whether of some keys only the hash is known.
+    hashed: bool,
+}
 
 impl KeyRing {
     /// The given keys, or, without any, random ones for every tier and `unlimited`.
@@ -65,17 +71,23 @@ impl KeyRing {
                 clock: Arc::clone(clock),
             })
         };
-        let mut holders: Vec<_> = entries.into_iter().map(access).collect();
-        // For `hide`: a key may begin with another one.
-        holders.sort_by_key(|access| std::cmp::Reverse(access.known().map_or(0, str::len)));
-        Ok(Self(holders))
+        let holders: Vec<_> = entries.into_iter().map(access).collect();
+        let spelt = |key: &str| {
+            let encoded: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+            [key.to_owned(), encoded.replace('+', "%20"), encoded]
+        };
+        let mut spellings: Vec<String> = holders.iter().filter_map(|access| access.known()).flat_map(spelt).collect();
+        spellings.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        spellings.dedup();
+        let hashed = holders.iter().any(|access| access.known().is_none());
+        Ok(Self { holders, spellings, hashed })
     }
 
     /// The holder of a key. Hashes are compared, each whole, so that the time it takes tells nothing of the keys.
     pub(super) fn find(&self, presented: &[u8]) -> Option<Arc<Access>> {
         let presented = digest(presented);
         let mut found = None;
-        for access in &self.0 {
+        for access in &self.holders {
             if bool::from(access.digest.ct_eq(&presented)) {
                 found = Some(Arc::clone(access));
             }
@@ -85,24 +97,26 @@ impl KeyRing {
 
     /// A text in which every key of the service is replaced, except those of which only the hash is known.
     pub(super) fn hide(&self, text: &str, instead: &str) -> String {
-        let hidden = |text: String, access: &Arc<Access>| {
-            let Some(key) = access.known() else { return text };
-            // As it is, and as it stands in a query.
-            let encoded: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
-            let spaced = encoded.replace('+', "%20");
-            [key, &encoded, &spaced].into_iter().fold(text, |text, spelling| text.replace(spelling, instead))
+        let hidden = |text: String, spelling: &String| {
+            if text.contains(spelling) { text.replace(spelling, instead) } else { text }
         };
-        self.0.iter().fold(text.to_owned(), hidden)
+        self.spellings.iter().fold(text.to_owned(), hidden)
+    }
+
+    /// Whether a word holds a known key, or is one of which only the hash is known.
+    pub(super) fn is_in(&self, word: &str) -> bool {
+        self.spellings.iter().any(|spelling| word.contains(spelling))
+            || self.hashed && self.find(word.as_bytes()).is_some()
     }
 
     /// What the keys may do, by their names.
     pub(super) fn plans(&self) -> BTreeMap<String, Allowance> {
-        self.0.iter().map(|access| (access.name.clone(), access.allowance)).collect()
+        self.holders.iter().map(|access| (access.name.clone(), access.allowance)).collect()
     }
 
     /// The keys by their names, for their owner; without those of which only the hash is known.
     pub(super) fn exposed(&self) -> BTreeMap<String, String> {
-        self.0.iter().filter_map(|access| Some((access.name.clone(), access.known()?.to_owned()))).collect()
+        self.holders.iter().filter_map(|access| Some((access.name.clone(), access.known()?.to_owned()))).collect()
     }
 }
 

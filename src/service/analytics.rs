@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::{Extension, RawQuery, State};
 use axum::routing::get;
 
-use super::answer::{Answer, Caller, compute, known};
+use super::answer::{Answer, Caller, Work, compute, known};
 use super::check::needs_tier;
 use super::reply;
 use super::shared::Shared;
@@ -41,7 +41,7 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
     query.check()?;
     query.check_offset()?;
     let charge = access.charge(u64::from(spec.weight))?;
-    let body = compute(&shared, Some(charge), move |source| {
+    let body = compute(&shared, Some(charge), Work::Usual, move |source| {
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });

@@ -6,10 +6,11 @@ use axum::body::Body;
 use axum::http::Response;
 
 use super::access::{Access, Charge};
+use super::link::ASKER;
 use super::reply;
 use super::shared::Shared;
 use super::unsent::{Answered, Made};
-use crate::market::{Market, MarketError};
+use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::KEY_HEADER;
 use crate::protocol::{ErrorBody, Usage};
 
@@ -59,44 +60,89 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     })
 }
 
+/// How much work an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// As most.
+    Usual,
+    /// A second or more: some room is kept from it.
+    Long,
+}
+
+/// Stops work when it is dropped.
+struct Stopping(Stop);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
 /// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
-/// in time keeps the charge: errors, panics and late answers cost nothing.
-pub(super) async fn compute<F, T>(shared: &Shared, charge: Option<Charge>, work: F) -> Result<Answered, ErrorBody>
+/// in time keeps the charge: errors, panics and late answers cost nothing. Work of which nobody waits for the answer any
+/// more, because it is late or its asker hung up, stops soon.
+pub(super) async fn compute<F, T>(
+    shared: &Shared,
+    charge: Option<Charge>,
+    amount: Work,
+    work: F,
+) -> Result<Answered, ErrorBody>
 where
     F: FnOnce(&Market) -> Result<T, ErrorBody> + Send + 'static,
     T: Into<Made> + Send + 'static,
 {
     let charge = charge.map(Arc::new);
+    let stop = Stop::default();
+    let stopping = Stopping(stop.clone());
     let running = async {
+        let long = match amount {
+            Work::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
+            Work::Usual => None,
+        };
         let Ok(permit) = Arc::clone(&shared.computations).acquire_owned().await else {
-            return Err(stopping());
+            return Err(stopped());
         };
         let (source, charge) = (Arc::clone(&shared.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
-            let body = work(&*source)?;
+            let body = work(&source.stopped_by(&stop))?;
             // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
             charge.as_deref().inspect(|charge| charge.keep());
-            Ok((body, permit))
+            Ok((body, permit, long))
         });
-        let (body, permit) = task.await.unwrap_or_else(|_| {
+        let (body, permit, long) = task.await.unwrap_or_else(|_| {
             Err(ErrorBody::internal(
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
         })?;
         let held = shared.unsent.hold(body.into()).await;
         // Only now may the next computation start: answers that wait for room hold further ones back.
-        drop(permit);
-        held.ok_or_else(stopping)
+        drop((permit, long));
+        held.ok_or_else(stopped)
     };
-    let answered = tokio::time::timeout(shared.answer_within, running).await.unwrap_or_else(|_| {
-        let seconds = shared.answer_within.as_secs_f64();
-        let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
-        Err(ErrorBody::new(504, "TIMEOUT", message))
-    });
+    let answered = tokio::select! {
+        answered = tokio::time::timeout(shared.answer_within, running) => answered.unwrap_or_else(|_| {
+            let seconds = shared.answer_within.as_secs_f64();
+            let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
+            Err(ErrorBody::new(504, "TIMEOUT", message))
+        }),
+        () = hung_up() => {
+            let message = "the connection was ended from the other side before the answer was made";
+            Err(ErrorBody::new(499, "CLIENT_CLOSED_REQUEST", message))
+        }
+    };
+    drop(stopping);
     if answered.is_err() {
         charge.as_deref().inspect(|charge| charge.refund());
     }
     answered
+}
+
+/// Waits until who asks has hung up.
+async fn hung_up() {
+    match ASKER.try_with(Arc::clone) {
+        Ok(link) => link.hung_up().await,
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
@@ -109,9 +155,9 @@ pub(super) async fn compute_here<T: Into<Made>>(
     // An error, and a panic, drop the charge, which gives the weight back.
     let body = work(&*shared.source)?;
     charge.keep();
-    shared.unsent.hold(body.into()).await.ok_or_else(stopping)
+    shared.unsent.hold(body.into()).await.ok_or_else(stopped)
 }
 
-fn stopping() -> ErrorBody {
+fn stopped() -> ErrorBody {
     ErrorBody::new(503, "UNAVAILABLE", "the service is stopping")
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -17,10 +17,11 @@ use super::explain::Explained;
 use super::front::Front;
 use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
-use super::link::Link;
+use super::link::{ASKER, Link};
 use super::places::{Place, Places};
 use super::reply::is_dropped;
 use super::sending::Sending;
+use super::wire::Wire;
 
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
@@ -90,12 +91,13 @@ async fn serve_one(
     http.auto_date_header(false);
     let asked = Arc::clone(&place);
     let dates = Arc::clone(&front);
-    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place) });
+    let wire = Wire::new(stream);
+    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place), watch: wire.watch() });
     let service = service_fn(move |request| {
         asked.busy();
         let (front, link, asked) = (Arc::clone(&front), Arc::clone(&link), Arc::clone(&asked));
         async move {
-            let response = front.answer(link, request).await;
+            let response = ASKER.scope(Arc::clone(&link), front.answer(link, request)).await;
             if is_dropped(&response) {
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
@@ -105,7 +107,7 @@ async fn serve_one(
             Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
         }
     });
-    let guarded = Guarded::new(TokioIo::new(stream), Some(Arc::clone(&place)), limits);
+    let guarded = Guarded::new(wire, Some(Arc::clone(&place)), limits);
     let connection = http.serve_connection(Explained::new(guarded, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.

@@ -22,7 +22,7 @@ use super::answer::{Caller, Told};
 use super::faults::{Fault, Injected, header};
 use super::link::Link;
 use super::log::{self, AccessRecord};
-use super::redact::{hidden, redact};
+use super::redact::told;
 use super::reply::{self, Paid, is_dropped, refusal, tell};
 use super::routes;
 use super::shared::Shared;
@@ -50,10 +50,9 @@ impl Front {
         let shared = &*self.shared;
         let Some(log) = &shared.access_log else { return self.serve(link, request).await.0 };
         let (time, begun) = (shared.clock.now(), Instant::now());
-        let method = hidden(request.method().as_str(), &shared.keys).to_owned();
         let bodiless = request.method() == Method::HEAD;
         let peer = Some(link.peer);
-        let target = redact(&request.uri().to_string(), &shared.keys);
+        let (method, target) = told(request.method().as_str(), &request.uri().to_string(), MAX_TARGET, &shared.keys);
         let (response, access) = self.serve(link, request).await;
         let record = AccessRecord {
             time,

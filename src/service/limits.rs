@@ -53,6 +53,8 @@ pub struct StreamLimits {
     pub silent_within: Duration,
     /// How long a peer may take nothing of what is written to it.
     pub take_within: Duration,
+    /// How long the end of a connection may take: writing the close frame, hearing the peer's, what the peer still sends.
+    pub farewell_within: Duration,
     /// How often the clock is looked at.
     pub every: Duration,
 }
@@ -65,6 +67,7 @@ impl Default for StreamLimits {
             ping_after: Duration::from_secs(20),
             silent_within: Duration::from_secs(60),
             take_within: Duration::from_secs(20),
+            farewell_within: Duration::from_secs(1),
             every: Duration::from_millis(50),
         }
     }

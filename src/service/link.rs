@@ -2,10 +2,21 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::places::Place;
+use super::wire::Watch;
+
+/// How long a peer that has ended its side of the connection is still answered: one that has said all it will does that as
+/// one that hangs up does.
+const ANSWERED_AFTER_END: Duration = Duration::from_secs(1);
+
+tokio::task_local! {
+    /// The connection of the request under way.
+    pub(super) static ASKER: Arc<Link>;
+}
 
 /// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's place: an upgraded
 /// connection outlives its request.
@@ -14,6 +25,7 @@ pub(super) struct Link {
     pub(super) peer: IpAddr,
     pub(super) stop: watch::Receiver<bool>,
     pub(super) place: Arc<Place>,
+    pub(super) watch: Watch,
 }
 
 impl Link {
@@ -21,6 +33,12 @@ impl Link {
     pub(super) async fn stopped(&self) {
         // An error means that nobody can stop it any more, which is a stop too.
         let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+
+    /// Waits until the peer has surely hung up.
+    pub(super) async fn hung_up(&self) {
+        self.watch.ended().await;
+        tokio::time::sleep(ANSWERED_AFTER_END).await;
     }
 
     /// The connection waits, for a key or anything else: others may have its place.

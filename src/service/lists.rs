@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Caller, compute, known};
+use super::answer::{Answer, Caller, Work, compute, known};
 use super::reply;
 use super::shared::Shared;
 use crate::encode;
@@ -43,7 +43,7 @@ async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller,
         );
         return Err(ErrorBody::internal(message).into());
     }
-    let body = compute(&shared, None, move |source| {
+    let body = compute(&shared, None, Work::Usual, move |source| {
         let list = source.list(row.list, &filters, now)?;
         let mut body = Map::new();
         if list.as_array().is_none_or(|entries| !entries.is_empty()) {

@@ -33,6 +33,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod unsent;
+mod wire;
 
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};
 pub use error::ServiceError;

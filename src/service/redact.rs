@@ -4,10 +4,22 @@ use super::access::KeyRing;
 
 /// What stands in a key's place.
 const INSTEAD: &str = "[key]";
+/// Longest method that is told; those of HTTP have seven letters.
+const MAX_METHOD: usize = 32;
+
+/// A request line's method and target for the log. One that is too long is refused unread, and so it is not told either.
+pub(super) fn told(method: &str, target: &str, longest: usize, keys: &KeyRing) -> (String, String) {
+    let method = if method.len() > MAX_METHOD { "[long method]" } else { hidden(method, keys) };
+    let target = match target.len() {
+        length if length > longest => format!("[URL of {length} bytes]"),
+        _ => redact(target, keys),
+    };
+    (method.to_owned(), target)
+}
 
 /// A path with query without keys: someone may send theirs as a parameter by mistake. Words of the target are looked at as
 /// they stand and decoded, whole also by their hash: of some keys only that is known.
-pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
+fn redact(target: &str, keys: &KeyRing) -> String {
     let clean = keys.hide(target, INSTEAD);
     let (path, query) = clean.split_once('?').map_or((clean.as_str(), None), |(path, query)| (path, Some(query)));
     let path: Vec<&str> = path.split('/').map(|word| hidden(word, keys)).collect();
@@ -26,9 +38,9 @@ pub(super) fn redact(target: &str, keys: &KeyRing) -> String {
 }
 
 /// A word, unless it is or holds a key.
-pub(super) fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
-    let holds = |text: &str| keys.find(text.as_bytes()).is_some() || keys.hide(text, INSTEAD) != text;
-    if holds(word) || holds(&decoded(word)) { INSTEAD } else { word }
+fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
+    let is_encoded = word.contains('%');
+    if keys.is_in(word) || is_encoded && keys.is_in(&decoded(word)) { INSTEAD } else { word }
 }
 
 /// A word without percent signs. A plus sign in a key is one.

@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::routing::{any, get};
 use axum::{Router, middleware};
 
-use super::answer::{Answer, Caller, Told, compute, compute_here, known};
+use super::answer::{Answer, Caller, Told, Work, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
@@ -50,7 +50,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         // Looks at the last price, so it is no work for this thread; what is computed is the refusal alone.
         let query = readable.query.clone();
         let check = move |market: &Market| Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?);
-        compute(shared, None, check).await?;
+        compute(shared, None, Work::Usual, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.div_euclid(SECOND))?;
     let charge = access.charge(weight)?;
@@ -60,12 +60,16 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         return Ok(reply::paid(encode::points(&[], false), weight));
     }
     let short = Market::is_short(&query, now);
+    let amount = if Market::is_long(&query, now) { Work::Long } else { Work::Usual };
     let work = move |source: &Market| {
         let series = source.points(&query, now)?;
         Ok(encode::points_in_parts(&series, query.flatten))
     };
-    let body =
-        if short { compute_here(shared, charge, work).await? } else { compute(shared, Some(charge), work).await? };
+    let body = if short {
+        compute_here(shared, charge, work).await?
+    } else {
+        compute(shared, Some(charge), amount, work).await?
+    };
     Ok(reply::paid(body, weight))
 }
 
@@ -78,7 +82,7 @@ async fn markets(
     let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, move |source| {
+    let body = compute(&shared, None, Work::Usual, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });

@@ -22,6 +22,8 @@ pub(super) struct Shared {
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
+    /// Of these, one permit for each that may take long: it leaves room for the others.
+    pub(super) long_computations: Arc<Semaphore>,
     pub(super) unsent: Unsent,
     pub(super) limits: ConnectionLimits,
     pub(super) answer_within: Duration,

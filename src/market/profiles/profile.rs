@@ -1,6 +1,7 @@
 //! One session's profile under construction.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::sessions::Session;
 use super::step::level;
@@ -34,17 +35,22 @@ impl Profile {
         Self { session, step, size, bars, balance: None, blocks, volumes }
     }
 
+    /// Counts a trade; how many visits of a level by a block that adds.
     pub(super) fn add(
         &mut self,
         market: usize,
         trade: &Trade,
         volume: f64,
         block_seconds: i64,
-    ) -> Result<(), ParamError> {
+    ) -> Result<u64, ParamError> {
         let level = level(&self.step, self.size, trade.price)?;
         let offset = trade.time.div_euclid(SECOND) - self.session.start;
-        let block = self.blocks.entry(offset / block_seconds).or_insert((level, level));
-        *block = (block.0.min(level), block.1.max(level));
+        let block = self.blocks.entry(offset / block_seconds);
+        let begun = matches!(block, Entry::Vacant(_));
+        let block = block.or_insert((level, level));
+        let before = *block;
+        *block = (before.0.min(level), before.1.max(level));
+        let visits = u64::from(begun) + before.0.abs_diff(block.0) + before.1.abs_diff(block.1);
         let (bought, sold) = self.volumes.entry(level).or_insert((0.0, 0.0));
         *(if trade.buy { bought } else { sold }) += volume;
         if offset < INITIAL_BALANCE {
@@ -52,15 +58,11 @@ impl Profile {
             self.balance = Some((high.max(trade.price), low.min(trade.price)));
         }
         self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.start, trade));
-        Ok(())
+        Ok(visits)
     }
 
     /// The session's candle over all markets.
     pub(super) fn bar(&self) -> Option<Bar> {
         candles::sum(self.bars.values().map(|bar| vec![*bar]).collect()).pop()
-    }
-
-    pub(super) fn tpos(&self) -> u64 {
-        self.blocks.values().fold(0, |sum: u64, (low, high)| sum.saturating_add(low.abs_diff(*high) + 1))
     }
 }

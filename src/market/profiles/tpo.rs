@@ -11,6 +11,7 @@ use crate::clock::SECOND;
 use crate::columns::Series;
 use crate::market::MarketError;
 use crate::market::source::Source;
+use crate::market::stop::{Stop, Stoppable};
 use crate::market::window::Buckets;
 use crate::protocol::{Interval, ParamError, PointsQuery, SeriesId};
 
@@ -62,6 +63,8 @@ pub(in crate::market) fn market_profiles(
     settings: &TpoSettings,
 ) -> Result<Series, MarketError> {
     let TpoSettings { grid, window, block_minutes, block_size, usd } = *settings;
+    let stop = Stop::default();
+    let source = &Stoppable::of(source, &stop);
     let feed = Feed { source, tape: Tape::Trades, markets, grid, window, usd };
     let mut steps = match block_size {
         Some(size) => Steps::always(size),
@@ -70,7 +73,11 @@ pub(in crate::market) fn market_profiles(
     let block_seconds = i64::from(block_minutes) * 60;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut session = Session { start: 0, end: 0 };
-    feed.events(|market, trade, volume| {
+    let mut tpos: u64 = 0;
+    let told = feed.events(|market, trade, volume| {
+        if tpos > MOST_TPOS {
+            return Ok(());
+        }
         let second = trade.time.div_euclid(SECOND);
         if !(session.start..session.end).contains(&second) {
             session = grid.session(second);
@@ -79,17 +86,21 @@ pub(in crate::market) fn market_profiles(
             let (size, step) = steps.of(session.start, trade.price);
             Profile::new(session, size, step)
         });
-        profile.add(market, trade, volume, block_seconds)?;
+        tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);
+        if tpos > MOST_TPOS {
+            // The rest would take more time and memory than any answer.
+            stop.set();
+        }
         Ok(())
-    })?;
-    let tpos = profiles.values().fold(0, |sum: u64, profile| sum.saturating_add(profile.tpos()));
+    });
     if tpos > MOST_TPOS {
         let problem = format!(
-            "the answer would hold {tpos} visits of a level by a block, more than {MOST_TPOS}; give a larger step, \
-             longer blocks or a shorter window"
+            "the answer would hold more than {MOST_TPOS} visits of a level by a block; give a larger step, longer blocks \
+             or a shorter window"
         );
         return Err(ParamError::new("blockSize", problem).into());
     }
+    told?;
     let mut columns = TpoColumns::new(block_minutes);
     for profile in profiles.values() {
         columns.push(profile);

@@ -9,13 +9,13 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::conversation::{Conversation, End};
 use super::production::Active;
+use crate::market::MarketError;
 use crate::protocol::stream::{
     AUTHENTICATE, Call, Channel, ChannelKind, Family, RpcError, SUBSCRIBE, UNSUBSCRIBE, error, result,
 };
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{ErrorBody, ParamError};
-use crate::service::AnswerError;
 use crate::service::access::Access;
 use crate::service::check::needs_tier;
 
@@ -87,7 +87,7 @@ impl Conversation {
         // Before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
         let now = self.shared.clock.now();
-        let opened: Result<Vec<_>, AnswerError> = wanted
+        let opened: Result<Vec<_>, MarketError> = wanted
             .iter()
             .zip(places)
             .map(|(channel, place)| {

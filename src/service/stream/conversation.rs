@@ -22,9 +22,7 @@ use crate::service::shared::Shared;
 /// Market time that is told at a time. Books are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
 const STRETCH: i64 = 60 * SECOND;
-/// How long the end of a connection may take: writing the close frame, the peer's own, what the peer still sends.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// The same where somebody waits for the place.
+/// How long the end of a connection may take where somebody waits for the place.
 const SHORT_FAREWELL: Duration = Duration::from_millis(200);
 /// Most messages, pings included, that a peer may send before its key.
 const MESSAGES_WITHOUT_KEY: u32 = 100;
@@ -75,12 +73,13 @@ impl Conversation {
 
     /// Talks until either side ends it.
     pub(super) async fn run(mut self) {
+        let within = self.shared.stream.farewell_within;
         let (frame, within) = match self.talk().await {
             Ok(never) => match never {},
             Err(End::Gone) => return,
-            Err(End::Closed) => (None, FAREWELL),
+            Err(End::Closed) => (None, within),
             Err(End::Close(code, reason)) => {
-                let within = if code == CloseCode::Again { SHORT_FAREWELL } else { FAREWELL };
+                let within = if code == CloseCode::Again { within.min(SHORT_FAREWELL) } else { within };
                 (Some(CloseFrame { code, reason: reason.into() }), within)
             }
         };

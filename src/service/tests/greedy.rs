@@ -2,10 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::harness::{Bench, LARGE, held, large, parse};
+use crate::market::Market;
 use crate::service::ConnectionLimits;
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -148,4 +150,58 @@ fn silent_and_half_open_connections_do_not_hold_the_stop_up() {
     bench.service.stop();
     assert!(begun.elapsed() < Duration::from_secs(60), "the grace is an hour");
     assert!(all(&mut silent).is_empty() && all(&mut half).is_empty());
+}
+
+/// Eleven years of raw trades: minutes of work.
+const HEAVY: &str = "/v1/points?type=TPO_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=WEEK&from=1420416000&period=347155200\
+                     &blockSize=1000";
+/// Not short, and little work.
+const LIGHT: &str =
+    "/v1/points?type=TPO_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=HOUR&from=1776873600&period=3600";
+
+/// A service of the demo market, where every thread for answers has a heavy one to make.
+fn laden(change: impl FnOnce(&mut crate::service::ServiceConfig)) -> (Bench, Vec<TcpStream>) {
+    let bench = Bench::with(|config| {
+        config.source = Arc::new(Market::demo(0));
+        config.answer_within = LONG;
+        change(config);
+    });
+    let cores = available_parallelism().map_or(2, |cores| cores.get().max(2));
+    let asked = (0..2 * cores).map(|_| connect(&bench, &request(&bench, HEAVY))).collect();
+    (bench, asked)
+}
+
+#[test]
+fn heavy_answers_leave_room_for_light_ones() {
+    let (bench, asked) = laden(|_| ());
+    assert_eq!(bench.get("unlimited", LIGHT).status, 200);
+    assert_eq!(bench.get("unlimited", "/v1/exchanges").status, 200);
+    drop(asked);
+}
+
+#[test]
+fn work_ends_when_its_answer_is_late() {
+    let (bench, mut asked) = laden(|config| config.answer_within = Duration::from_millis(500));
+    for stream in &mut asked {
+        assert_eq!(parse(&all(stream)).status, 504);
+    }
+    // All of the threads are free again, also the one that is kept for what takes long.
+    let heavy_for_a_moment = "/v1/points?type=TPO_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=DAY&from=1776556800\
+                              &period=259200&blockSize=1000";
+    let begun = Instant::now();
+    while bench.get("unlimited", heavy_for_a_moment).status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the work goes on");
+    }
+}
+
+#[test]
+fn work_ends_when_who_asked_hangs_up() {
+    let (bench, asked) = laden(|_| ());
+    drop(asked);
+    // The queue of heavy answers is worked off at once; without that it is half an hour.
+    let heavy_for_a_moment = "/v1/points?type=TPO_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=DAY&from=1776556800\
+                              &period=259200&blockSize=1000";
+    let mut next = connect(&bench, &request(&bench, heavy_for_a_moment));
+    assert_eq!(parse(&all(&mut next)).status, 200);
+    assert_eq!(bench.get("free", "/v1/usage").budget(), (10, 20, 0));
 }

@@ -75,6 +75,18 @@ fn keys_never_reach_the_log() {
 }
 
 #[test]
+fn what_is_too_long_to_be_read_is_not_told() {
+    let (bench, records) = logged();
+    let long = format!("/v1/points?{}", "a=%41&".repeat(10_000));
+    assert_eq!(bench.get("free", &long).status, 414);
+    assert_eq!(records.recv().unwrap().target, format!("[URL of {} bytes]", long.len()));
+    let method = "M".repeat(10_000);
+    bench.raw(&format!("{method} /v1/usage HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+    let record = records.recv().unwrap();
+    assert_eq!((record.status, record.method.as_str()), (405, "[long method]"));
+}
+
+#[test]
 fn a_key_of_which_only_the_hash_is_known_does_not_reach_the_log_either() {
     let (sender, records) = channel();
     let sender = Mutex::new(sender);

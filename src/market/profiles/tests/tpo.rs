@@ -57,6 +57,20 @@ fn levels(series: &Series) -> &Rows {
 }
 
 #[test]
+fn a_step_that_is_too_fine_is_refused_before_the_work_is_done() {
+    // Eleven years of trades, of which a few blocks of half an hour have more levels than any answer.
+    let text =
+        "type=TPO_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=WEEK&from=1420416000&period=347155200&blockSize=";
+    let begun = std::time::Instant::now();
+    for step in ["0.0001", "0.000001"] {
+        let query = crate::protocol::PointsQuery::parse(&format!("{text}{step}")).unwrap();
+        let error = crate::market::Market::demo(0).points(&query, 1_776_880_800_000_000_000).unwrap_err().to_string();
+        assert!(error.contains("blockSize") && error.contains("give a larger step"), "{error}");
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn every_field_of_a_small_day() {
     let tape = Tape::default().with("BTC", "USDT", 0.01, &trades());
     let series = profiles(&tape, &[0], &query()).unwrap();

@@ -1,0 +1,103 @@
+//! A connection whose end can be looked for while nobody reads from it: hyper reads nothing more while it answers.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::sleep;
+
+/// Bytes that are read at a time.
+const PORTION: usize = 8 * 1024;
+/// How often the end is looked for behind bytes that wait to be read.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A connection.
+pub(super) struct Wire {
+    incoming: Arc<OwnedReadHalf>,
+    outgoing: TokioIo<OwnedWriteHalf>,
+}
+
+/// Looks for the end of a connection.
+pub(super) struct Watch(Weak<OwnedReadHalf>);
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        let (incoming, outgoing) = stream.into_split();
+        Self { incoming: Arc::new(incoming), outgoing: TokioIo::new(outgoing) }
+    }
+
+    pub(super) fn watch(&self) -> Watch {
+        Watch(Arc::downgrade(&self.incoming))
+    }
+}
+
+impl Watch {
+    /// Ends when the peer has ended its side, as it does when it hangs up.
+    pub(super) async fn ended(&self) {
+        let Some(incoming) = self.0.upgrade() else { return };
+        let stream: &TcpStream = incoming.as_ref().as_ref();
+        // More requests that wait to be read hide the end from a look at the bytes.
+        while matches!(stream.peek(&mut [0]).await, Ok(1..)) {
+            match stream.ready(Interest::READABLE).await {
+                Ok(ready) if !ready.is_read_closed() => sleep(PAUSE).await,
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stream: &TcpStream = self.incoming.as_ref().as_ref();
+        let mut portion = [0; PORTION];
+        let most = buffer.remaining().min(PORTION);
+        loop {
+            ready!(stream.poll_read_ready(context))?;
+            match stream.try_read(&mut portion[..most]) {
+                Ok(count) => {
+                    buffer.put_slice(&portion[..count]);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.outgoing).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.outgoing).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.outgoing.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.outgoing).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.outgoing).poll_shutdown(context)
+    }
+}
