@@ -443,8 +443,9 @@ class EventStream:
         """At most so many of what waits, and whether that was the end.
 
         Each is an exception to raise in its turn; or ``{"gap": …}`` with ``start``, ``end``, ``seconds``, ``attempts``,
-        ``reason`` and ``channels`` of a connection that broke and stands again; or an event: ``time`` (or None), ``name``,
-        ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
+        ``reason`` and ``channels`` of a connection that broke and stands again; or an event: ``time`` (or None),
+        ``name``, ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times
+        ``datetime64[ns]``.
         """
     def close(self) -> None:
         """Ends the connections; what waits can still be taken."""

@@ -68,8 +68,8 @@ class _Taken:
     def state(self) -> str:
         """How the stream stands now, in words.
 
-        ``not open yet``, ``connecting``, ``open``, ``connecting again`` (a connection broke), or ``ended`` (nothing more
-        will come but what waits to be taken).
+        ``not open yet``, ``connecting``, ``open``, ``connecting again`` (a connection broke), or ``ended`` (nothing
+        more will come but what waits to be taken).
         """
         return self._stream.state
 
@@ -81,9 +81,9 @@ class _Taken:
 class Stream(_Taken, Iterator[StreamEvent]):
     """Events as they come; made by :meth:`Client.stream`.
 
-    An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection that
-    broke and stands again is told as a :class:`~marketpoints.StreamGap` between the events before and after. An error of a
-    single frame is raised at its place, and the stream goes on after it; a refusal of the service ends it.
+    An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection
+    that broke and stands again is told as a :class:`~marketpoints.StreamGap` between the events before and after. An
+    error of a single frame is raised at its place, and the stream goes on after it; a refusal of the service ends it.
     """
 
     def open(self) -> "Stream":

@@ -1,6 +1,7 @@
 """The local service's stream with another library's client: how its connections end (RFC 6455, section 7)."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -17,9 +18,9 @@ def twin():
         yield service
 
 
-def opened(twin, **settings):
+def opened(twin):
     address = twin.url.replace("http://", "ws://") + "/nonbook/ws?encoding=json"
-    return connect(address, proxy=None, compression=None, open_timeout=60, close_timeout=60, **settings)
+    return connect(address, proxy=None, compression=None, open_timeout=60, close_timeout=60)
 
 
 def ask(connection, method, **params):
@@ -29,11 +30,22 @@ def ask(connection, method, **params):
     return answer["result"]
 
 
+@contextmanager
 def subscribed(twin):
-    connection = opened(twin)
-    ask(connection, "public/authenticate", token=twin.keys["basic"])
-    ask(connection, "public/subscribe", channels=[TRADES])
-    return connection
+    with opened(twin) as connection:
+        ask(connection, "public/authenticate", token=twin.keys["basic"])
+        ask(connection, "public/subscribe", channels=[TRADES])
+        yield connection
+
+
+def all_of(connection):
+    """What comes until the connection is closed."""
+    told = []
+    try:
+        while True:
+            told.append(json.loads(connection.recv(timeout=60)))
+    except ConnectionClosed:
+        return told
 
 
 def ended(connection):
@@ -45,39 +57,38 @@ def ended(connection):
 
 @pytest.mark.parametrize("code", [1000, 1001, 3000, 4321])
 def test_a_close_is_answered(twin, code):
-    connection = opened(twin)
-    connection.close(code, "enough")
+    with opened(twin) as connection:
+        connection.close(code, "enough")
     assert ended(connection) == (code, code, "client")
     assert connection.protocol.close_rcvd.reason == "enough"
 
 
 def test_a_close_amid_events_is_answered(twin):
-    connection = subscribed(twin)
-    twin.advance(3600)
-    assert json.loads(connection.recv(timeout=60))["points"]
-    connection.close()
+    with subscribed(twin) as connection:
+        twin.advance(3600)
+        assert json.loads(connection.recv(timeout=60))["points"]
     assert ended(connection) == (1000, 1000, "client")
 
 
 def test_the_service_says_why_it_ends_a_connection(twin):
-    long, waiting, stranger = opened(twin), subscribed(twin), opened(twin)
-    with pytest.raises(ConnectionClosed):
-        long.send("x" * 1_000_000)
-        long.recv(timeout=60)
-    assert ended(long) == (1009, 1009, "service")
-    with pytest.raises(ConnectionClosed):
-        stranger.send(json.dumps({"id": 1, "method": "public/authenticate", "params": {"token": "nobody's"}}))
-        while True:
-            assert json.loads(stranger.recv(timeout=60))["error"]["code"] == 401
-    assert ended(stranger) == (1008, 1008, "service")
-    twin.stop()
-    with pytest.raises(ConnectionClosed):
-        while True:
-            waiting.recv(timeout=60)
-    assert ended(waiting) == (1001, 1001, "service")
-    assert waiting.protocol.close_rcvd.reason == "the service stops"
+    with opened(twin) as connection:
+        connection.send("x" * 1_000_000)
+        assert all_of(connection) == []
+    assert ended(connection) == (1009, 1009, "service")
+    with opened(twin) as connection:
+        connection.send(json.dumps({"id": 1, "method": "public/authenticate", "params": {"token": "nobody's"}}))
+        assert [answer["error"]["code"] for answer in all_of(connection)] == [401]
+    assert ended(connection) == (1008, 1008, "service")
 
 
-def test_pings_of_both_sides_are_answered(twin):
+def test_a_stop_of_the_service_is_said(twin):
+    with subscribed(twin) as connection:
+        twin.stop()
+        all_of(connection)
+    assert ended(connection) == (1001, 1001, "service")
+    assert connection.protocol.close_rcvd.reason == "the service stops"
+
+
+def test_pings_are_answered(twin):
     with opened(twin) as connection:
         assert connection.ping("hello").wait(60)
