@@ -136,6 +136,10 @@ impl Source for Stoppable<'_> {
         self.source()?.highest(market, from, to, now)
     }
 
+    fn icon_url(&self, market: usize) -> String {
+        self.all().icon_url(market)
+    }
+
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
         self.source()?.last_book(market, from, to, now)
     }
@@ -222,8 +226,8 @@ impl Source for Stoppable<'_> {
         self.source()?.supply(token, from, to, now, visit)
     }
 
-    fn positions(&self) -> Option<&PositionTable> {
-        self.all().positions()
+    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+        self.all().positions(now)
     }
 
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
