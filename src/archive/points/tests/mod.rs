@@ -166,13 +166,35 @@ fn answers_that_do_not_fit_leave_what_is_there() {
     let (_folder, archive) = archive();
     let mut hold = hold(&archive);
     hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5)).unwrap();
-    let mut odd = closes(&[2], 0.5);
-    odd[0].columns[0].1 = Column::Text(vec![Some("high".into())]);
+    let mut odd = closes(&[2, 2], 0.5);
+    odd[0].columns[0].1 = Column::Float(vec![1.0, 2.0]);
     assert!(matches!(hold.commit(&[window(2, 3)], &odd), Err(ArchiveFault::Content(_))));
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
     assert_eq!(archive.asked(&key()).unwrap(), [window(0, 2)]);
     hold.commit(&[window(2, 3)], &closes(&[2], 0.5)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap(), closes(&[0, 1, 2], 0.5));
+}
+
+#[test]
+fn a_column_whose_kind_changes_between_answers_is_text() {
+    let (_folder, archive) = archive();
+    let mut hold = hold(&archive);
+    let with = |hours: &[i64], column: Column| {
+        let mut series = closes(hours, 0.5);
+        series[0].columns.push(("note".into(), column));
+        series
+    };
+    let text = |values: &[Option<&str>]| Column::Text(values.iter().map(|value| value.map(str::to_owned)).collect());
+    hold.commit(&[window(0, 2)], &with(&[0, 1], Column::Float(vec![7.0, f64::NAN]))).unwrap();
+    // In the same file, and in one of another month.
+    hold.commit(&[window(2, 3)], &with(&[2], text(&[Some("high")]))).unwrap();
+    let far = 24 * 40;
+    hold.commit(&[window(far, far + 1)], &with(&[far], Column::Float(vec![8.0]))).unwrap();
+    let notes = |from, to| archive.read(&key(), window(from, to)).unwrap()[0].column("note").unwrap().clone();
+    assert_eq!(notes(0, 3), text(&[Some("7"), None, Some("high")]));
+    assert_eq!(notes(far, far + 1), Column::Float(vec![8.0]));
+    hold.commit(&[window(3, far)], &[]).unwrap();
+    assert_eq!(notes(0, far + 1), text(&[Some("7"), None, Some("high"), Some("8")]));
 }
 
 #[test]
