@@ -87,6 +87,22 @@ impl PointsRequests {
         &self.each[0]
     }
 
+    /// The exchanges that it names, each once, and the symbol and the coin, where it is of one only.
+    #[must_use]
+    pub fn selection(&self) -> (Vec<&str>, Option<&str>, Option<&str>) {
+        let mut exchanges: Vec<&str> = Vec::new();
+        for exchange in self.each.iter().flat_map(|request| &request.query.exchanges) {
+            if !exchanges.contains(&exchange.as_str()) {
+                exchanges.push(exchange);
+            }
+        }
+        let query = &self.first().query;
+        let (symbol, coin) = (query.raw_symbol.as_deref(), query.coin.as_deref());
+        let symbol = symbol.filter(|_| self.each.iter().all(|request| request.query.raw_symbol == query.raw_symbol));
+        let coin = coin.filter(|_| self.each.iter().all(|request| request.query.coin == query.coin));
+        (exchanges, symbol, coin)
+    }
+
     /// The only request; `None` when there are several.
     pub(super) fn only(&self) -> Option<&PointsRequest> {
         if let [one] = self.each.as_slice() { Some(one) } else { None }
@@ -216,6 +232,16 @@ mod tests {
         assert_eq!((asked.max_weight, asked.each()[0].max_weight), (Some(7), None));
         let one = call(CANDLES, &["BYBIT"], &symbols(&["ETHUSDT", "ETHUSDT"])).unwrap();
         assert_eq!((one.each().len(), one.only().and_then(|one| one.max_weight)), (1, Some(7)));
+    }
+
+    #[test]
+    fn a_selection_names_what_all_share() {
+        let asked = call(CANDLES, &["BYBIT", "BINANCE_FUTURES"], &symbols(&["ETHUSDT"])).unwrap();
+        assert_eq!(asked.selection(), (vec!["BYBIT", "BINANCE_FUTURES"], Some("ETHUSDT"), None));
+        let asked = call(CANDLES, &["BYBIT"], &coins(&["ETH", "BTC"])).unwrap();
+        assert_eq!(asked.selection(), (vec!["BYBIT"], None, None));
+        let asked = call(CANDLES, &["BYBIT"], &coins(&["ETH"])).unwrap();
+        assert_eq!(asked.selection(), (vec!["BYBIT"], None, Some("ETH")));
     }
 
     #[test]
