@@ -90,13 +90,14 @@ impl Conversation {
 
     async fn talk(&mut self) -> Result<Infallible, End> {
         let mut next = Instant::now() + self.shared.stream.every;
+        let mut behind = false;
         let link = Arc::clone(&self.link);
         loop {
             // Before anything is heard: a peer that never falls silent must not put its limits off.
-            if Instant::now() >= next {
+            if behind || Instant::now() >= next {
                 self.check_patience().await?;
-                let behind = self.tell().await?;
-                next = if behind { Instant::now() } else { Instant::now() + self.shared.stream.every };
+                behind = self.tell().await?;
+                next = Instant::now() + self.shared.stream.every;
             }
             tokio::select! {
                 biased;
@@ -104,8 +105,10 @@ impl Conversation {
                 () = link.closing(), if self.access.is_none() => {
                     return Err(End::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
+                // Before the peer, whose message without an end would take all the time that the runtime gives this task.
+                () = sleep_until(next), if !behind => {}
                 message = self.socket.next() => self.hear(message).await?,
-                () = sleep_until(next) => {}
+                () = std::future::ready(()), if behind => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -233,10 +233,8 @@ fn a_flood_of_frames_puts_no_limit_off() {
     // What is not answered, pings whose answers are read, and a message without an end.
     let (pong, ping, more) = (frame(FINAL | PONG, b""), frame(FINAL | PING, b""), frame(0, b""));
     for (first, flood) in [(vec![], pong), (vec![], ping), (frame(TEXT, b""), more)] {
-        let begun = Instant::now();
         let end = end_of_flood(Raw::known(&bench, "basic"), &first, &flood);
         assert_eq!(end, (Some(1008), "no channel is open".to_owned()));
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 }
 
