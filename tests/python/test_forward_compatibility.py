@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from bodies import body, stamp
-from scripted import scripted
 
 import marketpoints as mp
+from bodies import body, stamp
+from scripted import scripted
 
 DAY = 86_400
 START = 1_776_816_000  # 2026-04-22 00:00:00 UTC
@@ -32,7 +32,8 @@ def hours(path, point, **identity):
 
 
 def client(url, **settings):
-    return mp.Client(api_key="secret-key", base_url=url, retries=0, clock=lambda: START + 100 * DAY, budget="process", **settings)
+    settings = {"retries": 0, "clock": lambda: START + 100 * DAY, "budget": "process"} | settings
+    return mp.Client(api_key="secret-key", base_url=url, **settings)
 
 
 def changing(second):
@@ -45,7 +46,7 @@ def test_d3_23_series_that_differ_in_an_unknown_identity_field_stay_apart(tmp_pa
     def answer(path):
         if not path.startswith("/v1/points"):
             return 404, {}, {}
-        return {"series": [hours(path, lambda _: {"volume": pool}, pool=pool) for pool in (1, 2)]}
+        return {"series": [hours(path, lambda _, pool=pool: {"volume": pool}, pool=pool) for pool in (1, 2)]}
 
     window = {"start": START, "end": START + DAY}
     with scripted(answer) as (url, _), client(url, archive=tmp_path / "archive") as one:
@@ -100,9 +101,14 @@ def test_answers_that_contradict_each_other_are_handed_over_with_the_error():
 
 
 def test_d3_21_a_renamed_price_is_told_and_refused_when_strict():
-    renamed = body({"id": {"type": "TRADE_AGG", "side": "BUY"}, "points": [
-        {"Point": {"openPrice": 5, "high": 6, "low": 4, "close": 5, "timestamp": stamp(60)}},
-    ]})
+    renamed = body(
+        {
+            "id": {"type": "TRADE_AGG", "side": "BUY"},
+            "points": [
+                {"Point": {"openPrice": 5, "high": 6, "low": 4, "close": 5, "timestamp": stamp(60)}},
+            ],
+        }
+    )
     with pytest.warns(mp.errors.RenamedFieldWarning, match="open is 0 in every row"):
         series = mp.decode_points(renamed)
     assert series["open_price"][0] == 5

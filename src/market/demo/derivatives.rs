@@ -164,8 +164,10 @@ mod tests {
                 assert!(bar.buy <= minute.buy && bar.sell <= minute.sell && bar.volume() > 0.0);
                 assert!(minute.low <= bar.low && bar.high <= minute.high);
                 assert!(minute.first <= bar.first && bar.last <= minute.last);
-                let start = block(minute).prices[(minute.start / 60 - block(minute).start) as usize];
-                assert!(bar.buy == 0.0 || minute.high / start > 1.0 + usual / 2.0);
+                let spot = block(minute).prices[(minute.start / 60 - block(minute).start) as usize];
+                let start = spot * basis(&demo.traits[0], minute.start / 60);
+                assert!(bar.buy == 0.0 || minute.high > start * (1.0 + usual));
+                assert!(bar.sell == 0.0 || minute.low < start * (1.0 - usual));
             }
             let run = minute.close / minute.open - 1.0;
             if run.abs() > 1.75 * usual {
