@@ -79,7 +79,11 @@ impl Source for Waves {
     }
 
     fn last_book(&self, _market: usize, from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
-        Ok(Some(Book { bids: vec![(99.5, wave(from)), (99.0, 1.0)], asks: vec![(100.0, 2.0), (100.5, 3.0)] }))
+        Ok(Some(Book {
+            time: from * 1_000_000_000,
+            bids: vec![(99.5, wave(from)), (99.0, 1.0)],
+            asks: vec![(100.0, 2.0), (100.5, 3.0)],
+        }))
     }
 }
 

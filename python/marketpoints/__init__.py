@@ -69,7 +69,7 @@ from .stream_events import (
     VolumeProfileEvent,
 )
 from .tables import Records, Table
-from .warning_classes import OutdatedDataWarning, UnknownSymbolWarning
+from .warning_classes import OutdatedDataWarning, RenamedFieldWarning, UnknownSymbolWarning
 
 __all__ = [
     "TIERS",
@@ -116,6 +116,7 @@ __all__ = [
     "Ragged",
     "RateLimitError",
     "Records",
+    "RenamedFieldWarning",
     "Refreshed",
     "Revision",
     "Selection",

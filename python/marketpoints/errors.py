@@ -20,7 +20,6 @@ __all__ = [
     "NotArchivedError",
     "PartialError",
     "RateLimitError",
-    "RenamedFieldWarning",
     "SelectionError",
     "ServerError",
     "TierError",
@@ -147,10 +146,3 @@ class MissingDependencyError(Error, ImportError):
 
 class UnsupportedStoreError(ArchiveError):
     """An object store replaces what it was not told to, so that several writers of an archive would lose data there."""
-
-
-class RenamedFieldWarning(UserWarning):
-    """A price is 0 in every row of an answer, and there are fields that this version does not know: was it renamed?
-
-    ``decode_points(…, strict=True)`` raises :class:`DecodeError` instead.
-    """

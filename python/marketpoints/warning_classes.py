@@ -1,6 +1,6 @@
 """What the package warns of, as classes for :mod:`warnings` filters."""
 
-__all__ = ["OutdatedDataWarning", "UnknownSymbolWarning"]
+__all__ = ["OutdatedDataWarning", "RenamedFieldWarning", "UnknownSymbolWarning"]
 
 
 class OutdatedDataWarning(UserWarning):
@@ -9,3 +9,10 @@ class OutdatedDataWarning(UserWarning):
 
 class UnknownSymbolWarning(UserWarning):
     """The service may not have a symbol or coin, but its listing is not sure: what is paid in full may be empty."""
+
+
+class RenamedFieldWarning(UserWarning):
+    """A price is 0 in every row of an answer, and there are fields that this version does not know: was it renamed?
+
+    ``decode_points(…, strict=True)`` raises :class:`~marketpoints.DecodeError` instead.
+    """

@@ -68,7 +68,7 @@ impl Query {
             ..PointsArguments::default()
         };
         let subjects = Subjects { symbols, coins, token_names, block_sizes };
-        PointsRequests::new(arguments, &subjects).map(Self).map_err(|error| errors::from_client(py, error))
+        PointsRequests::new(&arguments, &subjects).map(Self).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (now, tier = None))]

@@ -107,10 +107,19 @@ impl Bucket {
 
     /// Gives back a weight that was taken at most a moment ago and not spent after all.
     pub fn refund(&mut self, weight: u64, now: i64) {
+        self.refund_of(weight, now, now);
+    }
+
+    /// The same of a weight that was taken at `taken`: what was spent since in another minute, or on another day, stays.
+    pub fn refund_of(&mut self, weight: u64, taken: i64, now: i64) {
         self.advance(now);
         self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
-        self.spent_today = self.spent_today.saturating_sub(weight);
-        self.spent.take_back(weight);
+        if taken.div_euclid(DAY) == self.day {
+            self.spent_today = self.spent_today.saturating_sub(weight);
+        }
+        if self.now.saturating_sub(taken) < i64::from(WINDOW_SECONDS) * SECOND {
+            self.spent.take_back(weight);
+        }
     }
 
     /// Whether it is full, or would be after `lag`.

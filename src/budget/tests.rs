@@ -39,6 +39,18 @@ fn the_daily_cap_resets_at_midnight_utc() {
 }
 
 #[test]
+fn what_is_given_back_late_leaves_what_was_spent_since() {
+    let second = 1_000_000_000;
+    let mut bucket = Bucket::new(Tier::Advanced.spec().into(), 0);
+    bucket.try_take(10, 0).unwrap();
+    bucket.try_take(10, 61 * second).unwrap();
+    bucket.refund_of(10, 0, 62 * second);
+    assert_eq!(bucket.used(62 * second), 10);
+    bucket.refund_of(10, 61 * second, 62 * second);
+    assert_eq!(bucket.used(62 * second), 0);
+}
+
+#[test]
 fn a_refund_is_as_if_nothing_was_taken() {
     let mut bucket = free(0);
     bucket.try_take(7, 0).unwrap();

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::error::{ClientError, ErrorKind};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
-use super::points::{Plan, assemble, check_weight};
+use super::points::{Plan, assemble, check_weight, cut};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::tiers::Terms;
@@ -48,7 +48,7 @@ impl Client {
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
-        let errand = self.inner.errand(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
+        let errand = errand_of(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
         let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }
@@ -188,7 +188,7 @@ impl Client {
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
         let errand = self.inner.errand_again(request, &asked, window, replace, now)?;
-        self.inner.check_allowed(request, &errand)?;
+        check_allowed(request, &errand)?;
         let hold = Arc::new(Mutex::new(hold));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
         let work = Work { key: &key, now, before: &asked, keep: keep_all };
@@ -264,6 +264,41 @@ fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
     Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
 }
 
+/// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
+/// less; the walls of the tier hold for what is asked, not for what is there.
+pub(super) fn errand_of(
+    request: &PointsRequest,
+    asked: &[Window],
+    window: Window,
+    now: f64,
+    terms: Terms,
+) -> Result<Errand, ClientError> {
+    let weigh =
+        |window: Window| cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>());
+    let mut wanted: Vec<(Window, u64)> = Vec::new();
+    for gap in gaps(asked, window) {
+        if let Some(tier) = terms.tier {
+            request.check_walls(tier, gap, now)?;
+        }
+        let alone = weigh(gap)?;
+        if let Some((last, weight)) = wanted.last_mut() {
+            let both = Window { from: last.from, to: gap.to };
+            let together = weigh(both)?;
+            if together < *weight + alone {
+                (*last, *weight) = (both, together);
+                continue;
+            }
+        }
+        wanted.push((gap, alone));
+    }
+    let slices = wanted.into_iter().map(|(window, _)| cut(request, window, terms));
+    Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn check_allowed(request: &PointsRequest, errand: &Errand) -> Result<(), ClientError> {
+    check_weight(errand.iter().map(|slice| slice.weight).sum(), errand.len(), request.max_weight)
+}
+
 impl Inner {
     /// The archive to read through, and the key of a request that can be kept in it.
     pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
@@ -271,40 +306,7 @@ impl Inner {
         Some((archive, Key::new(&self.source, &request.query)?))
     }
 
-    /// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
-    /// less; the walls of the tier hold for what is asked, not for what is there.
-    pub(super) fn errand(
-        &self,
-        request: &PointsRequest,
-        asked: &[Window],
-        window: Window,
-        now: f64,
-        terms: Terms,
-    ) -> Result<Errand, ClientError> {
-        let weigh = |window: Window| {
-            self.cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>())
-        };
-        let mut wanted: Vec<(Window, u64)> = Vec::new();
-        for gap in gaps(asked, window) {
-            if let Some(tier) = terms.tier {
-                request.check_walls(tier, gap, now)?;
-            }
-            let alone = weigh(gap)?;
-            if let Some((last, weight)) = wanted.last_mut() {
-                let both = Window { from: last.from, to: gap.to };
-                let together = weigh(both)?;
-                if together < *weight + alone {
-                    (*last, *weight) = (both, together);
-                    continue;
-                }
-            }
-            wanted.push((gap, alone));
-        }
-        let slices = wanted.into_iter().map(|(window, _)| self.cut(request, window, terms));
-        Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
-    }
-
-    /// As [`Inner::errand`] by this client's own terms, unless it weighs more than the request allows.
+    /// As [`errand_of`] by this client's own terms, unless it weighs more than the request allows.
     fn allowed_errand(
         &self,
         request: &PointsRequest,
@@ -312,12 +314,8 @@ impl Inner {
         window: Window,
         now: f64,
     ) -> Result<Errand, ClientError> {
-        let errand = self.errand(request, asked, window, now, self.terms())?;
-        self.check_allowed(request, &errand).map(|()| errand)
-    }
-
-    fn check_allowed(&self, request: &PointsRequest, errand: &Errand) -> Result<(), ClientError> {
-        check_weight(errand.iter().map(|slice| slice.weight).sum(), errand.len(), request.max_weight)
+        let errand = errand_of(request, asked, window, now, self.terms())?;
+        check_allowed(request, &errand).map(|()| errand)
     }
 
     /// The requests that ask a window again: all of it to `replace` what is kept, else what was asked of it.
@@ -330,9 +328,9 @@ impl Inner {
         now: f64,
     ) -> Result<Errand, ClientError> {
         if replace {
-            return self.errand(request, &[], window, now, self.terms());
+            return errand_of(request, &[], window, now, self.terms());
         }
-        let slices = within(asked, window).into_iter().map(|window| self.cut(request, window, self.terms()));
+        let slices = within(asked, window).into_iter().map(|window| cut(request, window, self.terms()));
         Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
@@ -346,7 +344,7 @@ impl Inner {
         let key = key(&self.source, request)?;
         let window = closed(&key, request.window(now, self.tier), now);
         let asked = blocking(archive, &key, Archive::asked).await?;
-        self.errand(request, &asked, window, now, self.terms())
+        errand_of(request, &asked, window, now, self.terms())
     }
 
     /// What [`Client::ask_again`] would ask now.

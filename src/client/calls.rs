@@ -8,7 +8,7 @@ use super::archived::{Checked, Synced, read_archive};
 use super::error::{ClientError, ErrorKind, Partial, Place};
 use super::keeping::blocking;
 use super::listing::Listed;
-use super::points::Plan;
+use super::points::{Plan, slices_of};
 use super::request::PointsRequest;
 use super::run::{Amount, PARALLEL, Progress, Run};
 use super::several::{PointsRequests, named};
@@ -44,7 +44,7 @@ impl Client {
         }
         let cut = |terms: Terms| -> Result<Vec<Vec<Slice>>, ClientError> {
             let both = requests.each().iter().zip(&asked);
-            both.map(|(request, asked)| inner.slices(request, asked.as_deref(), now, terms)).collect()
+            both.map(|(request, asked)| slices_of(request, asked.as_deref(), now, terms)).collect()
         };
         let mut sent = Vec::new();
         for (request, slices) in requests.each().iter().zip(cut(inner.terms())?) {
@@ -227,7 +227,7 @@ impl Inner {
                     None => None,
                     Some((archive, key)) => Some(blocking(archive, &key, Archive::asked).await?),
                 };
-                self.slices(request, asked.as_deref(), now, self.terms())?
+                slices_of(request, asked.as_deref(), now, self.terms())?
             }
         };
         Ok(Amount { requests: slices.len(), weight: slices.iter().map(|slice| slice.weight).sum() })

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use futures::StreamExt;
 use futures::stream;
 
+use super::archived::errand_of;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::reading;
 use super::request::PointsRequest;
@@ -96,7 +97,7 @@ impl Client {
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
         }
-        let slices = inner.slices(request, None, now, inner.terms())?;
+        let slices = slices_of(request, None, now, inner.terms())?;
         let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, inner, request.max_weight)
     }
@@ -180,43 +181,6 @@ impl Inner {
             .await
     }
 
-    /// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
-    /// those that bring the rest.
-    ///
-    /// # Errors
-    /// What cannot run within the terms.
-    pub(super) fn slices(
-        &self,
-        request: &PointsRequest,
-        asked: Option<&[Window]>,
-        now: f64,
-        terms: Terms,
-    ) -> Result<Vec<Slice>, ClientError> {
-        let window = request.window(now, terms.tier);
-        if let Some(asked) = asked {
-            return self.errand(request, asked, window, now, terms);
-        }
-        if let Some(tier) = terms.tier {
-            request.check_walls(tier, window, now)?;
-        }
-        self.cut(request, window, terms)
-    }
-
-    /// A window cut into requests of the least weight.
-    pub(super) fn cut(&self, request: &PointsRequest, window: Window, terms: Terms) -> Result<Vec<Slice>, ClientError> {
-        let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
-        let most = most_points(spec, request.query.max_depth, request.points_a_row());
-        let least = |window| {
-            slices(spec, &request.demand(), window, most, terms.burst)
-                .map_err(|problem| ClientError::invalid(problem.to_string()))
-        };
-        let cut = least(window)?;
-        match request.sessions() {
-            Some(grid) if cut.len() > 1 => at_sessions(grid, window, cut[0].period, least),
-            _ => Ok(cut),
-        }
-    }
-
     /// What reads the points of an answer that may take so many bytes in memory.
     pub(super) fn reading(&self, memory: u64) -> reading::Points {
         reading::Points::new(self.transport.dialect().cloned(), memory)
@@ -227,6 +191,42 @@ impl Inner {
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         let memory = self.max_memory.unwrap_or_else(|| most_memory(&query, slice.points));
         PlannedRequest { url, weight: slice.weight, points: slice.points, memory }
+    }
+}
+
+/// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
+/// those that bring the rest.
+///
+/// # Errors
+/// What cannot run within the terms.
+pub(super) fn slices_of(
+    request: &PointsRequest,
+    asked: Option<&[Window]>,
+    now: f64,
+    terms: Terms,
+) -> Result<Vec<Slice>, ClientError> {
+    let window = request.window(now, terms.tier);
+    if let Some(asked) = asked {
+        return errand_of(request, asked, window, now, terms);
+    }
+    if let Some(tier) = terms.tier {
+        request.check_walls(tier, window, now)?;
+    }
+    cut(request, window, terms)
+}
+
+/// A window cut into requests of the least weight.
+pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Result<Vec<Slice>, ClientError> {
+    let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+    let most = most_points(spec, request.query.max_depth, request.points_a_row());
+    let least = |window| {
+        slices(spec, &request.demand(), window, most, terms.burst)
+            .map_err(|problem| ClientError::invalid(problem.to_string()))
+    };
+    let cut = least(window)?;
+    match request.sessions() {
+        Some(grid) if cut.len() > 1 => at_sessions(grid, window, cut[0].period, least),
+        _ => Ok(cut),
     }
 }
 

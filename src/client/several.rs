@@ -36,7 +36,7 @@ impl PointsRequests {
     ///
     /// # Errors
     /// As [`PointsRequest::new`]; also for lists that do not pair.
-    pub fn new(arguments: PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
+    pub fn new(arguments: &PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
         let Subjects { symbols, coins, token_names, block_sizes } = subjects;
         let request = |exchanges: &[String], place: usize| {
             PointsRequest::new(PointsArguments {
@@ -193,7 +193,7 @@ mod tests {
             max_weight: Some(7),
             ..PointsArguments::default()
         };
-        PointsRequests::new(arguments, subjects)
+        PointsRequests::new(&arguments, subjects)
     }
 
     fn list(names: &[&str]) -> Vec<String> {

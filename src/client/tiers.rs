@@ -65,9 +65,8 @@ impl Inner {
 
 /// What each tier would take for analytics of so many requests, of `weight` each.
 pub(super) fn analytics_by_tier(requests: usize, weight: u64) -> Vec<TierWait> {
-    TierWait::each(|tier| match tier.tier < ANALYTICS_TIER {
-        true => Err(below_analytics(tier)),
-        false => Ok(weight.saturating_mul(requests as u64)),
+    TierWait::each(|tier| {
+        if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(weight.saturating_mul(requests as u64)) }
     })
 }
 

@@ -594,7 +594,7 @@ mod tests {
     fn depth_is_bounded() {
         let deep = "[".repeat(100_000);
         let mut reader = Reader::new(deep.as_bytes(), Kernel::Scalar);
-        let opened = (0..).take_while(|_| reader.open(b'[').is_ok()).count();
+        let opened = (0..1_000).take_while(|_| reader.open(b'[').is_ok()).count();
         assert_eq!(opened, MAX_DEPTH);
         assert!(reader.open(b'[').unwrap_err().problem.contains("nested deeper"));
     }

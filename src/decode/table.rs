@@ -294,7 +294,7 @@ impl Table {
         let all = values[self.rows].get_or_insert_with(|| "{}".to_owned());
         all.truncate(all.len() - 1);
         let comma = if all.len() > 1 { "," } else { "" };
-        all.push_str(&format!("{comma}{}:{text}}}", serde_json::Value::from(key)));
+        all.extend([comma, &serde_json::Value::from(key).to_string(), ":", &text, "}"]);
         Ok(())
     }
 

@@ -95,10 +95,10 @@ impl<'a> Converter<'a> {
     pub(super) fn rate(&mut self, second: i64) -> Result<Rate, SourceError> {
         let Unit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
         let minute = second - second.rem_euclid(60);
-        if let Some((known, rate)) = self.last {
-            if known == minute {
-                return Ok(Ok(rate));
-            }
+        if let Some((known, rate)) = self.last
+            && known == minute
+        {
+            return Ok(Ok(rate));
         }
         let rate = rates.at(minute)?;
         self.last = rate.map(|rate| (minute, rate));

@@ -168,7 +168,7 @@ impl Access {
         let now = self.clock.now();
         let limits = bucket.limits();
         match bucket.try_take(weight, now) {
-            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, state: AtomicU8::new(OPEN) }),
+            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, taken: now, state: AtomicU8::new(OPEN) }),
             Err(Refusal::TooHeavy) => Err(ErrorBody::forbidden(format!(
                 "the request weighs {weight}, more than the {} that the plan {} can ever hold; ask for a shorter window, \
                  fewer exchanges or less depth",
@@ -206,6 +206,8 @@ impl Access {
 pub(super) struct Charge {
     access: Arc<Access>,
     weight: u64,
+    /// When it was taken, Unix nanoseconds.
+    taken: i64,
     state: AtomicU8,
 }
 
@@ -224,7 +226,7 @@ impl Charge {
     pub(super) fn refund(&self) {
         if self.state.swap(RETURNED, Ordering::SeqCst) != RETURNED {
             let mut bucket = self.access.bucket();
-            bucket.refund(self.weight, self.access.clock.now());
+            bucket.refund_of(self.weight, self.taken, self.access.clock.now());
         }
     }
 }

@@ -153,7 +153,7 @@ pub(super) async fn compute_here<T: Into<Made>>(
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
     // An error, and a panic, drop the charge, which gives the weight back.
-    let body = work(&*shared.source)?;
+    let body = work(&shared.source)?;
     charge.keep();
     shared.unsent.hold(body.into()).await.ok_or_else(stopped)
 }

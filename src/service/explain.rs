@@ -119,7 +119,7 @@ fn explained(bytes: &[u8], date: impl Fn() -> Option<HeaderValue>) -> Option<Vec
     let body = error.to_json();
     let mut described = format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
     if let Some(date) = date().as_ref().and_then(|date| date.to_str().ok()) {
-        described.push_str(&format!("date: {date}\r\n"));
+        described.extend(["date: ", date, "\r\n"]);
     }
     let mut whole = head.replacen(NO_BODY, &described, 1).into_bytes();
     whole.extend(body);

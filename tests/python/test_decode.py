@@ -152,7 +152,7 @@ def decoded(body):
         return None, error.offset
 
 
-@pytest.mark.filterwarnings("ignore::marketpoints.errors.RenamedFieldWarning")  # a corrupted name is another one
+@pytest.mark.filterwarnings("ignore::marketpoints.RenamedFieldWarning")  # a corrupted name is another one
 def test_every_corrupted_byte_is_an_error_or_an_answer_and_never_a_short_one():
     for index in range(len(CANDLES)):
         for byte in (0, ord('"'), ord("}"), ord("9"), ord("-"), 0xFF):

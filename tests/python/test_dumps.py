@@ -203,7 +203,7 @@ def test_tenors_that_expiries_do_not_reach_around_are_not_listed(chain):
         for (symbol, tenor), since in told.items():
             root, kind = symbol.rsplit("_", 1)
             place = kind == "25"
-            first = int(since)
+            first = int(since.astype("datetime64[s]").astype(int))
             assert independent.option_summary(quotes, root, first, tenor)[place] is not None
             assert first == START or independent.option_summary(quotes, root, first - 60, tenor)[place] is None
         assert get(service, "tenors?type=SKEW_OPTION_SUMMARY_AGG&coin=BTC") == {"tenors": tenors}

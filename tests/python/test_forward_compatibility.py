@@ -109,7 +109,7 @@ def test_d3_21_a_renamed_price_is_told_and_refused_when_strict():
             ],
         }
     )
-    with pytest.warns(mp.errors.RenamedFieldWarning, match="open is 0 in every row"):
+    with pytest.warns(mp.RenamedFieldWarning, match="open is 0 in every row"):
         series = mp.decode_points(renamed)
     assert series["open_price"][0] == 5
     with pytest.raises(mp.DecodeError, match="open is 0 in every row"):

@@ -156,7 +156,8 @@ def test_the_client_brings_arrays_and_a_picture(dumps, twin, interval):
     ax = found.plot()
     ax.figure.canvas.draw()
     assert ax.get_title(loc="left") or ax.get_title() or ax.texts
-    shown = np.ma.filled(ax.collections[0].get_array(), 0)
+    (picture,) = ax.images
+    shown = np.ma.filled(picture.get_array(), 0)
     assert shown.sum() > 0
     plt.close("all")
 

@@ -138,6 +138,7 @@ def test_inverse_markets_count_contracts(client):
 
     class Shown:
         usd = False
+        asked_for = None
 
         def __init__(self, **identity):
             self.id = mp.SeriesId(**identity)

@@ -77,14 +77,14 @@ def test_liquidations_add_up_to_their_bars(twin):
 def test_the_last_book_of_a_minute_is_the_heatmaps(twin):
     client = twin.client("unlimited")
     channel = mp.Channel(
-        type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=25, max_depth=30, update_frequency="500ms", group_by_type=0
+        type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=26, max_depth=30, update_frequency="500ms", group_by_type=0
     )
     with client.stream(channel) as stream:
         twin.advance(200)
         # A snapshot stamped t holds what was before t.
         books = list(itertools.takewhile(lambda event: event.time <= at(BEGIN + 120), stream))
     last = [book for book in books if book.time > at(BEGIN + 60)][-1]
-    heatmap = client.orderbook_heatmap(*PAIR, "1m", block_size=25, max_depth=30, start=BEGIN + 60, end=BEGIN + 120)
+    heatmap = client.orderbook_heatmap(*PAIR, "1m", block_size=26, max_depth=30, start=BEGIN + 60, end=BEGIN + 120)
     assert last.bids.shape == (heatmap[0].split[0], 2)
     assert np.array_equal(np.concatenate([last.bids[::-1], last.asks]), heatmap[0].snapshot(0))
     for before, after in itertools.pairwise(books):

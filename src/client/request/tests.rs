@@ -214,7 +214,7 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
                 PointsArguments { start: None, end: None, period, interval: Some(interval.into()), ..candles() };
             let request = PointsRequest::new(arguments.clone()).unwrap();
             let window = request.window(now as f64, Some(tier));
-            let first = (wall..).find(|second| second % seconds == 0).unwrap();
+            let first = (wall..wall + seconds).find(|second| second % seconds == 0).unwrap();
             assert_eq!((window.from, window.to), (first, now - now % seconds), "{tier:?} {interval}");
             assert!(request.check_walls(tier, window, now as f64).is_ok());
             // A second more is more than the tier has, and so is a start that was named.

@@ -228,6 +228,7 @@ pub(super) struct EventTraits {
 
 /// The prediction markets of a seed, in the order of their openings.
 #[derive(Debug)]
+#[allow(clippy::struct_field_names)] // they are the events, and what goes with each
 pub(super) struct Events {
     pub(super) events: Vec<PredictionEvent>,
     pub(super) traits: Vec<EventTraits>,

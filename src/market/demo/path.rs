@@ -138,7 +138,7 @@ impl Path {
         };
         let wildness = of(Self::wildness);
         let usual = (wildness.iter().map(|wild| f64::from(wild * wild)).sum::<f64>() / BLOCK as f64).sqrt();
-        Block { start, prices, wildness, volumes: of(Self::volume), usual }
+        Block { start, prices, wildness, volumes: of(|_, minute| volume_of(minute)), usual }
     }
 
     fn variance(&self, market: f64, own: f64) -> f64 {
@@ -148,11 +148,6 @@ impl Path {
     fn wildness(&self, minute: &Both) -> f64 {
         let variance = self.variance(minute.market.variance, minute.own.variance);
         variance.sqrt() / self.minute_deviation * season(minute.own.low).swing
-    }
-
-    fn volume(&self, minute: &Both) -> f64 {
-        let volume = COMMON_VOLUME * minute.market.volume + (1.0 - COMMON_VOLUME) * minute.own.volume;
-        volume * season(minute.own.low).volume
     }
 
     /// Deviation of the change of a mean minute among `first..end`, in parts of the usual one, the season apart.
@@ -225,6 +220,12 @@ pub(super) fn within_minute(halvings: i32) -> f64 {
     (0..halvings).map(|halving| 0.5 * FURTHEST / 2f64.powi(halving).sqrt()).sum()
 }
 
+/// Volume of a minute, in parts of the usual one.
+fn volume_of(minute: &Both) -> f64 {
+    let volume = COMMON_VOLUME * minute.market.volume + (1.0 - COMMON_VOLUME) * minute.own.volume;
+    volume * season(minute.own.low).volume
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::catalog::markets;
@@ -265,7 +266,7 @@ mod tests {
             for minute in from..from + 300 {
                 let one = path.stretch(minute, 0);
                 variance += path.variance(one.market.variance, one.own.variance);
-                volume += path.volume(&one) / season(minute).volume;
+                volume += volume_of(&one) / season(minute).volume;
             }
             let spent = path.mean_wildness(from, from + 300).powi(2) * path.minute_deviation.powi(2) * 300.0;
             assert!((spent / variance - 1.0).abs() < 1e-9);

@@ -118,7 +118,9 @@ pub(in crate::market) fn write(
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
     let mut decimals = Decimals::default();
-    events.iter().for_each(|event| decimals.add(event.price));
+    for event in events {
+        decimals.add(event.price);
+    }
     let metadata = [metadata, vec![decimals.metadata()]].concat();
     write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
 }

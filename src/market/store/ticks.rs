@@ -66,7 +66,9 @@ mod tests {
             (&[], 1.0),
         ] {
             let mut decimals = Decimals::default();
-            prices.iter().for_each(|price| decimals.add(*price));
+            for price in prices {
+                decimals.add(*price);
+            }
             assert_eq!(decimals.tick(), tick, "{prices:?}");
         }
     }

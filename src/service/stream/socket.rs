@@ -1,4 +1,4 @@
-//! WebSockets as the service opens and closes them (RFC 6455): the handshake, limits, close frames.
+//! `WebSocket`s as the service opens and closes them (RFC 6455): the handshake, limits, close frames.
 
 use axum::body::Body;
 use axum::http::header::{SEC_WEBSOCKET_VERSION, UPGRADE};
@@ -28,6 +28,7 @@ const MAX_UNWRITTEN: usize = 32 << 20;
 pub(super) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The answer to a handshake, and the connection to be; or the refusal of a request that is none.
+#[allow(clippy::result_large_err)] // once a connection
 pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Response<Body>, OnUpgrade), Response<Body>> {
     let (parts, _) = request.into_parts();
     let mut request = Request::from_parts(parts, ());

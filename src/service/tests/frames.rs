@@ -1,4 +1,4 @@
-//! Frames of the stream's WebSockets, good and bad, written by hand (RFC 6455): how each connection ends.
+//! Frames of the stream's `WebSocket`s, good and bad, written by hand (RFC 6455): how each connection ends.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -34,7 +34,7 @@ fn announced(first: u8, length: u64, payload: &[u8]) -> Vec<u8> {
     match length {
         0..=125 => bytes.push(MASKED | length as u8),
         126..=0xffff => {
-            bytes.push(MASKED | 126);
+            bytes.push(MASKED | 0x7e);
             bytes.extend((length as u16).to_be_bytes());
         }
         _ => {
@@ -160,7 +160,7 @@ fn frames_that_break_the_protocol_end_the_connection_with_1002() {
         (frame(FINAL | 0x40 | TEXT, b"{}"), "a reserved bit"),
         (frame(FINAL | 0x10 | PING, b""), "a reserved bit of a ping"),
         (frame(FINAL | 3, b""), "a reserved opcode of data"),
-        (frame(FINAL | 11, b""), "a reserved opcode of control"),
+        (frame(FINAL | 0x0b, b""), "a reserved opcode of control"),
         (frame(PING, b""), "a control frame in parts"),
         (frame(FINAL | PING, &[0; 126]), "a long control frame"),
         (frame(FINAL, b"{}"), "a continuation of nothing"),
@@ -199,7 +199,7 @@ fn messages_that_are_too_long_end_the_connection_with_1009() {
     let long = vec![b' '; 4 << 20];
     assert_eq!(end_of(&bench, &frame(FINAL | TEXT, &long)).0, Some(1009));
     let mut raw = Raw::open(&bench);
-    raw.0.write_all(&frame(FINAL | TEXT, &[b' '; 64 * 1024])).unwrap();
+    raw.0.write_all(&frame(FINAL | TEXT, &vec![b' '; 64 * 1024])).unwrap();
     assert!(raw.hear().unwrap().1.windows(6).any(|part| part == b"-32700"), "the longest that may be is read");
 }
 
@@ -209,7 +209,11 @@ fn end_of_flood(mut raw: Raw, first: &[u8], frame: &[u8]) -> (Option<u16>, Strin
     let enough = AtomicBool::new(false);
     stream.write_all(first).unwrap();
     let payload = std::thread::scope(|scope| {
-        scope.spawn(|| while !enough.load(Ordering::SeqCst) && stream.write_all(&many).is_ok() {});
+        scope.spawn(|| {
+            while !enough.load(Ordering::SeqCst) && stream.write_all(&many).is_ok() {
+                std::hint::spin_loop();
+            }
+        });
         let payload = loop {
             match raw.hear() {
                 Some((CLOSE, payload)) => break Some(payload),
