@@ -25,6 +25,7 @@ __all__ = [
     "PlannedRequest",
     "Query",
     "__version__",
+    "contract_usd",
     "data_types",
     "decode_points",
     "ingest",
