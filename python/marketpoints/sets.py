@@ -240,8 +240,8 @@ def decode_points(
         body: The body, decompressed.
         now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
         dialect: The names that the service publishes; None is the specification's.
-        strict: Whether a price that is 0 in every row, beside fields that this version does not know, is an error: it was
-            probably renamed. Otherwise it is a :class:`~marketpoints.RenamedFieldWarning`.
+        strict: Whether a price that is 0 in every row, beside fields that this version does not know, is an error: it
+            was probably renamed. Otherwise it is a :class:`~marketpoints.RenamedFieldWarning`.
 
     Raises:
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
