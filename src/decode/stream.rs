@@ -364,8 +364,8 @@ impl PointsDecoder {
         let text = String::from_utf8_lossy(reader.skip().map_err(value)?).into_owned();
         // The number that ends with the bytes at hand may go on in the next ones.
         reader.peek()?;
-        // An error object in the clothes of a good answer (one may say `"success":false`), or data in a place that this version does not know. Any other
-        // new key means nothing here.
+        // An error object in the clothes of a good answer (one may say `"success":false`), or data in a place that this
+        // version does not know. Any other new key means nothing here.
         let refuses = text == "false" || REFUSALS.contains(&&*key) && text != "null";
         let holds_data = text.starts_with(['[', '{']) && text.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
         if (refuses || holds_data) && (key == "error" || self.refusal.is_none()) {
