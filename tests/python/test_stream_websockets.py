@@ -20,7 +20,8 @@ def twin():
 
 def opened(twin):
     address = twin.url.replace("http://", "ws://") + "/nonbook/ws?encoding=json"
-    return connect(address, proxy=None, compression=None, open_timeout=60, close_timeout=60)
+    # Without a bound on what waits to be read: the library stops reading at its bound, close frames too.
+    return connect(address, proxy=None, compression=None, max_queue=None, open_timeout=60, close_timeout=60)
 
 
 def ask(connection, method, **params):
