@@ -1,8 +1,8 @@
 //! marketpoints: client, weight planner, decoder and offline twin of a market-data and prediction-market service.
 //!
 //! The rooms run from the ground floor up, and a room uses only rooms named before it: [`protocol`], [`weight`],
-//! [`budget`], [`columns`], [`decode`], [`encode`], [`archive`], [`client`], [`market`], [`service`]. The Python
-//! bindings stand on top, behind the feature `python`.
+//! [`budget`], [`columns`], [`decode`], [`encode`], [`archive`], [`client`], `market`, `service`. The last two stand
+//! behind the feature `service` (on by default), the Python bindings on top behind the feature `python`.
 
 pub mod archive;
 pub mod budget;
@@ -11,11 +11,15 @@ pub mod clock;
 pub mod columns;
 pub mod decode;
 pub mod encode;
-mod hexadecimal;
+#[cfg(feature = "service")]
 pub mod market;
 pub mod protocol;
+#[cfg(feature = "service")]
 pub mod service;
 pub mod weight;
 
 #[cfg(feature = "python")]
 mod bindings;
+
+#[cfg(test)]
+mod floors;

@@ -11,20 +11,11 @@ import atexit
 
 from . import adapters
 from ._engine import __version__, shutdown
-from .analytics_records import (
-    CategoryRow,
-    MarketSummary,
-    OutcomePricing,
-    TraderProfile,
-    UserCategories,
-    UserPosition,
-)
 from .archive import Archive
-from .archive_records import Archived, FileProblem, Refreshed, Revision, Synced, Verification
-from .channels import Channel
-from .client import AsyncClient, Client
-from .dialect import Dialect
-from .dominance import altcoin_dominance
+from .client.clients import AsyncClient, Client
+from .common.dialect import Dialect
+from .common.limits import TIERS, Tier, weight
+from .common.warnings import OutdatedDataWarning, RenamedFieldWarning, UnknownSymbolWarning
 from .errors import (
     ArchiveError,
     AuthenticationError,
@@ -45,19 +36,22 @@ from .errors import (
     TransportError,
     UnsupportedStoreError,
 )
-from .faults import FaultRule, Faults
 from .identity import Selection, SeriesId, Window
-from .levels import Heatmap, Profile, Sessions, Tpo
-from .limits import TIERS, Tier, weight
-from .market_records import Market, PredictionMarket, Tag
-from .ragged import Nested, Ragged
-from .records import Budget, Plan, PlannedRequest, Usage
-from .series import Series
-from .service import LocalService
-from .sets import SeriesSet, decode_points
-from .store import IngestReport, Problem, ingest
-from .stream import AsyncStream, Stream
-from .stream_events import (
+from .local.faults import FaultRule, Faults
+from .local.ingest import IngestReport, Problem, ingest
+from .local.service import LocalService
+from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition
+from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
+from .records.markets import Market, PredictionMarket, Tag
+from .records.plan import Budget, Plan, PlannedRequest, Usage
+from .records.tables import Records, Table
+from .results.dominance import altcoin_dominance
+from .results.levels import Heatmap, Profile, Sessions, Tpo
+from .results.ragged import Nested, Ragged
+from .results.series import Series
+from .results.sets import SeriesSet, decode_points
+from .stream.channels import Channel
+from .stream.events import (
     BookSnapshotEvent,
     FundingRateEvent,
     LiquidationEvent,
@@ -68,8 +62,7 @@ from .stream_events import (
     TradeEvent,
     VolumeProfileEvent,
 )
-from .tables import Records, Table
-from .warning_classes import OutdatedDataWarning, RenamedFieldWarning, UnknownSymbolWarning
+from .stream.streams import AsyncStream, Stream
 
 __all__ = [
     "TIERS",
@@ -155,6 +148,12 @@ __all__ = [
     "ingest",
     "weight",
 ]
+
+
+def __dir__() -> list[str]:
+    """What users use; the folders behind it are the package's own."""
+    return sorted(__all__)
+
 
 # The engine's threads end before the interpreter does, so that no call in flight touches what is gone.
 atexit.register(shutdown)

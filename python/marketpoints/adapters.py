@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .buckets import step_of
+from .common.optional import load
+from .common.protocols import Label
 from .errors import SelectionError
-from .optional import load
-from .protocols import Label
-from .series import Series
-from .sets import SeriesSet
+from .results.buckets import step_of
+from .results.series import Series
+from .results.sets import SeriesSet
 
 __all__ = ["backtesting", "closes", "nautilus"]
 

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _engine
-from .archive_records import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
-from .arguments import build_query, folder, seconds, store_options
-from .client import AsyncClient, Client, Later
+from .client.clients import AsyncClient, Client, Later
+from .common.arguments import build_query, folder, seconds, store_options
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
-from .sets import SeriesSet, wrap
-from .tables import Records
+from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
+from .records.tables import Records
+from .results.sets import SeriesSet, wrap
 
 if TYPE_CHECKING:
-    from .arguments import Names
-    from .progress import Progress
-    from .times import Interval
+    from .common.arguments import Names
+    from .common.progress import Progress
+    from .common.times import Interval
 
 __all__ = ["Archive"]
 

@@ -14,4 +14,5 @@ pub use parquet_read::{read_first, read_metadata, read_parquet};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
+#[cfg(feature = "service")]
 pub(crate) use whole::UNFINISHED;

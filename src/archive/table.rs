@@ -6,7 +6,6 @@ use super::ArchiveError;
 use sha2::{Digest, Sha256};
 
 use crate::columns::Column;
-use crate::hexadecimal::hexadecimal;
 
 /// Named columns of one length. Only doubles, whole numbers, times and strings lie flat.
 pub type Table = Vec<(String, Column)>;
@@ -42,7 +41,7 @@ impl ContentHash {
             whole.update([0]);
             whole.update(hasher.finalize());
         }
-        hexadecimal(&whole.finalize())
+        hex::encode(&whole.finalize())
     }
 }
 

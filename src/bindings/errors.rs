@@ -52,9 +52,9 @@ fn make(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDic
     }
 }
 
-/// Warns with a class of `marketpoints.warning_classes`, at the line that called the package.
+/// Warns with a class of `marketpoints.common.warnings`, at the line that called the package.
 pub(super) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
-    let class = py.import("marketpoints.warning_classes")?.getattr(class)?;
+    let class = py.import("marketpoints.common.warnings")?.getattr(class)?;
     let message = std::ffi::CString::new(message.replace('\0', " "))?;
     PyErr::warn(py, &class, &message, 2)
 }

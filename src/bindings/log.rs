@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use crate::client::log::{Attempt, Level, Listener, Record};
 
 /// Where Python's side lives.
-const MODULE: &str = "marketpoints.logs";
+const MODULE: &str = "marketpoints.common.logs";
 
 /// A listener that hands a call's records to `tell`; `None` when the logger `marketpoints` would drop them all, so that
 /// they are not even put together. They are logged by [`emit`], on the thread of whoever called: a handler may hold locks,

@@ -15,7 +15,6 @@ use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
 use crate::budget::{Account, LONGEST_PAUSE, Limits, Outcome, Refusal, Told};
 use crate::clock::{RunningClock, SECOND, SharedClock};
-use crate::hexadecimal::hexadecimal;
 use crate::protocol::tier::TIERS;
 
 /// Longest pause between two looks at the line: a place in it is given up when nobody asks for it.
@@ -33,7 +32,7 @@ impl Registry {
     /// # Errors
     /// [`ErrorKind::InvalidRequest`] for an address of Redis that is none.
     pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<Arc<Pacer>, ClientError> {
-        let hashed = |parts: &[&str]| hexadecimal(&Sha256::digest(parts.join("\n"))[..16]);
+        let hashed = |parts: &[&str]| hex::encode(&Sha256::digest(parts.join("\n"))[..16]);
         let account = hashed(&[config.api_key.expose_secret(), base]);
         let scope = match &config.budget {
             BudgetScope::Process => "process",

@@ -1,33 +1,20 @@
 //! Recent pieces, kept for the next question.
 
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// A bounded cache. When it is full it starts anew: questions come in runs over neighbouring pieces, so what is lost is
-/// read once more at the most.
-pub(super) struct Cache<K, V> {
-    pieces: Mutex<HashMap<K, Arc<V>>>,
-    most: usize,
-}
+/// A bounded cache that forgets what was asked least.
+pub(super) struct Cache<K, V>(quick_cache::sync::Cache<K, Arc<V>>);
 
-impl<K: Hash + Eq, V> Cache<K, V> {
+impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     /// A cache of at most so many pieces.
     pub(super) fn new(most: usize) -> Self {
-        Self { pieces: Mutex::default(), most }
+        Self(quick_cache::sync::Cache::new(most))
     }
 
-    /// The piece, made now if it is not there. Two callers may both make it; one of them is kept.
+    /// The piece, made now if it is not there. Of several callers one makes it, and the others wait; where that fails, the
+    /// next one tries.
     pub(super) fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
-        let lock = || self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(piece) = lock().get(&key) {
-            return Ok(Arc::clone(piece));
-        }
-        let piece = Arc::new(make()?);
-        let mut pieces = lock();
-        if pieces.len() >= self.most {
-            pieces.clear();
-        }
-        Ok(Arc::clone(pieces.entry(key).or_insert(piece)))
+        self.0.get_or_insert_with(&key, || make().map(Arc::new))
     }
 }

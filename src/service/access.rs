@@ -13,7 +13,6 @@ use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
 use crate::clock::{SECOND, SharedClock};
-use crate::hexadecimal::hexadecimal;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 use crate::protocol::{ErrorBody, Usage};
@@ -127,7 +126,7 @@ fn generated() -> Result<Vec<KeyEntry>, ServiceError> {
         .map(|allowance| {
             let mut random = [0; KEY_BYTES];
             getrandom::fill(&mut random).map_err(|error| ServiceError::Keys(format!("no random source: {error}")))?;
-            let key = format!("mp-local-{}-{}", allowance.name(), hexadecimal(&random));
+            let key = format!("mp-local-{}-{}", allowance.name(), hex::encode(&random));
             Ok(KeyEntry { name: allowance.name().to_owned(), key: key.into(), allowance })
         })
         .collect()

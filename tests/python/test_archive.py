@@ -11,6 +11,7 @@ import pytest
 import marketpoints as mp
 from archives import END, HOUR, MARKET, between, content, part_files, spent
 from conftest import NOW
+from marketpoints.common.arguments import METHODS
 from scripted import scripted
 
 DAY = 24 * HOUR
@@ -55,7 +56,7 @@ def test_every_shape_reads_back_bit_for_bit(demo, tmp_path, name):
     query = {"type": name, **QUERIES[name], "start": END - 5 * DAY, "end": END}
     archive = mp.Archive(tmp_path / "new" / "archive")
     with demo.client("unlimited") as client:
-        answer = client.points(mp.arguments.METHODS.get(query["type"], query["type"]), **without(query, "type"))
+        answer = client.points(METHODS.get(query["type"], query["type"]), **without(query, "type"))
         assert len(answer.ids) > 0 and all(len(one) for one in answer)
         synced = archive.sync(client, **query)
         assert synced.rows == sum(len(closed(one, name)) for one in answer)
@@ -73,7 +74,7 @@ def without(query, *names):
 
 
 def wire(query):
-    return {**query, "type": mp.arguments.METHODS.get(query["type"], query["type"])}
+    return {**query, "type": METHODS.get(query["type"], query["type"])}
 
 
 def closed(series, name):

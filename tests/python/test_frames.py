@@ -15,7 +15,7 @@ import pytest
 
 import marketpoints as mp
 from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
-from marketpoints import optional
+from marketpoints.common import optional
 
 TIMES = pd.to_datetime([START, START + 3600, START + 7200], unit="s", utc=True).as_unit("ns")
 

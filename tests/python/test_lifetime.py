@@ -18,7 +18,7 @@ import pytest
 
 import marketpoints as mp
 from children import run, silent_server
-from marketpoints import logs
+from marketpoints.common import logs
 from scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

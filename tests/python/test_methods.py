@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import marketpoints as mp
-from marketpoints.arguments import METHODS
+from marketpoints.common.arguments import METHODS
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 # A day from midnight to midnight, closed at the service's moment: market profiles come by the day.

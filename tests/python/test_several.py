@@ -12,7 +12,7 @@ import pytest
 
 import marketpoints as mp
 from archives import between
-from marketpoints.arguments import METHODS
+from marketpoints.common.arguments import METHODS
 from scripted import scripted
 
 DAY = 86_400

@@ -13,6 +13,20 @@ import marketpoints as mp
 from children import run
 
 PACKAGE = Path(mp.__file__).parent
+#: The folders and the modules outside of them, from the ground floor up: each imports only from those before it.
+FLOORS = [
+    "_engine identity",
+    "errors",
+    "common",
+    "plots",
+    "results",
+    "records",
+    "stream",
+    "client",
+    "adapters archive local",
+    "cli",
+    "__main__",
+]
 HEAVY = {"numpy", "pandas", "polars", "pyarrow", "matplotlib", "mpl_toolkits", "tqdm"}
 
 
@@ -41,16 +55,29 @@ def imported(name, tree, is_package, known):
             assert not any(one.split(".")[0] == PACKAGE.name for one in names), f"{name}: import by a relative name"
 
 
-def test_imports_run_one_way():
+@pytest.fixture(scope="module")
+def imports():
+    """Of each module the modules of the package that it imports, within functions and for types alone as well."""
     trees = modules()
-    assert {"series", "levels", "frames", "plots", "client"} <= set(trees)
-    graph = {}
-    for name, (tree, is_package) in trees.items():
-        targets = set(imported(name, tree, is_package, trees)) & set(trees)
-        graph[name] = targets - {name, ""}
-    # Raises CycleError, which names the circle.
-    order = list(graphlib.TopologicalSorter(graph).static_order())
-    assert order.index("protocols") < order.index("frames") < order.index("series") < order.index("levels")
+    known = set(trees) | {"_engine"}
+    return {
+        name: set(imported(name, tree, is_package, known)) & known - {name, ""}
+        for name, (tree, is_package) in trees.items()
+    }
+
+
+def test_no_modules_import_each_other(imports):
+    assert {"results.series", "results.frames", "plots", "client.clients"} <= set(imports)
+    # What draws is imported by the function that draws: a picture needs the result, and the result can draw itself.
+    graphlib.TopologicalSorter(imports).prepare()
+
+
+def test_no_folder_imports_from_one_above(imports):
+    floor = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
+    for name, targets in imports.items():
+        for target in targets if name else ():
+            own, other = name.split(".")[0], target.split(".")[0]
+            assert own == other or floor[other] < floor[own], f"{name} imports {target}, which is not below it"
 
 
 def at_import(body):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marketpoints as mp
-from marketpoints.times import iso, to_duration, to_unix
+from marketpoints.common.times import iso, to_duration, to_unix
 
 NOON = 1_767_268_800  # 2026-01-01 12:00:00 UTC, by `date -u -d`
 

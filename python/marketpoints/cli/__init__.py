@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Container, Sequence
 
 from .. import __version__
-from ..arguments import ANALYTICS, METHODS
+from ..common.arguments import ANALYTICS, METHODS
+from ..common.warnings import OutdatedDataWarning, UnknownSymbolWarning
 from ..errors import Error
-from ..warning_classes import OutdatedDataWarning, UnknownSymbolWarning
 from . import commands
 from .demo import demo
 

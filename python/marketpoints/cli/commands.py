@@ -11,16 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .. import limits, store
-from ..arguments import series_type
-from ..client import Client
-from ..clock import CLOCK
-from ..connection import KEY, TIER, URL
-from ..dialect import address, dialect_of_environment
+from ..client.base import KEY, TIER, URL
+from ..client.clients import Client
+from ..common import limits
+from ..common.arguments import series_type
+from ..common.clock import CLOCK
+from ..common.dialect import address, dialect_of_environment
+from ..common.times import Duration, Time, spell
 from ..errors import Error, InvalidRequest
-from ..records import rate, when
-from ..service import LocalService
-from ..times import Duration, Time, spell
+from ..local import ingest as store
+from ..local.service import LocalService
+from ..records.plan import rate, when
 from . import tables
 from .tables import FORMATS
 

@@ -3,13 +3,13 @@
 import argparse
 from typing import Any
 
-from .. import limits
-from ..arguments import METHODS
-from ..client import Client
-from ..optional import load
-from ..service import LocalService
-from ..sets import SeriesSet
-from ..times import iso
+from ..client.clients import Client
+from ..common import limits
+from ..common.arguments import METHODS
+from ..common.optional import load
+from ..common.times import iso
+from ..local.service import LocalService
+from ..results.sets import SeriesSet
 from . import commands, tables
 
 __all__ = ["demo"]

@@ -7,11 +7,11 @@ from typing import Any, TextIO
 
 from .. import _engine
 from ..errors import InvalidRequest
-from ..frames import SIDES
 from ..identity import SeriesId
-from ..ragged import Nested, Ragged
-from ..series import Series
-from ..sets import SeriesSet
+from ..results.frames import SIDES
+from ..results.ragged import Nested, Ragged
+from ..results.series import Series
+from ..results.sets import SeriesSet
 
 __all__ = ["FORMATS", "lay_out", "show", "target", "tell", "write"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from ..protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from . import axes, bars, candles, cells, lines, words
 from .tpo import tpo as draw_tpo
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _engine
-from ..optional import load
-from ..protocols import Drawable
+from ..common.optional import load
+from ..common.protocols import Drawable
 
 __all__ = [
     "DOWN",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..protocols import Drawable
+from ..common.protocols import Drawable
 from .axes import DOWN, LINE, UP, amounts, blank, legend, make, show_asked, show_span, spans, times
 from .words import amount_unit, identity_of, label, shared, title
 

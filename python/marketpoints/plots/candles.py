@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..optional import load
-from ..protocols import Drawable
+from ..common.optional import load
+from ..common.protocols import Drawable
 from .axes import DOWN, LINE, UP, amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
 from .words import amount_unit, identity_of, label, price_label, shared, title

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from ..optional import load
-from ..protocols import DrawableLevels, DrawableProfile
+from ..common.optional import load
+from ..common.protocols import DrawableLevels, DrawableProfile
 from .axes import DOWN, QUIET, UP, blank, make, prices, show_asked, show_span, spans, times
 from .words import amount_unit, identity_of, label, price_label, title
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..common.optional import load
+from ..common.protocols import Drawable
 from ..errors import SelectionError
-from ..optional import load
-from ..protocols import Drawable
 from .axes import amounts, blank, broken, legend, make, panels, prices, show_span, spans, stacked, times
 from .words import amount_unit, identity_of, label, names, shared, title
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ..common.optional import load
+from ..common.protocols import DrawableTpo
 from ..errors import SelectionError
-from ..optional import load
-from ..protocols import DrawableTpo
 from .axes import QUIET, blank, days, legend, make, prices, show_span, spans, times
 from .cells import step_of
 from .words import amount_unit, identity_of, label, price_label, title

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from .. import _engine
+from ..common.protocols import Drawable
 from ..identity import SeriesId
-from ..protocols import Drawable
 
 __all__ = ["amount_unit", "identity_of", "in_unit", "label", "names", "price_label", "shared", "title"]
 

@@ -6,7 +6,6 @@
 use sha2::{Digest, Sha256};
 
 use super::path_names::{hive, hive_null};
-use crate::hexadecimal::hexadecimal;
 use crate::protocol::{DataType, Grid, Interval, PointsQuery, Shape, TypeSpec};
 
 /// Version of what files and ledgers look like; part of every key, so that versions never mix.
@@ -116,7 +115,7 @@ impl Key {
 fn name(source: &str, query: &PointsQuery) -> String {
     let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
     // The letter keeps readers from taking a name of digits for a number.
-    format!("k{}", &hexadecimal(&Sha256::digest(text.as_bytes()))[..32])
+    format!("k{}", &hex::encode(&Sha256::digest(text.as_bytes()))[..32])
 }
 
 #[cfg(test)]

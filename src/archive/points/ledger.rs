@@ -14,7 +14,6 @@ use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
 use super::store::own;
-use crate::hexadecimal::hexadecimal;
 use crate::weight::Window;
 
 const FORMAT: &str = "marketpoints ledger";
@@ -66,7 +65,7 @@ pub(super) fn part_name(key: &Key, partition: &str) -> String {
 
 /// Checksum of a file.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
+    hex::encode(&Sha256::digest(bytes))
 }
 
 impl Pending {

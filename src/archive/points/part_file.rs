@@ -10,7 +10,6 @@ use super::{nested_read, nested_write};
 use crate::archive::table::ContentHash;
 use crate::archive::{Metadata, Table};
 use crate::columns::Series;
-use crate::hexadecimal::hexadecimal;
 use crate::weight::Window;
 
 const FORMAT: (&str, &str) = ("marketpoints.format", "points archive");
@@ -100,5 +99,5 @@ fn content(key: &Key, windows: &str, series: &str, table: &Table) -> String {
         whole.update((text.len() as u64).to_le_bytes());
         whole.update(text.as_bytes());
     }
-    hexadecimal(&whole.finalize())
+    hex::encode(&whole.finalize())
 }

@@ -1,26 +1,21 @@
 //! Names of folders that every file system takes, and that hive readers decode to what was meant.
 
-use std::fmt::Write;
-
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
-
-use crate::hexadecimal::hexadecimal;
 
 /// Longest value in a folder's name; file systems take 255 bytes, and the key stands before it.
 const LONGEST: usize = 160;
+/// All but letters, digits and these.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 /// A value of a hive partition: letters, digits, `-`, `_` and inner dots as they are, all else percent-encoded, as
 /// Spark, polars, DuckDB and pyarrow decode it. What is too long is cut and ends in a hash.
 pub(super) fn hive(value: &str) -> String {
-    let mut name = String::new();
-    let last = value.len().saturating_sub(1);
-    for (place, byte) in value.bytes().enumerate() {
-        let plain = byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        // A dot at the end is dropped by Windows; two of them lead upwards.
-        if plain || (byte == b'.' && place > 0 && place < last) {
-            name.push(char::from(byte));
-        } else {
-            let _ = write!(name, "%{byte:02X}"); // writing to a string cannot fail
+    let mut name = utf8_percent_encode(value, ENCODED).to_string();
+    // A dot in front would hide the folder, one at the end is dropped by Windows, and two of them lead upwards.
+    for end in [name.len().saturating_sub(1), 0] {
+        if name.as_bytes().get(end) == Some(&b'.') {
+            name.replace_range(end..=end, "%2E");
         }
     }
     if name.is_empty() {
@@ -33,7 +28,7 @@ pub(super) fn hive(value: &str) -> String {
         }
         name.truncate(cut);
         name.push_str("--");
-        name.push_str(&hexadecimal(&Sha256::digest(value.as_bytes()))[..32]);
+        name.push_str(&hex::encode(&Sha256::digest(value.as_bytes()))[..32]);
     }
     name
 }

@@ -11,7 +11,6 @@ use super::fault::Fault;
 use super::fields;
 use super::lines::{Line, Lines};
 use crate::decode::Delimited;
-use crate::hexadecimal::hexadecimal;
 
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
@@ -30,7 +29,7 @@ pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok(Some(hexadecimal(&hasher.finalize())));
+            return Ok(Some(hex::encode(&hasher.finalize())));
         }
         hasher.update(&buffer[..read]);
         pending = pending.saturating_sub(read as u64);

@@ -1,9 +1,11 @@
 //! Names: where a store's files lie, and the markets that their names describe.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::market::feed::{Feed, Feeds};
 use crate::market::source::Listing;
@@ -170,37 +172,16 @@ fn date(day: i64) -> String {
     date.map_or_else(|_| format!("day{day}"), |date| date.to_string())
 }
 
-/// Percent-encodes what could mean something to a file system or to a reader of `key=value` folders.
+/// What stays as it is in a folder's name; all else could mean something to a file system or to a reader of `key=value`.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
 fn encode(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            encoded.push(byte as char);
-        } else {
-            encoded.push_str(&format_byte(byte));
-        }
-    }
-    encoded
+    utf8_percent_encode(name, ENCODED).to_string()
 }
 
-fn format_byte(byte: u8) -> String {
-    format!("%{byte:02X}")
-}
-
+/// The name again; `None` where what is encoded is no text.
 fn decode(name: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(name).decode_utf8().ok().map(Cow::into_owned)
 }
 
 /// The listing of a market that only its names describe.

@@ -1,0 +1,1 @@
+"""The clients: settings, and the methods of series, discovery and analytics."""

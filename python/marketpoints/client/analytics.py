@@ -1,0 +1,261 @@
+"""The methods of the prediction-market analytics (specification, section 4.3): fixed weights, Advanced tier."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from .. import _engine
+from ..common.arguments import Extra, count, number, pairs, text, weight_bound, whole
+from ..common.progress import Progress
+from ..errors import InvalidRequest
+from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
+from ..records.plan import Plan, told_plan
+from ..records.tables import Records
+from .base import Connection
+
+__all__ = ["AnalyticsMethods"]
+
+LeaderboardAnswer = TypeVar("LeaderboardAnswer", covariant=True)
+ProfileAnswer = TypeVar("ProfileAnswer", covariant=True)
+PositionsAnswer = TypeVar("PositionsAnswer", covariant=True)
+SummaryAnswer = TypeVar("SummaryAnswer", covariant=True)
+CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
+Record = TypeVar("Record")
+
+DIRECTIONS = {"asc": "SORT_DIRECTION_ASC", "desc": "SORT_DIRECTION_DESC"}
+
+
+class AnalyticsMethods(
+    Connection, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
+):
+    """Traders, their positions, and markets over all accounts."""
+
+    def leaderboard(
+        self,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        roi_percentage: int | None = None,
+        min_total_trade_count: float | None = None,
+        max_total_trade_count: float | None = None,
+        win_rate: float | None = None,
+        avg_position_size: float | None = None,
+        total_volume: float | None = None,
+        primary_category: str | None = None,
+        open_position_count: int | None = None,
+        time_since_last_trade: int | None = None,
+        avg_holding_time: int | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        max_weight: int | None = None,
+        extra: Extra = None,
+    ) -> LeaderboardAnswer:
+        """Traders in an order, best realized profit first; weight 60 for each started hundred of rows.
+
+        Args:
+            limit: Most rows; None is all that paging reaches, 200 from the first on.
+            offset: Rows to skip. Beyond 100 it is the service's to judge, and without a limit one page is asked.
+            roi_percentage: Least realized return on investment in percent, a whole number.
+            min_total_trade_count: Fewest positions.
+            max_total_trade_count: Most positions.
+            win_rate: Least win rate in percent.
+            avg_position_size: Least average position size.
+            total_volume: Least traded size.
+            primary_category: Only traders who traded this category; their numbers stay those of the whole account.
+            open_position_count: Fewest open positions.
+            time_since_last_trade: Least seconds since the latest trade.
+            avg_holding_time: Least average holding duration in seconds.
+            sort_by: REALIZED_PNL, ROI, WIN_COUNT, WIN_RATE, TOTAL_SIZE or TOTAL_POSITION_COUNT, in any case.
+            sort_direction: ``"asc"``, ``"desc"`` or a wire name.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
+            extra: Further parameters by wire name, passed through.
+
+        Returns:
+            :class:`Records` of :class:`TraderProfile`.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            TierError: The tier does not include it.
+            PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
+        """
+        direction = text(sort_direction, "sort_direction")
+        order = text(sort_by, "sort_by")
+        given = {
+            "offset": _offset(offset),
+            "roiPercentage": whole(roi_percentage, "roi_percentage"),
+            "minTotalTradeCount": number(min_total_trade_count, "min_total_trade_count"),
+            "maxTotalTradeCount": number(max_total_trade_count, "max_total_trade_count"),
+            "winRate": number(win_rate, "win_rate"),
+            "avgPositionSize": number(avg_position_size, "avg_position_size"),
+            "totalVolume": number(total_volume, "total_volume"),
+            "primaryCategory": text(primary_category, "primary_category"),
+            "openPositionCount": whole(open_position_count, "open_position_count"),
+            "timeSinceLastTrade": whole(time_since_last_trade, "time_since_last_trade"),
+            "avgHoldingTime": whole(avg_holding_time, "avg_holding_time"),
+            "sortBy": None if order is None else order.upper(),
+            "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
+        }
+        answer: LeaderboardAnswer = self._analytics(
+            "leaderboard", given, extra, max_weight, _rows("traderProfiles", TraderProfile), count(limit, "limit")
+        )
+        return answer
+
+    def trader_profile(self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None) -> ProfileAnswer:
+        """A wallet over all its positions, weight 100.
+
+        Args:
+            user_wallet: Address of the wallet.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
+            extra: Further parameters by wire name, passed through.
+
+        Returns:
+            A :class:`TraderProfile`; None for a wallet that the service does not know.
+
+        Raises:
+            InvalidRequest: No wallet is given.
+            TierError: The tier does not include it.
+        """
+        given = {"userWallet": text(user_wallet, "user_wallet")}
+        answer: ProfileAnswer = self._analytics(
+            "trader-profile", given, extra, max_weight, _one("traderProfile", TraderProfile)
+        )
+        return answer
+
+    def positions(
+        self,
+        user_wallet: str | None = None,
+        asset_id: str | None = None,
+        condition_id: str | None = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        max_weight: int | None = None,
+        extra: Extra = None,
+    ) -> PositionsAnswer:
+        """Positions of a wallet, of a market, or of a wallet in a market; weight 40 for each started hundred of rows.
+
+        Args:
+            user_wallet: Address of a wallet; its largest realized profit comes first.
+            asset_id: Outcome token, a text; without a wallet the largest unrealized size comes first.
+            condition_id: Market condition, instead of ``asset_id``.
+            limit: Most rows; None is all that paging reaches, 200 from the first on.
+            offset: Rows to skip. Beyond 100 it is the service's to judge, and without a limit one page is asked.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
+            extra: Further parameters by wire name, passed through.
+
+        Returns:
+            :class:`Records` of :class:`UserPosition`.
+
+        Raises:
+            InvalidRequest: None of the three is given, or both ``asset_id`` and ``condition_id``.
+            TierError: The tier does not include it.
+            PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
+        """
+        given = {
+            "userWallet": text(user_wallet, "user_wallet"),
+            "assetId": text(asset_id, "asset_id"),
+            "conditionId": text(condition_id, "condition_id"),
+            "offset": _offset(offset),
+        }
+        answer: PositionsAnswer = self._analytics(
+            "positions", given, extra, max_weight, _rows("userPositions", UserPosition), count(limit, "limit")
+        )
+        return answer
+
+    def market_summary(
+        self,
+        asset_id: str | None = None,
+        condition_id: str | None = None,
+        *,
+        max_weight: int | None = None,
+        extra: Extra = None,
+    ) -> SummaryAnswer:
+        """A market, or one outcome of it, over all accounts; weight 60.
+
+        Args:
+            asset_id: Outcome token, a text.
+            condition_id: Market condition, for the whole market. Exactly one of the two is given.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
+            extra: Further parameters by wire name, passed through.
+
+        Returns:
+            A :class:`MarketSummary`; None for a market that the service does not know.
+
+        Raises:
+            InvalidRequest: Neither or both are given.
+            TierError: The tier does not include it.
+        """
+        given = {"assetId": text(asset_id, "asset_id"), "conditionId": text(condition_id, "condition_id")}
+        answer: SummaryAnswer = self._analytics(
+            "market-summary", given, extra, max_weight, _one("marketSummary", MarketSummary)
+        )
+        return answer
+
+    def user_categories(
+        self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None
+    ) -> CategoriesAnswer:
+        """A wallet's positions by category, weight 40.
+
+        Args:
+            user_wallet: Address of the wallet.
+            max_weight: Most weight that it may cost in all; more is refused before anything is sent.
+            extra: Further parameters by wire name, passed through.
+
+        Returns:
+            :class:`UserCategories`; None for a wallet that the service does not know.
+
+        Raises:
+            InvalidRequest: No wallet is given.
+            TierError: The tier does not include it.
+        """
+        given = {"userWallet": text(user_wallet, "user_wallet")}
+        answer: CategoriesAnswer = self._analytics(
+            "user-categories", given, extra, max_weight, _one("userCategories", UserCategories)
+        )
+        return answer
+
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        answer: Plan = getattr(_Planned(self), method)(*arguments, **named)
+        return answer
+
+    def _analytics(
+        self,
+        endpoint: str,
+        given: Mapping[str, Any],
+        extra: Extra,
+        max_weight: int | None,
+        read: Callable[[Any], Any],
+        limit: int | None = None,
+    ) -> Any:
+        asked = {"endpoint": endpoint, "parameters": pairs(given) + pairs(extra), "limit": limit}
+        return self._ask("analytics", {**asked, "max_weight": weight_bound(max_weight)}, read)
+
+
+class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
+    """The same methods, answering what they would send instead of sending it."""
+
+    def __init__(self, client: Connection) -> None:
+        self._client = client
+
+    def _points(self, query: _engine.Query, progress: Progress) -> Any:
+        raise NotImplementedError  # analytics ask for no points
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        raise NotImplementedError  # nor are they archived
+
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
+        return told_plan(self._client._live.plan_analytics(**arguments))
+
+
+def _offset(offset: int) -> int | None:
+    rows = whole(offset, "offset")
+    if rows is not None and rows < 0:
+        raise InvalidRequest(f"offset: {offset!r} is not a number of rows to skip")
+    return rows or None
+
+
+def _rows(key: str, kind: type[Record]) -> Callable[[Any], Records[Record]]:
+    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])], kind)
+
+
+def _one(key: str, kind: type[Record]) -> Callable[[Any], Record | None]:
+    return lambda answer: record(kind, answer[key]) if key in answer else None

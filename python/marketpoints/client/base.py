@@ -1,0 +1,266 @@
+"""What every client is: settings, the engine of this process, and one way to ask it."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import _engine
+from ..common.arguments import archive_engine, between, flag, folder, seconds, text
+from ..common.clock import clock_of_environment
+from ..common.dialect import Dialect, address, dialect_of_environment, spoken
+from ..common.logs import note, warn
+from ..common.progress import Progress
+from ..common.protocols import Kept
+from ..common.warnings import UnknownSymbolWarning
+from ..errors import Error, InvalidRequest
+from ..identity import Asked
+from ..records.plan import Budget, Plan, numbers
+from ..results.sets import SeriesSet
+from ..stream.channels import Channels, parts_of
+from .emptiness import why_nothing
+
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
+
+KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
+BUDGET = "MARKETPOINTS_BUDGET"
+# Engines of a parent process. A forked child must not end them: their threads and sockets are the parent's.
+_inherited: list[_engine.Client] = []
+
+
+def _known_tier(name: str | None) -> str | None:
+    """The tier whose budget is kept to; the local service's ``unlimited`` has none, so its client learns that."""
+    return None if name in ("", "unlimited") else name
+
+
+class Connection(ABC):
+    """Settings and the engine behind them. How a call is waited for is the clients' own."""
+
+    #: End of the service's data in Unix seconds, where it is a local one and they end.
+    _data_end: float | None = None
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        *,
+        tier: str | None = None,
+        timeout: float = 30.0,
+        read_timeout: float = 15.0,
+        total_timeout: float | None = None,
+        retries: int = 5,
+        max_wait: float | None = None,
+        max_body: int = 1024**3,
+        max_memory: int | None = None,
+        budget: str | None = None,
+        proxy: str | None = None,
+        ca_certs: str | os.PathLike[str] | None = None,
+        clock: Callable[[], float] | None = None,
+        archive: Kept | str | os.PathLike[str] | None = None,
+        archive_source: str | None = None,
+        dialect: Dialect | str | os.PathLike[str] | None = None,
+        check_symbols: bool = True,
+    ) -> None:
+        """Settings come from the arguments, then from the environment.
+
+        Args:
+            api_key: The key; None takes the environment's ``MARKETPOINTS_API_KEY``.
+            base_url: The service's address; None takes that of ``dialect``, then ``MARKETPOINTS_BASE_URL``.
+            tier: ``free``, ``basic``, ``standard`` or ``advanced``; None takes ``MARKETPOINTS_TIER``; without
+                that the budget is learnt from the answers' headers and ``usage``.
+            timeout: Seconds that one attempt may take.
+            read_timeout: Seconds that may pass within an answer's body without a byte.
+            total_timeout: Seconds that a request may take over all its attempts, with pauses and waits for budget; None
+                is bounded by ``timeout`` and ``retries`` alone.
+            retries: Further attempts after the first, where a retry can help.
+            max_wait: Most seconds that a request may wait for budget; None waits as long as it takes.
+            max_body: Largest body in bytes, decompressed; a larger one ends in :class:`~marketpoints.ServerError`.
+            max_memory: Most bytes that the arrays of one answer may take; more ends in
+                :class:`~marketpoints.ServerError` as soon as it is seen. None is twice what was asked can need by
+                estimate, and 64 MiB.
+            budget: Who shares the key's budget: ``"process"``, ``"machine"`` (every process of this user, by a file in
+                the cache folder), or the address of a Redis such as ``redis://host:6379/0`` (every machine that names
+                it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
+            proxy: Address of a proxy; None takes the environment's, but no proxy for a loopback address.
+            ca_certs: PEM file of certificate authorities to trust besides the system's.
+            clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
+                seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
+            archive: An :class:`~marketpoints.Archive`, its folder, or the address of an object store's prefix, to read
+                through: closed buckets that it holds are not asked again, and those it lacks are kept in it.
+            archive_source: Name under which an archive knows the service; None is its address. One name for
+                several addresses of one service lets them share an archive.
+            dialect: The names that the service publishes instead of the specification's, a
+                :class:`~marketpoints.Dialect` or the path of its TOML file; None takes the file that
+                ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
+            check_symbols: Whether a symbol or coin is looked up in the service's listing (weight 0, asked once and
+                kept) before it is paid for: one that the service does not have is refused with the nearest, and where
+                the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+
+        Raises:
+            InvalidRequest: A setting is missing or cannot be right.
+        """
+        key = text(api_key, "api_key") or os.environ.get(KEY)
+        own = spoken(dialect)
+        speaks = dialect_of_environment() if own is None else own
+        url = text(base_url, "base_url") or address(own) or os.environ.get(URL) or address(speaks)
+        if not key:
+            raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
+        if not url:
+            raise InvalidRequest(f"no address: give base_url= or set {URL}, or name it in a dialect")
+        given: dict[str, Any] = {
+            "base_url": url,
+            "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
+            "timeout": seconds(timeout, "timeout"),
+            "read_timeout": seconds(read_timeout, "read_timeout"),
+            "total_timeout": None if total_timeout is None else seconds(total_timeout, "total_timeout"),
+            "retries": between(retries, "retries", 0, 1_000),
+            "max_wait": None if max_wait is None else seconds(max_wait, "max_wait"),
+            "max_body": between(max_body, "max_body", 1, 2**63 - 1),
+            "max_memory": None if max_memory is None else between(max_memory, "max_memory", 1, 2**63 - 1),
+            "budget": text(budget, "budget"),
+            "proxy": text(proxy, "proxy"),
+            "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
+            "clock": clock,
+            "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
+            "archive_source": text(archive_source, "archive_source"),
+            "dialect": speaks,
+            "check_symbols": flag(check_symbols, "check_symbols"),
+        }
+        # Addresses may hold a password: like the key they stand in no attribute.
+        secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
+        self._settings: Mapping[str, Any] = given | dict.fromkeys(secret)
+        self._secrets = tuple(secret)
+
+        # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
+        def connect() -> _engine.Client:
+            shared = given["budget"] or os.environ.get(BUDGET) or "machine"
+            kept = None if given["archive"] is None else archive_engine(given["archive"])
+            settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
+            settings["dialect"] = None if speaks is None else speaks._checked
+            return _engine.Client(key, **{**given, **settings})
+
+        def key_is_in_environment() -> bool:
+            return os.environ.get(KEY) == key
+
+        self._connect = connect
+        self._key_is_in_environment = key_is_in_environment
+        self._connected: _engine.Client | None = connect()
+        self._pid = os.getpid()
+
+    @property
+    def _live(self) -> _engine.Client:
+        """The engine's client of this process."""
+        if self._connected is None:
+            raise Error("this client is closed; make a new one")
+        if self._pid != os.getpid():
+            _inherited.append(self._connected)
+            self._connected, self._pid = self._connect(), os.getpid()
+        return self._connected
+
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
+        """The engine's client, and what a query means at this moment of its clock."""
+        import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
+
+        live = self._live
+        now = live.now()
+        return live, Asked(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
+
+    def _warn(self, words: str | None) -> None:
+        """Warns of a symbol before it is paid for: a program may turn warnings into errors."""
+        if words is not None:
+            warn(words, UnknownSymbolWarning)
+
+    def _explained(self, answer: SeriesSet, query: _engine.Query, asked: Asked) -> SeriesSet:
+        """An answer; without rows it says why."""
+        if answer.why_empty is None:
+            return answer
+        why = why_nothing(asked, self._live.is_listed(query), self._data_end)
+        note(why)
+        return SeriesSet(answer, why_empty=why)
+
+    @property
+    def base_url(self) -> str:
+        """The service's address."""
+        return str(self._settings["base_url"])
+
+    @property
+    def tier(self) -> str | None:
+        """The tier as set; None where the client learns its budget."""
+        tier: str | None = self._settings["tier"]
+        return tier
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The names that it speaks; None for the specification's."""
+        dialect: Dialect | None = self._settings["dialect"]
+        return dialect
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget as the client's own bucket sees it (section 8); None until an answer told it."""
+        view = self._live.budget
+        return None if view is None else numbers(view, Budget)
+
+    def __repr__(self) -> str:
+        state = "" if self._connected is not None else ", closed"
+        return f"<{type(self).__name__} {self.base_url}, tier {self.tier or 'unknown'}{state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._settings["clock"] is not None:
+            raise TypeError("a client with a clock of its own cannot be pickled; make one in the other process")
+        if not self._key_is_in_environment():
+            raise TypeError(f"a pickle never carries the key: set {KEY} to it here and in the other process")
+        if self._secrets:
+            places = " and ".join(f"{name}=" for name in self._secrets)
+            raise TypeError(f"a pickle never carries a password: take {places} from the environment instead")
+        return _unpickle, (type(self), dict(self._settings))
+
+    @abstractmethod
+    def _points(self, query: _engine.Query, progress: Progress) -> Any:
+        """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
+
+    @abstractmethod
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
+
+    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        """What the analytics method of that name would send."""
+        raise NotImplementedError  # the clients have it from AnalyticsMethods
+
+    def _stream(
+        self,
+        channels: Channels,
+        queue: int,
+        overflow: str,
+        backoff: tuple[float, float],
+        reconnects: int | None,
+        ping_after: float,
+    ) -> tuple[_engine.EventStream, int]:
+        """The engine's stream of channels, and how many they are."""
+        parts = parts_of(channels)
+        stream = self._live.stream(
+            parts,
+            queue=between(queue, "queue", 1, 2**31),
+            overflow=overflow,
+            backoff=backoff,
+            reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
+            ping_after=ping_after,
+        )
+        return stream, len(parts)
+
+    @abstractmethod
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the engine's work on an archive: at once, or when awaited."""
+
+    def _close(self) -> None:
+        if self._connected is None:
+            return
+        if self._pid == os.getpid():
+            self._connected.close()
+        else:
+            _inherited.append(self._connected)
+        self._connected = None
+
+
+def _unpickle(kind: type[Connection], settings: dict[str, Any]) -> Connection:
+    return kind(**settings)

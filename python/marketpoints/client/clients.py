@@ -1,0 +1,207 @@
+"""The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
+
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias, TypeVar
+
+from .. import _engine
+from ..common.progress import Progress, reporting
+from ..errors import ArchiveError, PartialError
+from ..identity import Asked
+from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
+from ..records.markets import Market
+from ..records.plan import Usage
+from ..records.tables import Records
+from ..results.sets import SeriesSet, wrap
+from ..stream.channels import Channels
+from ..stream.streams import AsyncStream, Stream
+from .analytics import AnalyticsMethods
+from .discovery import DiscoveryMethods
+from .series import SeriesMethods
+
+__all__ = ["AsyncClient", "Client"]
+
+Answer = TypeVar("Answer", covariant=True)
+Later: TypeAlias = Coroutine[Any, Any, Answer]
+
+
+class Client(
+    SeriesMethods[SeriesSet],
+    DiscoveryMethods[Records[Market], list[str], list[float], Usage],
+    AnalyticsMethods[
+        Records[TraderProfile],
+        TraderProfile | None,
+        Records[UserPosition],
+        MarketSummary | None,
+        UserCategories | None,
+    ],
+):
+    """The blocking client. It works inside a running event loop too, and Ctrl-C interrupts it.
+
+    A context manager: leaving it closes the connections.
+    """
+
+    def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
+        live, asked, now = self._asking(query)
+        known, words = live.listed(query)
+        self._warn(words if known else live.look_up(query, now))
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return self._explained(wrap(live.points(query, report, now), *asked), query, asked)
+
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        with _reading_partial_rows(read):
+            return read(getattr(self._live, call)(**arguments))
+
+    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+        live = self._live
+        if call == "sync":
+            query, archive = arguments
+            known, words = live.listed(query)
+            self._warn(words if known else live.look_up(query, live.now(), archive))
+        with _reading_partial_reports(read), reporting(progress) as report:
+            return read(getattr(live, call)(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> Stream:
+        """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
+
+        A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
+        already are not handed out twice, and a :class:`~marketpoints.StreamGap` tells what may be missing.
+
+        Args:
+            channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
+            queue: Most events that wait to be taken.
+            overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
+                drops the oldest and counts them in ``dropped``.
+            backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,
+                and up to half of it is left to chance.
+            reconnects: Most attempts in a row to connect again; None is without end.
+            ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
+                connection is made anew.
+
+        Raises:
+            InvalidRequest: A channel cannot be right, found before anything is sent.
+        """
+        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
+
+    def close(self) -> None:
+        """Closes the connections; later calls raise."""
+        self._close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClient(
+    SeriesMethods[Later[SeriesSet]],
+    DiscoveryMethods[Later[Records[Market]], Later[list[str]], Later[list[float]], Later[Usage]],
+    AnalyticsMethods[
+        Later[Records[TraderProfile]],
+        Later[TraderProfile | None],
+        Later[Records[UserPosition]],
+        Later[MarketSummary | None],
+        Later[UserCategories | None],
+    ],
+):
+    """The client for asyncio: the same methods and arguments as :class:`Client`, awaited.
+
+    Cancelling a call ends its request. An asynchronous context manager: leaving it closes the connections. Arguments
+    are checked when a method is called, before anything is awaited.
+    """
+
+    async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
+        live, asked, now = self._asking(query)
+        known, words = live.listed(query)
+        self._warn(words if known else await live.look_up_async(query, now))
+        with _wrapping_partial_results(asked), reporting(progress) as report:
+            return self._explained(wrap(await live.points_async(query, report, now), *asked), query, asked)
+
+    async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        with _reading_partial_rows(read):
+            return read(await getattr(self._live, f"{call}_async")(**arguments))
+
+    async def _archived(
+        self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
+        live = self._live
+        if call == "sync":
+            query, archive = arguments
+            known, words = live.listed(query)
+            self._warn(words if known else await live.look_up_async(query, live.now(), archive))
+        with _reading_partial_reports(read), reporting(progress) as report:
+            return read(await getattr(live, f"{call}_async")(*arguments, progress=report))
+
+    def stream(
+        self,
+        channels: Channels,
+        *,
+        queue: int = 10_000,
+        overflow: str = "wait",
+        backoff: tuple[float, float] = (2.0, 60.0),
+        reconnects: int | None = None,
+        ping_after: float = 20.0,
+    ) -> AsyncStream:
+        """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
+        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
+
+    async def close(self) -> None:
+        """Closes the connections; later calls raise."""
+        self._close()
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+@contextmanager
+def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
+    """The engine leaves its own columns in an error; users get a set of series."""
+    try:
+        yield
+    except (PartialError, ArchiveError) as error:
+        error.results = wrap(error.results or [], *asked)
+        raise
+
+
+@contextmanager
+def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
+    """The same for the rows of the analytics pages that were paid."""
+    try:
+        yield
+    except PartialError as error:
+        error.results = read(error.results)
+        raise
+
+
+@contextmanager
+def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
+    """As above, for work on an archive: reports of what was done, or series that were paid for and not kept."""
+    try:
+        yield
+    except PartialError as error:
+        for failure in error.failures or ():
+            _wrap_unkept(failure)
+        if error.results:
+            error.results = read(error.results)
+        raise
+    except ArchiveError as error:
+        _wrap_unkept(error)
+        raise
+
+
+def _wrap_unkept(error: Exception) -> None:
+    if isinstance(error, ArchiveError) and isinstance(error.results, list):
+        error.results = wrap(error.results, None)

@@ -1,0 +1,275 @@
+"""The methods of discovery and of the budget (specification, section 4.2); every call weighs 0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from ..common.arguments import Extra, Names, count, data_type, flag, names, pairs, text
+from ..records.markets import Market
+from ..records.plan import Usage, numbers
+from ..records.tables import Records
+from .base import Connection
+
+__all__ = ["DiscoveryMethods"]
+
+MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
+NamesAnswer = TypeVar("NamesAnswer", covariant=True)
+SizesAnswer = TypeVar("SizesAnswer", covariant=True)
+UsageAnswer = TypeVar("UsageAnswer", covariant=True)
+
+
+class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnswer, UsageAnswer]):
+    """What there is to ask for, and what asking may still cost."""
+
+    def usage(self) -> UsageAnswer:
+        """The service's own account of the budget (``/v1/usage``, section 2.4).
+
+        Raises:
+            AuthenticationError: The service does not know the key.
+            TransportError: No complete answer arrived.
+        """
+        answer: UsageAnswer = self._ask("usage", {}, lambda record: numbers(record, Usage))
+        return answer
+
+    def markets(
+        self,
+        *,
+        exchange: Names = None,
+        coin: Names = None,
+        category: Names = None,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        symbol_filter: str | None = None,
+        sort_by: str | None = None,
+        sort_direction: str | None = None,
+        distinct: bool = False,
+        limit: int | None = None,
+        extra: Extra = None,
+    ) -> MarketsAnswer:
+        """The markets that pass the filters (``/v1/markets``, section 4.2), page by page.
+
+        Args:
+            exchange: Exchange identifiers.
+            coin: Base assets.
+            category: ``SPOT``, ``PERPETUAL`` and so on.
+            type: Data types that a market must have, by wire name or by a series method's.
+            symbol_filter: Text to look for in symbols, coin names and titles, in any case.
+            sort_by: VOLUME_24H, PRICE_CHANGE_24H, PCT_FROM_ATH, MARKET_SYMBOL_OI_CHANGE_24H, MARKET_SYMBOL_ATR_PERCENT,
+                MARKET_SYMBOL_MARKETCAP or AVAILABLE_SINCE, in any case; None leaves the order to the service.
+            sort_direction: ``"asc"``, ``"desc"`` or a wire name; None leaves it to the service.
+            distinct: One market for each normalized symbol, that of the highest ranked exchange.
+            limit: Most markets to return; None returns all.
+            extra: Further parameters by wire name, passed through.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+        """
+        filters = {
+            "exchanges": names(exchange, "exchange"),
+            "coins": names(coin, "coin"),
+            "categories": names(category, "category"),
+            "types": _types(type),
+            "symbol_filter": text(symbol_filter, "symbol_filter"),
+            "sort_by": text(sort_by, "sort_by"),
+            "sort_direction": text(sort_direction, "sort_direction"),
+            "distinct": flag(distinct, "distinct"),
+            "limit": count(limit, "limit"),
+            "extra": pairs(extra),
+        }
+        answer: MarketsAnswer = self._ask("markets", filters, _markets)
+        return answer
+
+    def coins(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Base assets (``/v1/coins``).
+
+        Args:
+            type: Only what has one of these data types, by wire name or by a series method's.
+            exchange: Only what trades on one of these exchanges.
+            category: Only markets of these categories.
+            coin: Only these base assets.
+            raw_symbol: Only these exchange-native symbols.
+            normalized_symbol: Only these cross-exchange symbols.
+            extra: Further parameters by wire name, passed through.
+
+        Raises:
+            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": filters}, list)
+        return answer
+
+    def symbols(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Exchange-native symbols (``/v1/symbols``); ``type`` is required.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": filters}, list)
+        return answer
+
+    def normalized_symbols(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Cross-exchange symbols such as ``BTC-USDT`` (``/v1/normalized-symbols``); ``type`` is required.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": filters}, list)
+        return answer
+
+    def block_sizes(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> SizesAnswer:
+        """Recommended heights of a heatmap's price bucket in USD (``/v1/block-sizes``), the 4K size.
+
+        HD is 5 times that; ``[0.0]`` where the service has no data.
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": filters}, _sizes)
+        return answer
+
+    def tenors(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Tenors of option summaries (``/v1/tenors``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": filters}, list)
+        return answer
+
+    def exchanges(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Exchange identifiers (``/v1/exchanges``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": filters}, list)
+        return answer
+
+    def categories(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Categories of markets, such as ``SPOT`` (``/v1/categories``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": filters}, list)
+        return answer
+
+    def types(
+        self,
+        *,
+        type: Names = None,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        category: Names = None,
+        coin: Names = None,
+        raw_symbol: Names = None,
+        normalized_symbol: Names = None,
+        extra: Extra = None,
+    ) -> NamesAnswer:
+        """Data types (``/v1/types``).
+
+        Filters and errors as in :meth:`coins`.
+        """
+        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
+        answer: NamesAnswer = self._ask("discover", {"list": "types", "filters": filters}, list)
+        return answer
+
+
+def _filters(
+    type: Names,  # noqa: A002 - the wire's own name
+    exchange: Names,
+    category: Names,
+    coin: Names,
+    raw_symbol: Names,
+    normalized_symbol: Names,
+    extra: Extra,
+) -> list[tuple[str, str]]:
+    """The common filters (section 4.2) by wire name."""
+    given = {
+        "type": _types(type),
+        "exchange": names(exchange, "exchange"),
+        "category": names(category, "category"),
+        "coin": names(coin, "coin"),
+        "rawSymbol": names(raw_symbol, "raw_symbol"),
+        "normalizedSymbol": names(normalized_symbol, "normalized_symbol"),
+    }
+    return pairs(given) + pairs(extra)
+
+
+def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name
+    return [data_type(name) for name in names(type, "type")]
+
+
+def _sizes(sizes: Sequence[float]) -> list[float]:
+    return [float(size) for size in sizes]
+
+
+def _markets(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
+    return Records([Market.from_wire(entry) for entry in entries], Market)

@@ -1,0 +1,377 @@
+"""From what users type to what the engine takes. One place, so that every client and the command line agree."""
+
+import operator
+import os
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from .. import _engine
+from ..errors import InvalidRequest
+from .times import Duration, Interval, Time, to_duration, to_unix
+
+__all__ = [
+    "ANALYTICS",
+    "METHODS",
+    "Extra",
+    "Names",
+    "Sizes",
+    "analytics",
+    "build_query",
+    "data_type",
+    "interval_name",
+    "names",
+    "pairs",
+    "series_type",
+]
+
+Entry = TypeVar("Entry")
+#: One name or several.
+Names: TypeAlias = str | Iterable[str] | None
+#: A price step, or one for each symbol or coin.
+Sizes: TypeAlias = float | Iterable[float] | None
+#: Parameters passed through as they are, by wire name; a list repeats the parameter.
+Extra: TypeAlias = Mapping[str, Any] | None
+
+#: The series methods and the data type that each asks for.
+METHODS = {
+    "candles": "TRADE_SIDE_AGNOSTIC_AGG",
+    "side_candles": "TRADE_AGG",
+    "liquidations": "LIQUIDATION_AGG",
+    "funding_rate": "FUNDING_RATE_AGG",
+    "open_interest": "OPEN_INTEREST_AGG",
+    "volume_profile": "VOLUME_PROFILE_AGG",
+    "orderbook_heatmap": "BLOCK_BOOK_SNAPSHOT_AGG",
+    "liquidation_heatmap": "VENUE_LIQUIDATION_AGG",
+    "tpo": "TPO_AGG",
+    "skew": "SKEW_OPTION_SUMMARY_AGG",
+    "implied_volatility": "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
+    "token_supply": "TOKEN_SUPPLY_AGG",
+}
+
+#: The analytics methods.
+ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})
+
+
+def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
+    """The wire name of a data type, given by that name or by its series method's.
+
+    A name that neither is nor looks like a slip of either passes as it is: the engine judges wire names.
+
+    Raises:
+        InvalidRequest: It is no text, or a slip of a method's name; the message has the right one.
+    """
+    name = text(type, "type") or ""
+    if name in METHODS:
+        return METHODS[name]
+    # Wire names are upper case throughout; slips of them are the engine's to find.
+    if name and not name.isupper() and analytics(name) is None:
+        import difflib
+
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), [*METHODS, *ANALYTICS], n=1, cutoff=0.75)
+        if near:
+            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near[0]}?")
+    return name
+
+
+def series_type(type: str) -> str:  # noqa: A002 - the wire's own name
+    """As :func:`data_type`, of what has points.
+
+    Raises:
+        InvalidRequest: As there; also for the analytics, with how to ask them.
+    """
+    if method := analytics(type):
+        raise InvalidRequest(
+            f"{type} has no points: ask it in Python by client.{method}(…), "
+            f'what it costs by client.plan("{method}", …) or `marketpoints weight {method}`'
+        )
+    return data_type(type)
+
+
+def analytics(type: str) -> str | None:  # noqa: A002 - the wire's own name
+    """The analytics method of that name, or of that name of an endpoint; None where there is none.
+
+    Raises:
+        InvalidRequest: The name is no text.
+    """
+    name = (text(type, "type") or "").replace("-", "_")
+    return name if name in ANALYTICS else None
+
+
+def build_query(
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Names = None,
+    symbol: Names = None,
+    interval: Interval | None = None,
+    *,
+    start: Time | None = None,
+    end: Time | None = None,
+    period: Duration | None = None,
+    coin: Names = None,
+    usd: bool = False,
+    group_by: str | None = None,
+    gapfill: bool = False,
+    sort: str | None = None,
+    include_forming: bool = False,
+    max_depth: int | None = None,
+    block_size: Sizes = None,
+    tenor: str | None = None,
+    token_name: Names = None,
+    session: str | None = None,
+    block_minutes: int | None = None,
+    extra: Extra = None,
+    max_weight: int | None = None,
+    open_window: bool = False,
+) -> _engine.Query:
+    """A checked query, for one symbol or coin or for several.
+
+    With ``open_window`` it may leave its window open: an archive knows its own.
+
+    Raises:
+        InvalidRequest: An argument or a combination of them cannot be right; the message names it.
+    """
+    return _engine.Query(
+        series_type(type),
+        names(exchange, "exchange"),
+        names(symbol, "symbol"),
+        interval_name(interval),
+        start=to_unix(start, "start"),
+        end=to_unix(end, "end"),
+        period=to_duration(period),
+        coins=names(coin, "coin"),
+        usd=flag(usd, "usd"),
+        group_by=text(group_by, "group_by"),
+        gapfill=flag(gapfill, "gapfill"),
+        sort=text(sort, "sort"),
+        include_forming=flag(include_forming, "include_forming"),
+        max_depth=count(max_depth, "max_depth"),
+        block_sizes=numbers(block_size, "block_size"),
+        tenor=text(tenor, "tenor"),
+        token_names=names(token_name, "token_name"),
+        session=text(session, "session"),
+        block_minutes=count(block_minutes, "block_minutes"),
+        extra=pairs(extra),
+        max_weight=weight_bound(max_weight),
+        open_window=open_window,
+    )
+
+
+def names(value: Names, name: str) -> list[str]:
+    """One name or several as a list; None is an empty one.
+
+    Raises:
+        InvalidRequest: The value holds something else than texts, or nothing: a list that came out empty by a slip
+            would ask for everything.
+    """
+    if value is None:
+        return []
+    several = [value] if isinstance(value, str) else value
+    try:
+        listed = [text(one, name) or "" for one in several]
+    except TypeError:
+        raise InvalidRequest(f"{name}: {value!r} is neither a name nor a list of names") from None
+    return _filled(listed, name)
+
+
+def numbers(value: Sizes, name: str) -> list[float]:
+    """One number or several as a list; None is an empty one.
+
+    Raises:
+        InvalidRequest: The value holds something else than numbers, or nothing.
+    """
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        one = number(value, name)
+        return [] if one is None else [one]
+    several = [number(one, name) for one in value]
+    return _filled([one for one in several if one is not None], name)
+
+
+def _filled(listed: list[Entry], name: str) -> list[Entry]:
+    if listed:
+        return listed
+    raise InvalidRequest(f"{name}: the list is empty; name at least one, or leave it out")
+
+
+def pairs(extra: Extra) -> list[tuple[str, str]]:
+    """Pass-through parameters as the wire spells them; None leaves a parameter out.
+
+    Raises:
+        InvalidRequest: ``extra`` is no mapping of names to values.
+    """
+    if extra is None:
+        return []
+    if not isinstance(extra, Mapping):
+        raise InvalidRequest(f"extra: {extra!r} is not a mapping of parameter names to values")
+    spelled = []
+    for name, value in extra.items():
+        several = value if isinstance(value, (list, tuple)) else [value]
+        spelled += [(text(name, "extra") or "", _spell(one)) for one in several if one is not None]
+    return spelled
+
+
+def text(value: object, name: str) -> str | None:
+    """A text or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidRequest(f"{name}: {value!r} of type {type(value).__name__} is not a text")
+
+
+def interval_name(value: Interval | None) -> str | None:
+    """The name of an interval; a duration, such as ``timedelta(hours=1)``, gives that of its length.
+
+    Raises:
+        InvalidRequest: It is neither a text nor a duration, or no interval has that length.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    # A plain number would be seconds here and minutes elsewhere.
+    seconds = None if isinstance(value, (int, float)) else to_duration(value, "interval")
+    known = {length: short for _, short, length in _engine.intervals()}
+    if seconds in known:
+        return known[seconds]
+    raise InvalidRequest(
+        f"interval: {value!r} of type {type(value).__name__} is no interval; those are {', '.join(known.values())}, "
+        "wire names, and durations of these lengths"
+    )
+
+
+def folder(value: Any) -> str:
+    """Where an archive lies: a folder by its path or ``file://`` address, or the address of an object store.
+
+    Raises:
+        InvalidRequest: The value names neither.
+    """
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        path = None
+    if not isinstance(path, str) or not path:
+        raise InvalidRequest(f"archive: {value!r} is not a folder")
+    if path.startswith("file://"):
+        address = urllib.parse.urlsplit(path)
+        if address.netloc not in ("", "localhost"):
+            raise InvalidRequest(f"archive: {path!r} is a folder of another machine")
+        return urllib.request.url2pathname(address.path)
+    return path
+
+
+def archive_engine(value: Any) -> _engine.Archive:
+    """The engine's archive of an :class:`~marketpoints.Archive`, of a folder, or of an object store's address.
+
+    Raises:
+        InvalidRequest: The value is none of them.
+    """
+    engine = getattr(value, "_engine", None)
+    return engine if isinstance(engine, _engine.Archive) else _engine.Archive(folder(value))
+
+
+def store_options(value: Any) -> list[tuple[str, str]]:
+    """Options of an object store as names and texts.
+
+    Raises:
+        InvalidRequest: The value is no mapping of names to texts, numbers and truth values. No value is shown.
+    """
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"storage_options: a {type(value).__name__} is no mapping of names to values")
+    options = []
+    for name, option in value.items():
+        if not isinstance(name, str) or not isinstance(option, (str, bool, int, float)):
+            kinds = f"{type(name).__name__} to {type(option).__name__}"
+            raise InvalidRequest(f"storage_options: {kinds}; names are texts, values texts, numbers or truth values")
+        options.append((name, str(option).lower() if isinstance(option, bool) else str(option)))
+    return options
+
+
+def flag(value: object, name: str) -> bool:
+    """A truth value.
+
+    Raises:
+        InvalidRequest: The value is no bool: a text such as ``"false"`` would count as true.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(f"{name}: {value!r} is neither True nor False")
+
+
+def seconds(value: Any, name: str) -> float:
+    """A number of seconds.
+
+    Raises:
+        InvalidRequest: The value is no number.
+    """
+    checked = number(value, name)
+    if checked is None:
+        raise InvalidRequest(f"{name}: None is not a number of seconds")
+    return checked
+
+
+def count(value: Any, name: str) -> int | None:
+    """A whole number above 0, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else between(value, name, 1, 2**32 - 1)
+
+
+def weight_bound(value: Any) -> int | None:
+    """A ``max_weight``: a whole number, 0 included, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else between(value, "max_weight", 0, 2**63 - 1)
+
+
+def between(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number from ``least`` to ``most``.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number from {least} to {most}")
+    return number
+
+
+def whole(value: Any, name: str) -> int | None:
+    """A whole number, or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    return None if value is None else between(value, name, -(2**63), 2**63 - 1)
+
+
+def number(value: Any, name: str) -> float | None:
+    """A number or None.
+
+    Raises:
+        InvalidRequest: The value is something else.
+    """
+    if value is None:
+        return None
+    try:
+        # NumPy turns times and durations into numbers of whatever unit they are in.
+        if not isinstance(value, (bool, str)) and getattr(getattr(value, "dtype", None), "kind", "") not in ("m", "M"):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidRequest(f"{name}: {value!r} is not a number")
+
+
+def _spell(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,42 @@
+"""Packages that are used when they are there: one table of what they are called and which extra brings them."""
+
+import importlib
+from typing import Any
+
+from ..errors import MissingDependencyError
+
+__all__ = ["load", "load_if_there"]
+
+# The package, and the extra of this one that installs it.
+EXTRAS = {
+    "matplotlib": "plot",
+    "mpl_toolkits": "plot",
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyarrow": "arrow",
+    "tqdm": "notebook",
+}
+
+
+def load(module: str) -> Any:
+    """The optional module.
+
+    Raises:
+        MissingDependencyError: It is not installed; the message names the command that installs it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        package = module.partition(".")[0]
+        if problem.name is None or problem.name.partition(".")[0] != package:
+            raise  # it is there, and something that it needs itself is not
+        hint = f"this needs {package}, which is not installed: pip install 'marketpoints[{EXTRAS[package]}]'"
+        raise MissingDependencyError(hint) from None
+
+
+def load_if_there(module: str) -> Any | None:
+    """The optional module, or None when it is not installed."""
+    try:
+        return load(module)
+    except MissingDependencyError:
+        return None

@@ -1,0 +1,94 @@
+"""How far a call is: a bar, a line, or the caller's own function."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from ..errors import InvalidRequest
+from .optional import load_if_there
+
+__all__ = ["Progress", "Report", "reporting"]
+
+#: What a caller's own function takes: requests done, requests.
+Report: TypeAlias = Callable[[int, int], object]
+#: False is silence, True a bar on standard error, a function is called with (requests done, requests).
+Progress: TypeAlias = bool | Report | None
+#: What the engine calls: requests done and all, weight done and all, rows, seconds that the next request still waits
+#: for budget, and seconds left.
+Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
+
+
+@contextmanager
+def reporting(progress: Progress) -> Iterator[Tell | None]:
+    """The function that the engine calls while the context lasts.
+
+    Raises:
+        InvalidRequest: ``progress`` is neither a bool nor a function.
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        tqdm = load_if_there("tqdm")
+        yield from _bar(tqdm) if tqdm is not None else _line()
+    elif callable(progress):
+        yield _answers(progress)
+    else:
+        raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
+
+
+def describe(done: int, total: int, weight_done: int, weight: int, rows: int, waiting: float, left: float) -> str:
+    """How far a call is, in words."""
+    parts = [f"weight {weight_done:,}/{weight:,}", f"{done:,}/{total:,} requests", f"{rows:,} rows"]
+    if waiting > 0:
+        parts.append(f"waiting {math.ceil(waiting):,} s for budget")
+    if left > 0:
+        parts.append(f"{math.ceil(left):,} s left")
+    return ", ".join(parts)
+
+
+def _answers(tell: Report) -> Tell:
+    """A caller's function, which is called after each answer alone."""
+    told = 0
+
+    def report(done: int, total: int, *_: float) -> None:
+        nonlocal told
+        if done > told:
+            told = done
+            tell(done, total)
+
+    return report
+
+
+def _bar(tqdm: Any) -> Iterator[Tell]:
+    # How much there is to ask is known a moment later: until then there is nothing to draw a bar of.
+    with tqdm.tqdm(desc="waiting for the first answer", bar_format="{desc}") as bar:
+
+        def report(done: int, total: int, weight_done: int, weight: int, *how_far: Any) -> None:
+            bar.total, bar.n = weight, weight_done
+            bar.bar_format = "{percentage:3.0f}%|{bar}| " + describe(done, total, weight_done, weight, *how_far)
+            bar.refresh()
+
+        try:
+            yield report
+        finally:
+            # Without any request nothing of it stays on the screen.
+            bar.leave = bar.total is not None
+
+
+def _line() -> Iterator[Tell]:
+    width = 0
+
+    def report(*how_far: Any) -> None:
+        nonlocal width
+        line = describe(*how_far)
+        width = max(width, len(line))
+        sys.stderr.write(f"\r{line:<{width}}")
+        sys.stderr.flush()
+
+    try:
+        yield report
+    finally:
+        if width:
+            sys.stderr.write("\n")

@@ -1,0 +1,88 @@
+"""Raw dumps to a store that the local service answers from."""
+
+import os
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import _engine
+from ..common.display import card, lines
+
+__all__ = ["IngestReport", "Problem", "ingest"]
+
+SHOWN = 10
+
+
+class Problem(NamedTuple):
+    """A bad row.
+
+    Attributes:
+        file: The dump file.
+        line: Line in it, 1 is the header; 0 is the file as a whole.
+        what: What is wrong, and what mends it.
+        column: Name of the column; empty for the row, or the file, as a whole.
+    """
+
+    file: str
+    line: int
+    what: str
+    column: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.column} {self.what}" if self.column else f"{place}: {self.what}"
+
+
+@dataclass(frozen=True, repr=False)
+class IngestReport:
+    """What an ingest did.
+
+    Attributes:
+        files: Dump files read.
+        unchanged: Dump files skipped because the store holds them already.
+        rows: Good rows read.
+        problems: Bad rows, and files that were not taken; they did not stop the rest.
+    """
+
+    files: int
+    unchanged: int
+    rows: int
+    problems: list[Problem]
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "files": f"{self.files:,}",
+            "unchanged": f"{self.unchanged:,}",
+            "rows": f"{self.rows:,}",
+            "problems": f"{len(self.problems):,}",
+        }
+
+    def __repr__(self) -> str:
+        shown = [f"  {problem}" for problem in self.problems[:SHOWN]]
+        if len(self.problems) > SHOWN:
+            shown.append(f"  and {len(self.problems) - SHOWN:,} more")
+        return "\n".join([f"<IngestReport {lines(self._facts())}>", *shown])
+
+    def _repr_html_(self) -> str:
+        problems = {f"problem {index}": str(problem) for index, problem in enumerate(self.problems[:SHOWN], 1)}
+        return card("IngestReport", self._facts() | problems)
+
+
+def ingest(dumps: str | os.PathLike[str], store: str | os.PathLike[str]) -> IngestReport:
+    """Turns raw dumps into a store for ``LocalService(data=store)``; Ctrl-C stops it, also within a file.
+
+    A file that the store holds already is skipped, a changed one replaces what the old one told, a bad row is reported
+    and skipped. What is in the store is whole at any time.
+
+    Args:
+        dumps: Folder of dumps, CSV or gzip. ``KIND/EXCHANGE/SYMBOL/DAY.csv.gz`` with KIND ``trades``,
+            ``incremental_book_L2``, ``book_snapshot_25``, ``book_snapshot_5``, ``liquidations``,
+            ``derivative_ticker`` or ``options_chain``; ``KIND/NAME.csv`` with KIND ``token_supply``, ``markets`` or
+            ``positions``. The page ``docs/dumps.md`` has every column.
+        store: Folder of the store; made where it is not there.
+
+    Raises:
+        InvalidRequest: There is no such folder, or the store cannot be written.
+    """
+    report = _engine.ingest(os.fspath(dumps), os.fspath(store))
+    problems = [Problem(*problem) for problem in report.problems]
+    return IngestReport(report.files, report.unchanged, report.rows, problems)

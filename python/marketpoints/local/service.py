@@ -1,0 +1,211 @@
+"""The local service: the whole road offline, from a demo market or from one's own dumps."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _engine
+from ..client.clients import AsyncClient, Client
+from ..client.emptiness import last_day
+from ..common.arguments import between, flag, number
+from ..common.dialect import Dialect
+from ..common.logs import warn
+from ..common.times import Time, iso, to_unix
+from ..common.warnings import OutdatedDataWarning
+from ..errors import InvalidRequest
+from .faults import Faults
+
+__all__ = ["LocalService"]
+
+DAY = 86_400
+
+
+class LocalService:
+    """A market-data service of one's own on this machine; it answers from the moment it is made.
+
+    A context manager: leaving it stops the service.
+    """
+
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | None = None,
+        now: Time | None = None,
+        port: int = 0,
+        *,
+        host: str = "127.0.0.1",
+        seed: int = 0,
+        keys: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None = None,
+        access_log: str | os.PathLike[str] | None = None,
+        grace: float = 2.0,
+        strict_symbols: bool | None = None,
+        any_block_size: bool = False,
+    ) -> None:
+        """Starts the service.
+
+        Args:
+            data: Folder of a store that :func:`~marketpoints.ingest` wrote; None is the demo market.
+            now: What time it is for the service; its clock runs on from there. None is the wall clock, with an
+                :class:`~marketpoints.OutdatedDataWarning` where the data ended more than a day ago.
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on. The default answers this machine only.
+            seed: Seed of the demo market: equal seeds give equal markets.
+            keys: The keys that it takes: a file with a line ``name tier key`` for each, or ``{name: (tier, key)}``. The
+                tier is ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``; in place of the key may stand
+                ``sha256:`` and the hexadecimal digits of its hash. None makes a random one for each tier.
+            access_log: File to which a line of JSON is appended for each request, without keys; ``-`` is standard
+                error. None logs nothing.
+            grace: Seconds that requests under way get to finish when it stops.
+            strict_symbols: Whether a symbol or coin that the exchange never had is 400 INVALID_SYMBOL, and a published
+                exchange that there are no data of 400 INVALID_EXCHANGE. False answers them with nothing, as the live
+                service often does. None is True for the demo market and False for a store, which holds only what was
+                put into it. An exchange that nobody knows is 400 INVALID_EXCHANGE either way.
+            any_block_size: Whether block sizes that are no multiple of the recommended one are served; else they are
+                400 with the nearest that fits.
+
+        Raises:
+            InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
+            Error: The service could not start, such as when the port is taken.
+        """
+        folder = None if data is None else os.fspath(data)
+        port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
+        self._service = _engine.LocalService(
+            folder,
+            now=to_unix(now, "now"),
+            host=host,
+            port=port,
+            seed=seed,
+            keys=_keys(keys),
+            access_log=None if access_log is None else os.fspath(access_log),
+            grace=number(grace, "grace") or 0.0,
+            strict_symbols=None if strict_symbols is None else flag(strict_symbols, "strict_symbols"),
+            any_block_size=flag(any_block_size, "any_block_size"),
+        )
+        self._faults = Faults(self._service.faults)
+        if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
+            warn(
+                f"the data of {folder} end on {last_day(self._data_end)}, and without now= the service's clock says "
+                f"{iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the data; "
+                f"give now={iso(self._data_end)!r}",
+                OutdatedDataWarning,
+            )
+        self._data = folder
+        # The port is another one each time, the data are not: what an archive knows the service by.
+        self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
+        self._stopped = False
+
+    @property
+    def url(self) -> str:
+        """Base address, such as ``http://127.0.0.1:43211``."""
+        return self._service.url
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys by their names: without ``keys=`` one for each tier, and ``unlimited``: no budget, no history wall.
+
+        Keys of which only the hash is known are left out.
+        """
+        return self._service.keys
+
+    @property
+    def tiers(self) -> dict[str, str]:
+        """The tier of each key by the key's name: ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``."""
+        return self._service.tiers
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong on purpose; nothing until it is set."""
+        return self._faults
+
+    @property
+    def _data_end(self) -> float | None:
+        """End of a store's last day, Unix seconds; None for the demo market, and for a store without data."""
+        return self._service.data_end
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """What every local service answers at ``/openapi.json``: its description as an OpenAPI 3.1 document."""
+        document: dict[str, Any] = json.loads(_engine.openapi())
+        return document
+
+    def now(self) -> float:
+        """The service's clock in Unix seconds."""
+        return self._service.now()
+
+    def advance(self, seconds: float) -> None:
+        """Moves the service's clock forward; budgets refill accordingly.
+
+        Raises:
+            InvalidRequest: ``seconds`` is negative or no number.
+        """
+        self._service.advance(seconds)
+
+    def client(self, tier: str = "advanced", **settings: Any) -> Client:
+        """A client with this service's address and clock and the tier's key.
+
+        Args:
+            tier: Name of a key, or else a tier that some key has: ``free``, ``basic``, ``standard``, ``advanced`` or
+                ``unlimited``.
+            settings: Further settings of :class:`~marketpoints.Client`.
+
+        Raises:
+            InvalidRequest: There is no such key, or a setting cannot be right.
+        """
+        made = Client(**{**self._settings(tier), **settings})
+        made._data_end = self._data_end
+        return made
+
+    def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
+        """As :meth:`client`, for asyncio."""
+        made = AsyncClient(**{**self._settings(tier), **settings})
+        made._data_end = self._data_end
+        return made
+
+    def _settings(self, tier: str) -> dict[str, Any]:
+        keys, tiers = self.keys, self.tiers
+        name = tier if tier in keys else next((name for name in keys if tiers[name] == tier), None)
+        if name is None:
+            raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(keys))}")
+        # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
+        known = None if tiers[name] == "unlimited" else tiers[name]
+        return {
+            "api_key": keys[name],
+            "base_url": self.url,
+            "tier": known,
+            "clock": self.now,
+            "archive_source": self._source,
+            # It speaks the neutral names, whatever the environment says of another service.
+            "dialect": Dialect(),
+        }
+
+    def stop(self) -> None:
+        """Stops it; open requests get a moment to finish. A second call does nothing."""
+        self._stopped = True
+        self._service.stop()
+
+    def __enter__(self) -> "LocalService":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        source = f"store {self._data}" if self._data is not None else "demo market"
+        state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
+        return f"<LocalService {self.url}, {source}, {state}>"
+
+
+def _keys(
+    given: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None,
+) -> str | list[tuple[str, str, str]] | None:
+    """The keys as the engine takes them."""
+    if given is None or isinstance(given, (str, os.PathLike)):
+        return None if given is None else os.fspath(given)
+    keys = []
+    entries: Mapping[str, Any] = given  # what was given may be anything
+    for name, entry in entries.items():
+        # Without the entry itself: it may hold the key.
+        if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and all(isinstance(word, str) for word in entry)):
+            raise InvalidRequest(f"keys: {name!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
+        keys.append((name, *entry))
+    return keys

@@ -1,0 +1,240 @@
+"""What an archive tells: what it holds, what a sync did, what changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from ..common.display import card, lines
+from ..identity import SeriesId, Window
+from .tables import Records
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
+
+Windows = tuple[Window, ...]
+#: What the engine says of each symbol, by its name.
+Reports = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Archived:
+    """A window that an archive holds, asked of the service and kept.
+
+    Attributes:
+        type: Data type.
+        exchange: Exchanges, joined by ``+``; None where none was named.
+        symbol: Exchange-native symbol.
+        coin: Base asset.
+        interval: Wire name of the interval.
+        parameters: The other parameters, as the wire spells them.
+        start: First bucket start, ``datetime64[ns]`` in UTC.
+        end: End, exclusive, ``datetime64[ns]`` in UTC.
+        buckets: Buckets in the window, empty ones included.
+        key: The last folder's name: of everything that changes the answer.
+    """
+
+    type: str
+    exchange: str | None
+    symbol: str | None
+    coin: str | None
+    interval: str
+    parameters: str
+    start: "np.datetime64"
+    end: "np.datetime64"
+    buckets: int
+    key: str
+
+
+@dataclass(frozen=True, repr=False)
+class Synced:
+    """What a sync did.
+
+    Attributes:
+        requests: Requests that brought an answer.
+        weight: Their summed weight.
+        rows: Rows kept.
+        windows: Windows of bucket starts that were kept: each a :class:`~marketpoints.Window`, in order.
+        mended: Files that were not what had been written, each with what was done.
+        each: Where several symbols or coins were asked, the report of each by its name, such as
+            ``"BINANCE_FUTURES BTCUSDT"``; this one sums them up.
+    """
+
+    requests: int
+    weight: int
+    rows: int
+    windows: Windows
+    mended: tuple[str, ...]
+    each: Mapping[str, "Synced"] = field(default_factory=dict, kw_only=True, hash=False)
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}", "rows": f"{self.rows:,}"}
+        return facts | ({"mended files": f"{len(self.mended):,}"} if self.mended else {})
+
+    def __repr__(self) -> str:
+        parts = "".join(f"\n  {name}: {lines(one._facts())}" for name, one in self.each.items())
+        return f"<{type(self).__name__} {lines(self._facts())}{parts}>"
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, self._facts() | {name: lines(one._facts()) for name, one in self.each.items()})
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A value that the service tells otherwise than it did.
+
+    Attributes:
+        id: Whose.
+        time: Bucket start, ``datetime64[ns]`` in UTC.
+        column: Name of the column.
+        before: What was kept; None where there was no value. Times are ``datetime64[ns]``; of a
+            list, how many entries.
+        after: What the service says now.
+    """
+
+    id: SeriesId
+    time: "np.datetime64"
+    column: str
+    before: "float | int | str | np.datetime64 | None"
+    after: "float | int | str | np.datetime64 | None"
+
+
+@dataclass(frozen=True, repr=False)
+class Refreshed(Synced):
+    """What a refresh did.
+
+    Attributes:
+        revisions: Values that differ from what was kept.
+    """
+
+    revisions: Records[Revision]
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"revisions": f"{len(self.revisions):,}"}
+
+
+@dataclass(frozen=True)
+class FileProblem:
+    """A file that is not what was written.
+
+    Attributes:
+        path: The file, from the archive's root.
+        state: ``damaged``, ``missing``, ``foreign`` or ``newer``.
+        problem: What is wrong, and how to mend it.
+    """
+
+    path: str
+    state: str
+    problem: str
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What a look at every file found; true when nothing is wrong.
+
+    Attributes:
+        files: Files whose checksum is right.
+        bytes: Their size.
+        problems: All others.
+    """
+
+    files: int
+    bytes: int
+    problems: Records[FileProblem]
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+    def _facts(self) -> dict[str, str]:
+        return {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
+
+    def __repr__(self) -> str:
+        shown = "".join(f"\n  {one.state}: {one.path}: {one.problem}" for one in self.problems[:10])
+        return f"<Verification {lines(self._facts())}{shown}>"
+
+    def _repr_html_(self) -> str:
+        return card("Verification", self._facts())
+
+
+def _spans(windows: Sequence[Window]) -> Windows:
+    """Windows in order, those that touch as one."""
+    spans: list[Window] = []
+    for start, end in sorted(windows):
+        if spans and start <= spans[-1].end:
+            spans[-1] = Window(spans[-1].start, max(end, spans[-1].end))
+        else:
+            spans.append(Window(start, end))
+    return tuple(spans)
+
+
+def _done(about: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: about[name] for name in ("requests", "weight", "rows")}
+    return plain | {"windows": _spans(about["windows"]), "mended": tuple(about["mended"])}
+
+
+def synced(reports: Reports) -> Synced:
+    """What the engine says of a sync."""
+    parts = {name: Synced(**_done(about)) for name, about in reports}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    return Synced(**_sum(reports), each=parts)
+
+
+def refreshed(reports: Reports) -> Refreshed:
+    """What the engine says of asking again."""
+    parts = {name: Refreshed(**_done(about), revisions=_revisions(about)) for name, about in reports}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    revisions = Records([revision for one in parts.values() for revision in one.revisions], Revision)
+    return Refreshed(**_sum(reports), revisions=revisions, each=parts)
+
+
+def _sum(reports: Reports) -> dict[str, Any]:
+    """Several reports as one."""
+    every = [about for _, about in reports]
+    plain: dict[str, Any] = {name: sum(one[name] for one in every) for name in ("requests", "weight", "rows")}
+    lists = {name: [entry for one in every for entry in one[name]] for name in ("windows", "mended")}
+    return _done(plain | lists)
+
+
+def _revisions(about: Mapping[str, Any]) -> Records[Revision]:
+    known = {one.name for one in fields(SeriesId)}
+    revisions = [
+        Revision(
+            SeriesId(**{name: value for name, value in one.items() if name in known}),
+            *(one[name] for name in ("time", "column", "before", "after")),
+        )
+        for one in about["revisions"]
+    ]
+    return Records(revisions, Revision)
+
+
+def windows(entry: Mapping[str, Any]) -> list[Archived]:
+    """The windows of one query, from what the engine says of it."""
+    import numpy as np
+
+    exchanges, plain, others = [], {}, []
+    step = np.timedelta64(entry["interval_seconds"], "s")
+    for name, value in entry["query"]:
+        if name == "exchange":
+            exchanges.append(value)
+        elif name in ("type", "rawSymbol", "coin", "interval") and name not in plain:
+            plain[name] = value
+        else:
+            others.append(f"{name}={value}")
+    return [
+        Archived(
+            type=plain["type"],
+            exchange="+".join(exchanges) or None,
+            symbol=plain.get("rawSymbol"),
+            coin=plain.get("coin"),
+            interval=plain["interval"],
+            parameters=" ".join(others),
+            start=start,
+            end=end,
+            buckets=int((end - start) // step),
+            key=entry["key"],
+        )
+        for start, end in entry["windows"]
+    ]

@@ -1,0 +1,179 @@
+"""Typed records of the market listing (specification, section 2.4; supplement, section 5)."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..common.times import from_wire, no_time
+from .tables import Records, TypedRecord, fill
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Market", "PredictionMarket", "Tag"]
+
+Record = TypeVar("Record")
+#: Where a wire name breaks into words: ``buyVolume24H``, ``oneDayOIChange``.
+WORD = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tag(TypedRecord):
+    """A tag of a prediction market.
+
+    Attributes:
+        id: Identifier.
+        label: Name as people read it.
+        slug: Name as addresses spell it.
+        extra: Fields that this version does not know, as sent, by wire name.
+    """
+
+    SHOWN = ("label", "slug")
+
+    id: str = ""
+    label: str = ""
+    slug: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionMarket(TypedRecord):
+    """One question of a prediction market (section 2.4). A field that the answer left out is empty or 0.
+
+    Prices are probabilities, 0 to 1; volumes and open interest are outcome tokens.
+
+    Attributes:
+        slug: Name of the market as its address spells it; data queries take ``condition_id``.
+        question: The question.
+        group_item_title: Title within a grouped market.
+        outcomes: Possible outcomes.
+        last_price: Last price of the first outcome.
+        one_day_price_change: 24-hour price change, a difference of prices.
+        prices: Recent price history, the newest last.
+        total_volume: Total volume.
+        buy_volume_24h: 24-hour volume that takers bought.
+        sell_volume_24h: 24-hour volume that takers sold.
+        volume_change_24h: 24-hour volume change in percent.
+        open_interest: Current open interest.
+        one_day_oi_change: 24-hour open interest change, a difference.
+        unique_traders: Number of different traders.
+        order_price_min_tick_size: Price step of an order.
+        condition_id: Market condition, ``0x`` and 64 hexadecimal digits: the symbol of data queries.
+        closed: Whether the market has resolved.
+        available_since: The opening, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        available_to: The expiry, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        sports_market_type: Kind of a sports market, if it is one.
+        line: Line of a sports market, if it has one.
+        extra: Fields that this version does not know, as sent, by wire name.
+    """
+
+    SHOWN = ("question", "outcomes", "last_price", "total_volume", "closed", "condition_id")
+
+    slug: str = ""
+    question: str = ""
+    group_item_title: str = ""
+    outcomes: tuple[str, ...] = ()
+    last_price: float = 0.0
+    one_day_price_change: float = 0.0
+    prices: tuple[float, ...] = ()
+    total_volume: float = 0.0
+    buy_volume_24h: float = 0.0
+    sell_volume_24h: float = 0.0
+    volume_change_24h: float = 0.0
+    open_interest: float = 0.0
+    one_day_oi_change: float = 0.0
+    unique_traders: float = 0.0
+    order_price_min_tick_size: float = 0.0
+    condition_id: str = ""
+    closed: bool = False
+    available_since: "np.datetime64" = field(default_factory=no_time)
+    available_to: "np.datetime64" = field(default_factory=no_time)
+    sports_market_type: str = ""
+    line: float = 0.0
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Market(TypedRecord):
+    """One market of ``/v1/markets`` (section 2.4). A field that the answer left out is empty or 0.
+
+    Attributes:
+        exchange: Exchange identifier.
+        raw_symbol: Exchange-native symbol: what data queries take.
+        normalized_symbol: Cross-exchange symbol such as ``BTC-USDT``.
+        coin: Base asset.
+        category: ``SPOT``, ``PERPETUAL`` or another open string.
+        tenor: Option summary tenor when present.
+        coin_name: Full coin name.
+        quote_coin_name: Quote asset.
+        full_name: Full market name.
+        last_price: Last traded price.
+        volume_24h: 24-hour volume.
+        volume_change_24h: 24-hour volume change in percent.
+        price_change_24h: 24-hour price change in percent.
+        oi_change_24h: 24-hour open interest change.
+        marketcap: Market capitalization.
+        icon_url: Address of the asset's icon.
+        available_since: Since when the market is available, ``datetime64[ns]`` in UTC; NaT where the answer does not
+            say.
+        prices: Recent price history, the newest last.
+        pct_from_ath: Distance of the last price to the highest one in percent, 0 or below.
+        volume_24h_usd: 24-hour volume in USD.
+        title: Title of a prediction market.
+        liquidity: What rests in the book of a prediction market, USD.
+        tags: Tags of a prediction market.
+        prediction_markets: The questions of a prediction market; empty on other exchanges.
+        extra: Fields that this version does not know, as sent, by wire name.
+    """
+
+    SHOWN = ("exchange", "raw_symbol", "category", "title", "last_price", "volume_24h")
+
+    exchange: str = ""
+    raw_symbol: str = ""
+    normalized_symbol: str = ""
+    coin: str = ""
+    category: str = ""
+    tenor: str = ""
+    coin_name: str = ""
+    quote_coin_name: str = ""
+    full_name: str = ""
+    last_price: float = 0.0
+    volume_24h: float = 0.0
+    volume_change_24h: float = 0.0
+    price_change_24h: float = 0.0
+    oi_change_24h: float = 0.0
+    marketcap: float = 0.0
+    icon_url: str = ""
+    available_since: "np.datetime64" = field(default_factory=no_time)
+    prices: tuple[float, ...] = ()
+    pct_from_ath: float = 0.0
+    volume_24h_usd: float = 0.0
+    title: str = ""
+    liquidity: float = 0.0
+    tags: Records[Tag] = field(default_factory=lambda: Records(()))
+    prediction_markets: Records[PredictionMarket] = field(default_factory=lambda: Records(()))
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_wire(cls, entry: Mapping[str, Any]) -> "Market":
+        """A market from its entry by wire names."""
+        return _record(cls, entry)
+
+
+def _record(kind: Callable[..., Record], entry: Mapping[str, Any]) -> Record:
+    return fill(kind, entry, READ, lambda name: WORD.sub("_", name).lower())
+
+
+#: How fields that are no plain values are read.
+READ: dict[str, Callable[[Any], Any]] = {
+    "available_since": from_wire,
+    "available_to": from_wire,
+    "outcomes": tuple,
+    "prices": lambda prices: tuple(math.nan if price is None else price for price in prices),
+    "tags": lambda tags: Records([_record(Tag, tag) for tag in tags], Tag),
+    "prediction_markets": lambda markets: Records(
+        [_record(PredictionMarket, market) for market in markets], PredictionMarket
+    ),
+}

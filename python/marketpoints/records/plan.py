@@ -1,0 +1,171 @@
+"""The records of budgets and plans (specification, section 2.4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from .. import _engine
+from ..common.display import card, lines
+from ..common.times import from_seconds, iso, no_time
+from ..errors import InvalidRequest
+from .tables import Records, TypedRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Budget", "Plan", "PlannedRequest", "Usage"]
+
+Record = TypeVar("Record")
+#: What a budget tells at a glance: without the burst, more left than the limit would look wrong.
+SHOWN = ("limit", "burst", "remaining", "used", "reset")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Usage(TypedRecord):
+    """The answer of ``/v1/usage`` (section 2.4).
+
+    Attributes:
+        limit: Weight budget of a window.
+        remaining: Whole weight left, burst included.
+        used: Weight spent in the last window.
+        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        window_seconds: Length of the window.
+    """
+
+    limit: int
+    remaining: int
+    used: int
+    reset: "np.datetime64"
+    window_seconds: int
+
+    SHOWN: ClassVar[tuple[str, ...]] = SHOWN
+
+    @property
+    def burst(self) -> int:
+        """Most weight that can be left: twice the limit (section 8.1)."""
+        return 2 * self.limit
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"limit": f"{self.limit:,} in {self.window_seconds} s"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Budget(TypedRecord):
+    """The budget as the client's own bucket sees it, brought up to date by every answer's headers (section 8.5).
+
+    Attributes:
+        limit: Weight per minute.
+        remaining: Whole weight left, burst included.
+        used: Weight spent in the last minute.
+        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        burst: Most weight that can be left: what the full bucket holds.
+    """
+
+    limit: int
+    remaining: int
+    used: int
+    reset: "np.datetime64"
+    burst: int = 0
+
+    SHOWN: ClassVar[tuple[str, ...]] = SHOWN
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"limit": f"{self.limit:,} a minute"}
+
+
+def rate(budget: Budget | Usage, seconds: int = 60) -> str:
+    """What refills, and what can be saved up."""
+    window = "a minute" if seconds == 60 else f"in {seconds} s"
+    return f"{budget.limit:,} {window}, burst {budget.burst:,}"
+
+
+@dataclass(frozen=True)
+class PlannedRequest:
+    """One request of a plan.
+
+    Attributes:
+        url: The whole URL; the key is not in it.
+        weight: What it costs (section 8.2).
+        points: How many buckets its window holds.
+    """
+
+    url: str
+    weight: int
+    points: int
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What a call would send, and what that costs.
+
+    Attributes:
+        requests: The requests in the order of their windows.
+        weight: Summed weight.
+        points: Summed buckets.
+        eta: Seconds that the budget at hand makes the call wait; 0 when it fits.
+        eta_by_tier: Seconds that each tier's budget would make it wait, starting from a full bucket, by the tier's
+            name; None where the tier does not allow the call (sections 5 and 8.1).
+        refused_by_tier: Why a tier does not allow it, by its name; only those that do not.
+    """
+
+    requests: tuple[PlannedRequest, ...]
+    weight: int
+    points: int
+    eta: float
+    eta_by_tier: Mapping[str, float | None] = field(default_factory=dict, hash=False)
+    refused_by_tier: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        return f"<Plan {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card("Plan", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        wait = f"{self.eta:.1f} s" if self.eta else "nothing"
+        return {
+            "requests": str(len(self.requests)),
+            "points": f"{self.points:,}",
+            "weight": f"{self.weight:,}",
+            "waits for": wait,
+            "by tier": "; ".join(self.tiers()),
+        }
+
+    def tiers(self) -> list[str]:
+        """What each tier would take, in words."""
+        waits = self.eta_by_tier.items()
+        return [f"{tier} {'refuses' if eta is None else f'{eta:,.0f} s'}" for tier, eta in waits]
+
+    def to_pandas(self) -> Any:
+        """A pandas ``DataFrame``: one row a request.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        return Records(self.requests, PlannedRequest).to_pandas()
+
+
+def told_plan(plan: _engine.Plan) -> Plan:
+    """The engine's plan as plain records."""
+    requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
+    waits = {tier: eta for tier, eta, _ in plan.tiers}
+    refusals = {tier: reason for tier, _, reason in plan.tiers if reason is not None}
+    return Plan(requests, plan.weight, plan.points, plan.eta, waits, refusals)
+
+
+def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
+    """A :class:`Usage` or :class:`Budget` from the engine's dictionary; what it leaves out is 0, a time NaT.
+
+    Raises:
+        InvalidRequest: The dictionary holds something else than numbers.
+    """
+    try:
+        told: dict[str, Any] = {one.name: int(record.get(one.name, 0)) for one in fields(kind)}  # type: ignore[arg-type]
+        return kind(**told | {"reset": from_seconds(told["reset"]) if told["reset"] else no_time()})
+    except (TypeError, ValueError) as problem:
+        raise InvalidRequest(f"{kind.__name__}: {problem}") from None
+
+
+def when(seconds: float) -> str:
+    """A reset time as people read it."""
+    return f"{iso(seconds)} UTC"

@@ -1,0 +1,290 @@
+"""Typed records, alone and in sequence, and plain tables: all with frames, a short repr and a card."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
+
+from ..common.display import EDGE, card, cell, grid, lines
+from ..common.items import Items
+from ..common.times import spell
+from ..results import frames
+from ..results.frames import Kind
+from ..results.ragged import same
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Records", "Table", "TypedRecord", "fill"]
+
+Record = TypeVar("Record")
+
+#: How the annotations of a record's fields stand in a frame.
+KINDS: dict[Any, Kind] = {
+    str: "text",
+    str | None: "text",
+    int: "int",
+    float: "float",
+    float | None: "float",
+    bool: "truth",
+    tuple[str, ...]: "texts",
+    tuple[float, ...]: "numbers",
+    "npt.NDArray[np.float64]": "numbers",
+    "np.datetime64": "time",
+}
+
+
+class Tabular:
+    """Frames of whatever tells its columns."""
+
+    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        """Kind and values of each column."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """A pandas ``DataFrame``: one row a record, columns by attribute name.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        return frames.table_to_pandas(self._table())
+
+    def to_polars(self) -> Any:
+        """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        return frames.table_to_polars(self._table())
+
+    def to_arrow(self) -> Any:
+        """As :meth:`to_polars`, for pyarrow.
+
+        Raises:
+            MissingDependencyError: pyarrow is not installed.
+        """
+        return frames.table_to_arrow(self._table())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
+        return frames.arrow_stream(self, requested_schema)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TypedRecord(Tabular):
+    """A record with frames of one row. Records are equal when their fields are, arrays by value."""
+
+    #: The fields that the short repr and the card tell; none is all of them.
+    SHOWN: ClassVar[tuple[str, ...]] = ()
+
+    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        return self._tabled([self])
+
+    @classmethod
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        """The columns of several records of this class."""
+        return _columns(cls, records)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        shown = {name: getattr(self, name) for name in self.SHOWN or [one.name for one in fields(self)]}
+        return {name: _brief(value) for name, value in shown.items() if not _is_absent(value)}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+
+    def __hash__(self) -> int:
+        plain = (getattr(self, one.name) for one in fields(self) if one.type in (str, int))
+        return hash((type(self), *plain))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if getattr(value, "ndim", 0):
+                value.flags.writeable = False  # a copied or unpickled array is as read-only as the first one
+        self.__dict__.update(state)
+
+
+class Records(Items[Record], Tabular, Generic[Record]):
+    """A read-only sequence of typed records, with frames."""
+
+    def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
+        """Records of a kind; the kind gives the frame of none its columns."""
+        self._items = tuple(records)
+        self._kind = kind or (type(self._items[0]) if self._items else None)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Records[Record]": ...
+    def __getitem__(self, index: int | slice) -> "Record | Records[Record]":
+        """One record, or the records of a slice."""
+        return Records(self._items[index], self._kind) if isinstance(index, slice) else self._items[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Records) and self._items == other._items
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} × {self._name()}>"
+
+    def _repr_html_(self) -> str:
+        names = _shown(self._kind)
+        rows = [[cell(_brief(getattr(one, name))) for name in names] for one in _edges(self._items)]
+        return card(f"{len(self):,} × {self._name()}", {}, _ends(names, rows, len(self)))
+
+    def _name(self) -> str:
+        return "record" if self._kind is None else self._kind.__name__
+
+    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        if self._kind is None:
+            return {}
+        tabled = getattr(self._kind, "_tabled", None)
+        return _columns(self._kind, self._items) if tabled is None else tabled(self._items)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The records as plain dictionaries."""
+        return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._items]  # type: ignore[arg-type]
+
+
+class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
+    """Columns of one length by name: float64, int64, or object arrays of texts."""
+
+    def __init__(self, columns: "Mapping[str, npt.NDArray[Any]]") -> None:
+        self._columns = dict(columns)
+
+    def __getitem__(self, name: str) -> "npt.NDArray[Any]":
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Table)
+            and list(self) == list(other)
+            and all(same(values, other[name]) for name, values in self.items())
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
+
+    def __repr__(self) -> str:
+        return f"<Table {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        edges = {name: _edges(values) for name, values in self._columns.items()}
+        rows = [[cell(value) for value in row] for row in zip(*edges.values(), strict=True)]
+        return card("Table", self._facts(), _ends(list(edges), rows, self._rows()))
+
+    def _rows(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def _facts(self) -> dict[str, str]:
+        return {"rows": f"{self._rows():,}", "columns": " ".join(self._columns)}
+
+    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+        kinds: dict[str, Kind] = {"f": "float", "i": "int", "O": "text"}
+        columns: Mapping[str, Any] = self._columns
+        return {name: (kinds[values.dtype.kind], values) for name, values in columns.items()}
+
+
+def _shown(kind: Any) -> list[str]:
+    """The fields of a record that a table on the screen has."""
+    return [] if kind is None else list(getattr(kind, "SHOWN", ()) or (one.name for one in fields(kind)))
+
+
+def _edges(rows: Any) -> list[Any]:
+    """The first and the last of many rows."""
+    return list(rows) if len(rows) <= 2 * EDGE else [*rows[:EDGE], *rows[-EDGE:]]
+
+
+def _ends(names: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> str:
+    whole = count <= 2 * EDGE
+    return grid(names, rows if whole else rows[:EDGE], [] if whole else rows[EDGE:], count - len(rows))
+
+
+def fill(
+    kind: Callable[..., Record],
+    sent: Mapping[str, Any],
+    read: Mapping[str, Callable[[Any], Any]],
+    spelt: Callable[[str], str] = str,
+) -> Record:
+    """A record of a kind from its fields by wire name.
+
+    Args:
+        kind: The record's class, with a field ``extra`` for what it does not know, and for what a reader cannot hold.
+        sent: The fields, as the engine hands them over.
+        read: How fields that are no plain values are read, by attribute name; None is no value of the field.
+        spelt: From a wire name to an attribute's.
+    """
+    names = {one.name for one in fields(kind)} - {"extra"}  # type: ignore[arg-type]
+    known: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for wire_name, value in sent.items():
+        name = spelt(wire_name)
+        held = read[name](value) if name in names and name in read else value
+        if name in names and (held is not None or value is None):
+            known[name] = held
+        else:
+            extra[wire_name] = value
+    return kind(**known, extra=extra)
+
+
+def _columns(kind: Any, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    return {
+        one.name: (_kind(one.type), [_plain(getattr(record, one.name)) for record in records]) for one in fields(kind)
+    }
+
+
+def _kind(annotation: Any) -> Kind:
+    if get_origin(annotation) is Records:
+        (inner,) = get_args(annotation)
+        return {one.name: _kind(one.type) for one in fields(inner)}
+    return KINDS.get(annotation, "json" if get_origin(annotation) is Mapping else "any")
+
+
+def _plain(value: Any) -> Any:
+    """A field as frames hold it: records within a record are lists of dictionaries."""
+    return value._rows() if isinstance(value, Records) else value
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if hasattr(left, "ndim") and left.ndim:
+        return same(left, right)
+    return bool(left == right) or (left != left and right != right)  # NaT and NaN equal themselves
+
+
+def _is_absent(value: Any) -> bool:
+    if value is None or (isinstance(value, (str, tuple)) and not value):
+        return True
+    return not getattr(value, "ndim", 0) and bool(value != value)  # NaN and NaT
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, TypedRecord):
+        return lines(value._facts())
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+        return spell(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,0 +1,1 @@
+"""Series, sets of series, and their conversion to frames."""

@@ -1,0 +1,370 @@
+"""Results whose rows hold price levels: order books, liquidations, volume and market profiles (section 2.3)."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import _engine
+from ..common.protocols import Label
+from ..errors import InvalidRequest
+from .buckets import closing, step_between, step_of
+from .ragged import Nested, Ragged, span
+from .series import Series
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Heatmap", "Profile", "Sessions", "Tpo"]
+
+
+class Levels(Series):
+    """Numbers by price: all levels of all rows back to back, and where each row starts.
+
+    Levels ascend by price within a row.
+    """
+
+    #: The engine's column that holds the levels as a flat list.
+    LIST: ClassVar[str]
+    #: The columns of a level, in the order in which they lie in memory.
+    FIELDS: ClassVar[tuple[str, ...]]
+
+    @property
+    def levels(self) -> "npt.NDArray[np.float64]":
+        """Every level of every row: float64 (levels, fields), read-only, no copy."""
+        return self._columns.list(self.LIST)[1].reshape(-1, len(self.FIELDS))
+
+    @property
+    def prices(self) -> "npt.NDArray[np.float64]":
+        """The first column of :attr:`levels`, a view."""
+        return self.levels[:, 0]
+
+    @property
+    def offsets(self) -> "npt.NDArray[np.int64]":
+        """Where each row starts in :attr:`levels`: int64 (rows + 1), the last one the number of levels. Read-only."""
+        offsets = self._columns.list(self.LIST)[0] // len(self.FIELDS)
+        offsets.flags.writeable = False
+        return offsets
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names: ``levels``, and those that have a value a row."""
+        return ("levels", *(name for name in self._columns.layout.names if name != self.LIST))
+
+    def _column(self, name: str) -> Any:
+        """Also ``levels``, ``offsets``, and the columns of a level, such as ``prices``."""
+        if name in ("levels", "offsets", *self.FIELDS):
+            return getattr(self, name)
+        return super()._column(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def snapshot(self, index: int) -> "npt.NDArray[np.float64]":
+        """The levels of one row: float64 (levels, fields), a view. Negative indices count from the end.
+
+        Raises:
+            IndexError: There is no such row.
+        """
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"snapshot {index}: there are {count}")
+        part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)
+        return self.levels[part.start // width : part.stop // width]
+
+    def _lines(self) -> int:
+        return len(self.levels)
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        facts.pop("columns")
+        return facts | {"levels": f"{self._lines():,}"}
+
+
+class Heatmap(Levels):
+    """Price levels per snapshot: :attr:`levels` holds price and volume, float64 (levels, 2).
+
+    Nested and flat answers give the same.
+    """
+
+    LIST = "levels"
+    FIELDS = ("prices", "volumes")
+
+    @property
+    def volumes(self) -> "npt.NDArray[np.float64]":
+        """The second column of :attr:`levels`, a view."""
+        return self.levels[:, 1]
+
+    @property
+    def split(self) -> "npt.NDArray[np.int64]":
+        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
+        return self._columns.array("split")
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
+        import numpy as np
+
+        counts = np.diff(self.offsets)
+        rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
+        bids = np.repeat(self.split, counts)
+        side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
+        return np.repeat(self._stamps(label), counts), {"price": self.prices, "volume": self.volumes, "side": side}
+
+    def to_grid(
+        self, step: float | None = None
+    ) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.float64], npt.NDArray[np.float64]]":
+        """The heatmap as a dense matrix.
+
+        Args:
+            step: Width of a price bucket; None takes the smallest distance between two levels.
+
+        Returns:
+            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
+
+        Raises:
+            InvalidRequest: The step is no price step, or the matrix would not fit into memory.
+        """
+        offsets, values = self._columns.list("levels")
+        try:
+            prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
+        except InvalidRequest:
+            raise
+        except ValueError as problem:
+            raise InvalidRequest(f"step: {problem}") from None
+        return self.timestamps, prices, volumes
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws volume by time and price on a logarithmic colour scale; a missing snapshot stays empty.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses the part around the market.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from .. import plots
+
+        return plots.heatmap(self, ax=ax, step=step, prices=prices)
+
+
+class Profile(Levels):
+    """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG, supplement 4).
+
+    :attr:`levels` holds price, buy volume and sell volume, float64 (levels, 3); volumes in coin, or in USD when asked
+    so.
+    """
+
+    LIST = "profile"
+    FIELDS = ("prices", "buys", "sells")
+
+    @property
+    def buys(self) -> "npt.NDArray[np.float64]":
+        """Buy volume, the second column of :attr:`levels`, a view."""
+        return self.levels[:, 1]
+
+    @property
+    def sells(self) -> "npt.NDArray[np.float64]":
+        """Sell volume, the third column of :attr:`levels`, a view."""
+        return self.levels[:, 2]
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
+        import numpy as np
+
+        times = np.repeat(self._stamps(label), np.diff(self.offsets))
+        return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws volume by price: bars of buys and sells in each bucket, or cells where buckets are narrow.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses where nearly all the volume is.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from .. import plots
+
+        return plots.profile(self, ax=ax, step=step, prices=prices)
+
+
+class Sessions(Series):
+    """The values of market profiles: a row a session, such as ``poc_price``, ``vah_price`` and ``single_prints``."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order, without the levels."""
+        return tuple(name for name in self._columns.layout.names if name != "levels")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each session: ``period_end`` where the service tells it, else by the session's length.
+
+        datetime64[ns] in UTC, shape (sessions,).
+
+        Raises:
+            SelectionError: The length of a session is not known.
+        """
+        import numpy as np
+
+        told = self._ends()
+        if told is not None and not np.isnat(told).any():
+            return told
+        ends = closing(self.timestamps, self._step())
+        return ends if told is None else np.where(np.isnat(told), ends, told)
+
+    def _ends(self) -> "npt.NDArray[np.datetime64] | None":
+        if "period_end" not in self:
+            return None
+        ends: npt.NDArray[np.datetime64] = self["period_end"]
+        return ends
+
+    def _step(self) -> "np.timedelta64":
+        """The session's length: as asked, else as the rows tell it, else the interval."""
+        if self._session is None and (ends := self._ends()) is not None:
+            told = step_between(self.timestamps, ends)
+            if told is not None:
+                return told
+        return step_of(self.id.interval, self._session)
+
+
+class Tpo(Sessions):
+    """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
+
+    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out, and
+    ``tpo["single_prints"][0]``, the prices of the first session; :attr:`sessions` has them as a table. Values of a
+    level are :attr:`levels`, those of all sessions back to back.
+    """
+
+    @property
+    def sessions(self) -> Sessions:
+        """The values of the sessions without their levels: a series with a row a session, and its frames."""
+        return Sessions(self._columns, self._now, self._window, self._session, self._usd, self._selection)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order: values of a session, and ``levels``."""
+        return self._columns.layout.names
+
+    @property
+    def levels(self) -> Nested:
+        """The levels of every session, by the wire's field names."""
+        levels: Nested = super().__getitem__("levels")
+        return levels
+
+    @property
+    def offsets(self) -> "npt.NDArray[np.int64]":
+        """Where each session starts in the levels: int64 (sessions + 1), read-only, no copy."""
+        return self.levels.offsets
+
+    @property
+    def prices(self) -> "npt.NDArray[np.float64]":
+        """Price of every level: float64 (levels,), read-only."""
+        return self._level("price")
+
+    @property
+    def buys(self) -> "npt.NDArray[np.float64]":
+        """Buy volume of every level: float64 (levels,), read-only."""
+        return self._level("buy_volume")
+
+    @property
+    def sells(self) -> "npt.NDArray[np.float64]":
+        """Sell volume of every level: float64 (levels,), read-only."""
+        return self._level("sell_volume")
+
+    @property
+    def block_ids(self) -> Ragged:
+        """The time blocks that visited each level: :class:`Ragged` with a row a level, block numbers as float64."""
+        fields = self.levels.fields
+        if "block_ids" not in fields:
+            import numpy as np
+
+            return Ragged(np.zeros(1 + int(self.offsets[-1]), dtype=np.int64), np.array([]))
+        blocks: Ragged = fields["block_ids"]
+        return blocks
+
+    def snapshot(self, index: int) -> dict[str, Any]:
+        """The levels of one session by field, views. Negative indices count from the end.
+
+        Raises:
+            IndexError: There is no such session.
+        """
+        return self.levels.row(index)
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """A row a level: the fields of a level, then the values of its session, the same on each of its levels.
+
+        Lists of prices become a truth value of a level: ``single_print``, ``poor_high`` and ``poor_low`` say whether
+        its price is one of them.
+        """
+        import numpy as np
+
+        counts = np.diff(self.offsets)
+        columns = dict(self.levels.fields)
+        for name, values in super().flat(label)[1].items():
+            if isinstance(values, np.ndarray):
+                columns.setdefault(name, np.repeat(values, counts))
+            elif isinstance(values, Ragged):
+                columns.setdefault(name.removesuffix("s"), self._among(values))
+        return np.repeat(self._stamps(label), counts), columns
+
+    def _among(self, prices: Ragged) -> "npt.NDArray[np.bool_]":
+        """Whether each level's price is in its session's list: bool (levels,)."""
+        import numpy as np
+
+        # Session and price as one number: sessions share prices.
+        def keys(offsets: Any, values: Any) -> Any:
+            return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) + 1j * values
+
+        found: npt.NDArray[np.bool_] = np.isin(keys(self.offsets, self.prices), keys(prices.offsets, prices.values))
+        return found
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws the blocks that visited each price, session by session, with value area and point of control.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses all of them.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from .. import plots
+
+        return plots.tpo(self, ax=ax, step=step, prices=prices)
+
+    def _level(self, name: str) -> "npt.NDArray[np.float64]":
+        import numpy as np
+
+        blank: npt.NDArray[np.float64] = np.zeros(int(self.offsets[-1]))  # an answer without levels names no fields
+        values: npt.NDArray[np.float64] = self.levels.fields.get(name, blank)
+        return values
+
+    def _lines(self) -> int:
+        return int(self.offsets[-1])
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        facts.pop("columns")
+        return facts | {"levels": f"{self._lines():,}"}

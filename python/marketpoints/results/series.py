@@ -1,0 +1,403 @@
+"""Results: one series with its identity and its columns (specification, section 2.2)."""
+
+import difflib
+import operator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
+
+from .. import _engine
+from ..common.display import EDGE, card, cell, grid, lines
+from ..common.protocols import Label
+from ..common.times import from_seconds
+from ..errors import InvalidRequest
+from ..identity import Selection, SeriesId, Window
+from . import frames
+from .buckets import closing, missing, spans, step_of
+from .ragged import Nested, Ragged, cut, same
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+__all__ = ["Series", "read"]
+
+Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
+
+
+class Series:
+    """One series: an identity, a timestamp a row, and columns over the engine's memory.
+
+    ``series["close"]`` is a read-only NumPy array, of more than 512 rows without a copy; it stays valid when the series
+    is gone. Rows ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent
+    time NaT.
+
+    Two series are equal when identity, columns and values are, NaN equal to NaN. A series can be pickled; with protocol
+    5 its arrays go out of band.
+    """
+
+    def __init__(
+        self,
+        columns: _engine.Columns,
+        now: float | None,
+        window: tuple[int, int] | Window | None = None,
+        session: str | None = None,
+        usd: bool | None = None,
+        selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
+    ) -> None:
+        # The parts of an Asked: one for each small body would take as long to make as the series itself.
+        self._columns = columns
+        self._now = now
+        self._window = window
+        self._session = session
+        self._usd = usd
+        self._selection = selection
+
+    @property
+    def id(self) -> SeriesId:
+        """What the series is of."""
+        return SeriesId(**self._columns.id, extra=self._columns.extra_id)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order, in snake_case, without the timestamp."""
+        return self._columns.layout.names
+
+    @property
+    def timestamps(self) -> "npt.NDArray[np.datetime64]":
+        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only."""
+        return self._columns.timestamps
+
+    @property
+    def asked_at(self) -> "np.datetime64 | None":
+        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``.
+
+        None of what an archive read: that holds closed buckets only.
+        """
+        return None if self._now is None else from_seconds(self._now)
+
+    @property
+    def usd(self) -> bool | None:
+        """Whether values were asked in USD; None of a body decoded alone, which does not tell."""
+        return self._usd
+
+    @property
+    def asked_for(self) -> Selection | None:
+        """The exchanges, the symbol and the coin that were asked for; None for a body decoded alone.
+
+        A sum or mean over exchanges tells only its type, interval and side in its :attr:`id` (section 2.2).
+        """
+        return None if self._selection is None else Selection(*self._selection)
+
+    @property
+    def requested(self) -> Window | None:
+        """The window of bucket starts that was asked for.
+
+        None for a body decoded alone, and for what an archive read where the ends were left open. A stretch of rows has
+        the part from its first row to the row that follows it; where it begins or ends as the whole, so does its
+        window. It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet
+        unless these were wanted.
+        """
+        return None if self._window is None else _window(self._window)
+
+    @property
+    def covered(self) -> Window | None:
+        """From the start of the first row's bucket to the end of the last one's; None without rows.
+
+        Where it is less than :attr:`requested`, the service had no more; holes within are told by :meth:`gaps`.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return Window(self.timestamps[0], self.closes_at[-1]) if len(self) else None
+
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each row's bucket, when its values are known: datetime64[ns] in UTC, shape (rows,).
+
+        Rows are stamped with their bucket's start (section 2.2); whoever joins them with other times by that stamp sees
+        a whole bucket ahead.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return closing(self.timestamps, self._step())
+
+    @property
+    def is_closed(self) -> "npt.NDArray[np.bool_]":
+        """Whether each row's bucket was over at :attr:`asked_at`: bool, shape (rows,).
+
+        A row that is not was still forming: its values were not final.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        import numpy as np
+
+        now = self.asked_at
+        closed: npt.NDArray[np.bool_] = np.ones(len(self), dtype=bool) if now is None else self.closes_at <= now
+        return closed
+
+    def gaps(self) -> "npt.NDArray[np.datetime64]":
+        """Starts of the buckets that have no row: datetime64[ns] in UTC, ascending, shape (missing,).
+
+        They are looked for in :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
+        gap is no fault by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return missing(self.timestamps, self._step(), self.requested)
+
+    def gap_spans(self) -> "npt.NDArray[np.datetime64]":
+        """The :meth:`gaps` as stretches: start and end, half-open, of buckets that are missing one after the other.
+
+        Returns:
+            datetime64[ns] in UTC, shape (stretches, 2).
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return spans(self.gaps(), self._step())
+
+    def _step(self) -> "np.timedelta64":
+        return step_of(self.id.interval)
+
+    def _stamps(self, label: Label) -> Any:
+        if label not in ("left", "right"):
+            raise InvalidRequest(f"label: {label!r} is neither 'left', a bucket's start, nor 'right', its end")
+        return self.timestamps if label == "left" else self.closes_at
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Series) or type(self) is not type(other):
+            return NotImplemented
+        if self._columns is other._columns:
+            return True
+        return (
+            self.id == other.id
+            and (names := self._columns.layout.names) == other._columns.layout.names
+            and same(self.timestamps, other.timestamps)
+            and all(same(read(self._columns, name), read(other._columns, name)) for name in names)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.id, len(self), *self._columns.layout.names))
+
+    @overload
+    def __getitem__(self, name: str) -> Any: ...
+    @overload
+    def __getitem__(self, name: slice) -> "Self": ...
+    def __getitem__(self, name: Any) -> Any:
+        """A column by name, or a stretch of rows: ``series[10:20]``, a series of the same kind over the same memory.
+
+        Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only.
+        Texts are an object array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
+
+        Raises:
+            KeyError: There is no such column; the message names those that are.
+            InvalidRequest: A stretch of rows has a step: rows would be missing in between, or not ascend.
+        """
+        try:
+            columns = self._columns
+            return columns.arrays[columns.layout.places[name]]
+        except (KeyError, TypeError):  # a column of another kind, or no name
+            pass
+        if isinstance(name, slice):
+            return self._cut(name)
+        if not isinstance(name, str):
+            raise TypeError(
+                f"columns go by name, such as series['close'], not by {name!r}; one row's value is series['close'][0], "
+                "and series[10:20] or series.head() are rows"
+            )
+        return self._column(name)
+
+    def _column(self, name: str) -> Any:
+        """A column that is not one array of numbers or times."""
+        return read(self._columns, name)
+
+    def head(self, rows: int = 5) -> "Self":
+        """The first rows; with a negative number all but so many of the last."""
+        return self[: operator.index(rows)]
+
+    def tail(self, rows: int = 5) -> "Self":
+        """The last rows; with a negative number all but so many of the first."""
+        rows = operator.index(rows)
+        return self[-rows:] if rows < 0 else self[max(len(self) - rows, 0) :]
+
+    def _cut(self, rows: slice) -> "Self":
+        if rows.step not in (None, 1):
+            raise InvalidRequest(
+                f"rows: a step of {rows.step!r} is not possible, a series has every row and they ascend; "
+                "series['close'][::2] takes every second value of a column"
+            )
+        start, stop, _ = rows.indices(len(self))
+        stop = max(start, stop)
+        if (start, stop) == (0, len(self)):
+            return self
+        # The windows of neighbours touch, so that what is missing between two of them is missing in one of them.
+        window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
+        return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd, self._selection)
+
+    def _edge(self, row: int) -> Any:
+        """Where the window of the rows before a row ends and that of the others begins."""
+        if self.requested is not None and row in (0, len(self)):
+            return self.requested.end if row else self.requested.start
+        return self.timestamps[row]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns.layout.names
+
+    def __iter__(self) -> Iterator[str]:
+        """Column names, as a mapping's keys."""
+        return iter(self.columns)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}: {lines(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        return card(f"{type(self).__name__} {self.id}", self._facts(), ends(self))
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"rows": f"{len(self):,}"}
+        identity = self.id
+        if self._selection is not None and not (identity.raw_symbol or identity.coin):
+            facts["of"] = str(self.asked_for)
+        if self.id.side is not None:
+            facts["side"] = f"{self.id.side} only"
+        if len(self):
+            first, last = (str(moment)[:19].replace("T", " ") for moment in self.timestamps[[0, -1]])
+            facts |= {"from": first, "to": f"{last} UTC"}
+        return facts | {"columns": " ".join(self.columns)}
+
+    def _lines(self) -> int:
+        """Rows of :meth:`flat`."""
+        return len(self)
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
+
+        Price levels have a row each, with the time of theirs. ``label`` as in :meth:`to_pandas`.
+        """
+        return self._stamps(label), {name: self[name] for name in self.columns}
+
+    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
+        """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
+
+        Args:
+            label: ``"left"`` stamps a row with the start of its bucket, as the service does; ``"right"`` with its end,
+                :attr:`closes_at`, when its values are known.
+            copy: False shares the engine's memory where pandas can, and its values are read-only then; True makes
+                values of the frame's own that may be changed in place.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+            InvalidRequest: There is no such label.
+            SelectionError: The end is wanted, and the length of a bucket is not known.
+        """
+        return frames.to_pandas(self, copy=copy, label=label)
+
+    def to_polars(self, *, label: Label = "left") -> Any:
+        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first; ``label`` as in :meth:`to_pandas`.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        return frames.to_polars(self, label)
+
+    def to_arrow(self, *, label: Label = "left") -> Any:
+        """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
+
+        ``label`` as in :meth:`to_pandas`.
+
+        Raises:
+            MissingDependencyError: pyarrow is not installed.
+        """
+        return frames.to_arrow(self, label)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of :meth:`to_arrow`, for whoever reads one; without pyarrow :meth:`to_polars`'s."""
+        return frames.arrow_stream(self, requested_schema)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
+
+    def plot(self, *, ax: Any = None, volume: bool = True) -> Any:
+        """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.
+
+        Of more rows than pixels none is lost: bars that share a column of pixels show the highest of them. A gap in the
+        rows is a gap in the picture.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            volume: Whether candles have their volume below.
+
+        Returns:
+            The axes of the first panel.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+            SelectionError: There is no column of numbers.
+        """
+        from .. import plots
+
+        return plots.series(self, ax=ax, volume=volume)
+
+
+def _window(window: tuple[int, int] | Window) -> Window:
+    return window if isinstance(window, Window) else Window(*map(from_seconds, window))
+
+
+def ends(series: Series) -> str:
+    """The first and the last rows of a series' table in HTML; price levels have a row each."""
+    few = len(series) <= 2 * EDGE
+    head, tail = (series, series) if few else (series.head(EDGE), series.tail(EDGE))
+    (first_times, first), (last_times, last) = head.flat(), tail.flat()
+    whole = few and len(first_times) <= 2 * EDGE
+    front, back = (len(first_times), 0) if whole else (min(EDGE, len(first_times)), min(EDGE, len(last_times)))
+    above = _cells(first_times[:front], {name: cut(values, 0, front) for name, values in first.items()})
+    start = len(last_times) - back
+    below = _cells(last_times[start:], {name: cut(values, start, start + back) for name, values in last.items()})
+    return grid(["time (UTC)", *first], above, below, 0 if whole else series._lines() - front - back)
+
+
+def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
+    """Rows as texts."""
+    values = [times, *(_sides(name, column) for name, column in columns.items())]
+    return [[cell(one[row]) for one in values] for row in range(len(times))]
+
+
+def _sides(name: str, column: Any) -> Any:
+    coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
+    return [(*frames.SIDES, None)[code] for code in column] if coded else column
+
+
+def read(columns: _engine.Columns, name: str) -> Values:
+    """One column of the engine's in the form that its kind has.
+
+    Raises:
+        KeyError: There is no such column.
+    """
+    names = columns.layout.names
+    if name in columns.layout.places:
+        return columns.array(name)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no column {name!r}{hint} There are: {', '.join(names) or 'none'}")
+    kind = columns.kind(name)
+    if kind == "text":
+        import numpy as np
+
+        return np.array(columns.text(name), dtype=object)
+    if kind == "list":
+        return Ragged(*columns.list(name))
+    offsets, inner = columns.rows(name)
+    return Nested(offsets, {one: read(inner, one) for one in inner.layout.names})

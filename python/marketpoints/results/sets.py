@@ -1,0 +1,268 @@
+"""The set of series that a call answers with (specification, section 2.2)."""
+
+import difflib
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from html import escape
+from typing import Any, NoReturn, SupportsIndex, overload
+
+from .. import _engine
+from ..common.dialect import Dialect
+from ..common.display import SHOWN, card, listing
+from ..common.items import Items
+from ..common.protocols import Label
+from ..common.times import Time, to_unix
+from ..errors import InvalidRequest, SelectionError
+from ..identity import SeriesId
+from . import frames
+from .levels import Heatmap, Profile, Tpo
+from .series import Series
+
+__all__ = ["SeriesSet", "decode_points", "wrap"]
+
+#: The fields of an identity that have one value.
+IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
+#: The class of a series, by the engine's word for what a row holds.
+SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
+
+
+class SeriesSet(Items[Series]):
+    """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
+
+    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``. They stand in the order in
+    which the service sent them, so ``answer[0]`` of a per-side type is either side. ``one + other`` is a set of the
+    series of both.
+    """
+
+    def __init__(self, series: Iterable[Series], *, why_empty: str | None = None) -> None:
+        self._items = tuple(series)
+        self._why_empty = why_empty
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why there may be no rows, in words; None where there are some."""
+        if any(len(one) for one in self._items):
+            return None
+        return self._why_empty or "the answer holds no data"
+
+    @property
+    def ids(self) -> tuple[SeriesId, ...]:
+        """What each series is of."""
+        return tuple(one.id for one in self._items)
+
+    @property
+    def only(self) -> Series:
+        """The one series.
+
+        Raises:
+            SelectionError: There are none or several; the message lists what there is.
+        """
+        if len(self._items) == 1:
+            return self._items[0]
+        if not self._items:
+            raise SelectionError(f"there is no series: {self.why_empty}")
+        ids = listing([str(one) for one in self.ids])
+        raise SelectionError(f"there are {len(self._items)} series; pick one with {self._by()}: {ids}")
+
+    def _by(self) -> str:
+        """A call that picks one of several series, as far as their identities tell them apart."""
+        known = [one.known() for one in self.ids]
+        names = [name for name in IDENTITY if len({one.get(name) for one in known}) > 1]
+        # What differs in step with the symbol says nothing new.
+        names = [name for name in names if name in known[0] and name not in ("normalized_symbol", "category")]
+        return f"sel({', '.join(f'{name}={known[0][name]!r}' for name in names)})" if names else "sel(…)"
+
+    def sel(self, **wanted: str) -> "SeriesSet":
+        """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
+
+        Per-side types have a series for each side, in no fixed order: this is the way to one, not ``answer[0]``.
+
+        Raises:
+            InvalidRequest: An identity has no such field.
+            SelectionError: No series has these values; the message has the nearest that there are.
+        """
+        for name in wanted:
+            if name not in IDENTITY:
+                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(IDENTITY)}")
+        matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
+        if matching:
+            return SeriesSet(matching)
+        asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        meant = ", ".join(f"{name}={near!r}" for name, value in wanted.items() if (near := self._near(name, value)))
+        hint = f"; did you mean {meant}?" if meant else ""
+        there = listing([str(one) for one in self.ids]) or "nothing"
+        raise SelectionError(f"no series has {asked}{hint}; the answer holds: {there}")
+
+    def _near(self, name: str, value: object) -> str | None:
+        """The value of an identity's field that was likely meant by one that no series has."""
+        there = {str(known[name]) for one in self._items if name in (known := one.id.known())}
+        if value in there:
+            return None
+        near = difflib.get_close_matches(str(value).upper(), sorted(there), n=1)
+        return near[0] if near else None
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Series: ...
+    @overload
+    def __getitem__(self, index: slice) -> "SeriesSet": ...
+    @overload
+    def __getitem__(self, index: str) -> Any: ...
+    def __getitem__(self, index: SupportsIndex | slice | str) -> Any:
+        """A column of the only series by name; or a series by position, or several series by slice.
+
+        Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
+        """
+        if isinstance(index, str):
+            return self.only[index]
+        return SeriesSet(self._items[index]) if isinstance(index, slice) else self._items[index]
+
+    def __add__(self, other: "SeriesSet | Series") -> "SeriesSet":
+        """The series of both, in this order; none is joined with another."""
+        if isinstance(other, (SeriesSet, Series)):
+            more = (other,) if isinstance(other, Series) else other._items
+            return SeriesSet(self._items + more, why_empty=self._why_empty)
+        return NotImplemented
+
+    def head(self, rows: int = 5) -> "SeriesSet":
+        """The first rows of each series, as :meth:`Series.head`."""
+        return SeriesSet([one.head(rows) for one in self._items], why_empty=self._why_empty)
+
+    def tail(self, rows: int = 5) -> "SeriesSet":
+        """The last rows of each series, as :meth:`Series.tail`."""
+        return SeriesSet([one.tail(rows) for one in self._items], why_empty=self._why_empty)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
+        if name.startswith("_") or not any(hasattr(kind, name) for kind in SHAPES.values()):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.only, name)
+
+    def __dir__(self) -> list[str]:
+        names = set(super().__dir__())
+        return sorted(names | set(dir(self._items[0])) if len(self._items) == 1 else names)
+
+    def __repr__(self) -> str:
+        if not self._items:
+            why = f"; {self._why_empty}" if self._why_empty else ""
+            return f"<SeriesSet: no series{why}>"
+        return "\n".join(["<SeriesSet", *(f"  {one!r}" for one in self._items[:SHOWN]), *self._hints(), ">"])
+
+    def _repr_html_(self) -> str:
+        if not self._items:
+            return card("SeriesSet", {"series": "none"} | ({"why": self._why_empty} if self._why_empty else {}))
+        cards = [one._repr_html_() for one in self._items[:SHOWN]]
+        return "".join([*cards, *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
+
+    def _hints(self) -> list[str]:
+        more = len(self._items) - SHOWN
+        hints = [f"  and {more:,} more"] if more > 0 else []
+        if len({one.id.side for one in self._items} - {None}) > 1:
+            hints.append("  the sides are in no fixed order: pick one with sel(side=…), not by its position")
+        if self._why_empty and self.why_empty:
+            hints.append(f"  no rows: {self._why_empty}")
+        return hints
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeriesSet) and self._items == other._items
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
+        """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
+
+        A set without series gives an empty frame. ``label`` and ``copy`` as in :meth:`Series.to_pandas`.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        if len(self._items) == 1:
+            return self._items[0].to_pandas(label=label, copy=copy)
+        return frames.set_to_pandas(self._items, label)
+
+    def to_polars(self, *, label: Label = "left") -> Any:
+        """As :meth:`to_pandas`, for polars."""
+        several = len(self._items) != 1
+        return frames.set_to_polars(self._items, label) if several else self.only.to_polars(label=label)
+
+    def to_arrow(self, *, label: Label = "left") -> Any:
+        """As :meth:`to_pandas`, for pyarrow."""
+        several = len(self._items) != 1
+        return frames.set_to_arrow(self._items, label) if several else self.only.to_arrow(label=label)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
+        return frames.arrow_stream(self, requested_schema)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """There is no one array: NumPy and pandas are told so.
+
+        Raises:
+            SelectionError: Always; the message says what to do instead.
+        """
+        frames.refuse_array(self)
+
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+        """Draws the only series by its own ``plot``; of several, all of them.
+
+        Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
+        funding rates, are lines on one axis with a legend; everything else has panels below each other that share the
+        time. A set without series gives empty axes that say why.
+
+        Args:
+            ax: The matplotlib axes to draw on; they are divided where there are several panels. None makes a figure.
+            options: As of the series' own ``plot``, such as ``volume`` or ``step``.
+
+        Returns:
+            The axes of the first panel.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+            SelectionError: They do not fit into one figure, or there is nothing to draw.
+        """
+        if len(self._items) == 1:
+            return self._items[0].plot(ax=ax, **options)
+        from .. import plots
+
+        return plots.several(self._items, ax=ax, why_empty=self.why_empty or "", options=options)
+
+
+def decode_points(
+    body: bytes | bytearray | memoryview,
+    *,
+    now: Time | None = None,
+    dialect: Dialect | None = None,
+    strict: bool = False,
+) -> SeriesSet:
+    """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
+
+    Args:
+        body: The body, decompressed.
+        now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
+        dialect: The names that the service publishes; None is the specification's.
+        strict: Whether a price that is 0 in every row, beside fields that this version does not know, is an error: it
+            was probably renamed. Otherwise it is a :class:`~marketpoints.RenamedFieldWarning`.
+
+    Raises:
+        DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
+        InvalidRequest: ``now`` is no time.
+    """
+    asked_at = time.time() if now is None else to_unix(now, "now")
+    names = None if dialect is None else dialect._checked
+    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names, strict), asked_at)
+
+
+def wrap(
+    columns: Sequence[_engine.Columns],
+    now: float | None,
+    window: tuple[int, int] | None = None,
+    session: str | None = None,
+    usd: bool | None = None,
+    selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
+) -> SeriesSet:
+    """The engine's answer as users see it; the rest are the parts of :class:`~marketpoints.identity.Asked`."""
+    series: list[Series] = []
+    for one in columns:  # mostly one, for which a comprehension would take as long as the series
+        series.append(SHAPES[one.layout.shape](one, now, window, session, usd, selection))
+    return SeriesSet(series)

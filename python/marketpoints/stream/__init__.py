@@ -1,0 +1,1 @@
+"""The live stream: channels, typed events, the two iterators."""

@@ -1,0 +1,186 @@
+"""The live stream: one iterator that waits, one that is awaited."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from .. import _engine
+from .events import StreamEvent, event_of
+
+__all__ = ["AsyncStream", "Stream"]
+
+# Taken from the engine at a time: enough that the crossing costs nothing, few enough to be held twice.
+BATCH = 256
+
+
+class _Taken:
+    """Events taken from the engine and not yet handed out."""
+
+    def __init__(self, stream: _engine.EventStream, channels: int) -> None:
+        self._stream = stream
+        self._channels = channels
+        self._opened = False
+        self._ended = False
+        self._events: deque[Any] = deque()
+
+    def _take(self) -> None:
+        events, self._ended = self._stream.take(BATCH)
+        self._events.extend(events)
+
+    def _next(self) -> StreamEvent | None:
+        """The next event of those taken; None when there are none.
+
+        Raises:
+            Error: What went wrong at this place of the stream.
+        """
+        try:
+            told = self._events.popleft()
+        except IndexError:
+            return None
+        if isinstance(told, Exception):
+            raise told
+        return event_of(told)
+
+    def _several(self, most: int) -> list[StreamEvent]:
+        """Events that are there, at most so many; an error that comes first is raised, a later one left for later."""
+        if not self._events:
+            self._take()
+        found: list[StreamEvent] = []
+        while self._events and len(found) < most and not (found and isinstance(self._events[0], Exception)):
+            event = self._next()
+            if event is not None:
+                found.append(event)
+            if not self._events:
+                self._take()
+        return found
+
+    @property
+    def dropped(self) -> int:
+        """Events that were dropped because too many waited (``overflow="drop"``)."""
+        return self._stream.dropped
+
+    @property
+    def reconnects(self) -> int:
+        """How often a connection broke and stood again; each time a :class:`~marketpoints.StreamGap` tells of it."""
+        return self._stream.reconnects
+
+    @property
+    def state(self) -> str:
+        """How the stream stands now, in words.
+
+        ``not open yet``, ``connecting``, ``open``, ``connecting again`` (a connection broke), or ``ended`` (nothing
+        more will come but what waits to be taken).
+        """
+        return self._stream.state
+
+    def __repr__(self) -> str:
+        channels = f"{self._channels} channel{'' if self._channels == 1 else 's'}"
+        return f"<{type(self).__name__} of {channels}, {self.state}>"
+
+
+class Stream(_Taken, Iterator[StreamEvent]):
+    """Events as they come; made by :meth:`Client.stream`.
+
+    An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection
+    that broke and stands again is told as a :class:`~marketpoints.StreamGap` between the events before and after. An
+    error of a single frame is raised at its place, and the stream goes on after it; a refusal of the service ends it.
+    """
+
+    def open(self) -> "Stream":
+        """Connects, tells the key and subscribes; iterating does it as well.
+
+        Raises:
+            AuthenticationError: The service does not know the key.
+            TierError: The key's tier has no streams, or not so many (section 6).
+            InvalidRequest: The service refuses a channel, such as one of a market that it does not know.
+            TransportError: The service cannot be reached; the first attempt is not repeated.
+        """
+        if not self._opened:
+            self._stream.open()
+            self._opened = True
+        return self
+
+    def __next__(self) -> StreamEvent:
+        """Waits for the next event.
+
+        Raises:
+            StopIteration: The stream was closed.
+            Error: What went wrong at this place of the stream.
+        """
+        self.open()
+        while (event := self._next()) is None:
+            if self._ended:
+                raise StopIteration
+            self._stream.ready()
+            self._take()
+        return event
+
+    def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
+        """The events that are there, at most ``most``; waits up to ``timeout`` seconds for the first.
+
+        Raises:
+            Error: What went wrong at this place of the stream.
+        """
+        self.open()
+        if not self._events:
+            self._stream.ready(timeout)
+        return self._several(most)
+
+    def close(self) -> None:
+        """Ends the connections. What has come already can still be iterated over."""
+        self._opened = True
+        self._stream.close()
+
+    def __enter__(self) -> "Stream":
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncStream(_Taken, AsyncIterator[StreamEvent]):
+    """As :class:`Stream`, for asyncio; made by :meth:`AsyncClient.stream`. Cancelling a wait loses no event."""
+
+    async def open(self) -> "AsyncStream":
+        """Connects, tells the key and subscribes; iterating does it as well. Raises as :meth:`Stream.open`."""
+        if not self._opened:
+            await self._stream.open_async()
+            self._opened = True
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        """Waits for the next event.
+
+        Raises:
+            StopAsyncIteration: The stream was closed.
+            Error: What went wrong at this place of the stream.
+        """
+        await self.open()
+        while (event := self._next()) is None:
+            if self._ended:
+                raise StopAsyncIteration
+            await self._stream.ready_async()
+            self._take()
+        return event
+
+    async def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
+        """The events that are there, at most ``most``; waits up to ``timeout`` seconds for the first.
+
+        Raises:
+            Error: What went wrong at this place of the stream.
+        """
+        await self.open()
+        if not self._events:
+            await self._stream.ready_async(timeout)
+        return self._several(most)
+
+    async def close(self) -> None:
+        """Ends the connections. What has come already can still be iterated over."""
+        self._opened = True
+        self._stream.close()
+
+    async def __aenter__(self) -> "AsyncStream":
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
