@@ -51,6 +51,15 @@ def test_links_lead_somewhere(text):
             assert anchor in anchors(file.read_text("utf-8")), f"{text.name}: {target}"
 
 
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_files_named_are_there(text):
+    code = re.sub(r"```.*?```", "", text.read_text("utf-8"), flags=re.DOTALL)
+    folders = r"`((?:src|python|tests|docs|benches|fuzz|notebooks|\.ci)/[^`\s]+)`"
+    # Tests are named as `file::test`.
+    named = [name.partition("::")[0] for name in re.findall(folders, code)]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_every_page_is_linked_from_the_readme():
     linked = {(ROOT / target.partition("#")[0]).resolve() for target in links((ROOT / "README.md").read_text("utf-8"))}
     assert len(PAGES) > 5
