@@ -24,7 +24,7 @@ test-rust:
 	cargo test --quiet
 
 test-python: $(VENV)/.dev
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet -n auto --maxprocesses 4
 	$(BIN)/pytest --quiet --nbmake --nbmake-timeout=120 notebooks
 	$(BIN)/stubtest marketpoints._engine
 
@@ -54,6 +54,7 @@ lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --features python --target-dir target/python -- -D warnings
+	cargo clippy --no-default-features -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
