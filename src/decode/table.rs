@@ -187,7 +187,9 @@ impl Table {
         while more {
             let before = reader.offset();
             let known = reader.plain_key().and_then(|key| self.find(key, *expected));
-            if let Some(index) = known {
+            if let Some(index) = known
+                && !self.is_tpo_wrapper(index, reader)?
+            {
                 *expected = index + 1;
                 if let Err(error) = self.value(reader, index) {
                     return Err(error.inside(&self.fields[index].wire));
@@ -261,6 +263,12 @@ impl Table {
             return Err(reader.error(format!("a point without {}", field.wire)));
         }
         field.values.read(reader, field.missing, field.certainty)
+    }
+
+    /// Whether a known field's value is no value of it: an unknown field may have the name of the wrapper of profiles.
+    fn is_tpo_wrapper(&self, index: usize, reader: &mut Reader<'_>) -> Result<bool> {
+        let field = &self.fields[index];
+        Ok(!field.known && field.wire == TPO_WRAPPER && reader.peek()? == b'{')
     }
 
     /// Whether the reader stands at an object that is all there is of a point and has its timestamp: a wrapper that this

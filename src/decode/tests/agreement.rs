@@ -126,6 +126,59 @@ fn every_portion_size_gives_the_same() {
     }
 }
 
+/// A profile's rows, of which some hold a field with the name of the wrapper around them.
+fn named_as_the_wrapper(random: &mut Rng, values: &[&str]) -> (String, Vec<f64>) {
+    let (mut rows, mut wanted) = (Vec::new(), Vec::new());
+    let often = random.f64();
+    for row in 0..1 + random.usize(..60) {
+        let level = |price| format!(r#"{{"price":{price},"block_ids":[0,{row}],"buy_volume":{row}.5}}"#);
+        let levels: Vec<String> = (0..random.usize(..4)).map(level).collect();
+        let mut parts = vec![
+            format!(r#""timestamp":{{"s":{row}}}"#),
+            format!(r#""levels":[{}]"#, levels.join(",")),
+            format!(r#""poc_price":{}"#, random.u8(..)),
+        ];
+        wanted.push(f64::NAN);
+        if random.f64() < often {
+            let value = values[random.usize(..values.len())];
+            wanted[row] = value.parse().unwrap_or(f64::NAN);
+            parts.insert(random.usize(..4), format!(r#""TpoAggregation":{value}"#));
+        }
+        rows.push(format!(r#"{{"Point":{{"TpoAggregation":{{{}}}}}}}"#, parts.join(",")));
+    }
+    let body = format!(r#"{{"series":[{{"id":{{"type":"TPO_AGG"}},"points":[{}]}}]}}"#, rows.join(","));
+    (body, wanted)
+}
+
+#[test]
+fn a_number_named_as_the_wrapper_of_profiles_reads_the_same_in_every_portion() {
+    let mut random = Rng::with_seed(15);
+    for _ in 0..60 {
+        let (body, wanted) = named_as_the_wrapper(&mut random, &["7", "-1.5e3", "0", "null"]);
+        for turn in [0, 1, 2, 3, 4 * random.usize(..211), 4 * random.usize(..211) + 1, 4 * random.usize(..211) + 3] {
+            let answer = verdict(body.as_bytes(), turn).unwrap_or_else(|error| panic!("{error}: {body}"));
+            assert_eq!(answer[0].timestamps.len(), wanted.len());
+            let found = answer[0].columns.iter().find(|(name, _)| *name == "tpo_aggregation");
+            match found {
+                None => assert!(wanted.iter().all(|value| value.is_nan()), "{body}"),
+                Some((_, column)) => assert!(same(column, &Column::Float(wanted.clone())), "{column:?}: {body}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn values_of_every_kind_named_as_the_wrapper_agree_in_every_portion() {
+    let mut random = Rng::with_seed(16);
+    let values = ["7", "null", "true", r#""text""#, "[1,2]", r#"{"more":1}"#, "{}", r#"{"timestamp":{"s":5}}"#, "[{}]"];
+    for _ in 0..150 {
+        let (body, _) = named_as_the_wrapper(&mut random, &values);
+        for turn in 0..4 {
+            drop(verdict(body.as_bytes(), turn + 4 * random.usize(..211)));
+        }
+    }
+}
+
 /// What a body that may be wrong gives: the portable kernel on the whole and another one, whole and in portions, agree, or
 /// this fails. `turn` chooses the other kernel and the size of the portions.
 pub(super) fn verdict(body: &[u8], turn: usize) -> Result<Vec<Series>, DecodeError> {
