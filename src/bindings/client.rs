@@ -14,11 +14,12 @@ use super::columns::Columns;
 use super::dialect::Dialect;
 use super::errors::{self, seconds};
 use super::plan::Plan;
+use super::progress::{Outcome, told};
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use crate::client::{self, BudgetScope, Checked, ClientError, Config, Each, HowFar, Listed, Progress, Synced};
+use crate::client::{self, BudgetScope, Checked, ClientError, Config, Each, Listed, Synced};
 use crate::columns::Series;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
@@ -168,8 +169,7 @@ impl Client {
         now: Option<f64>,
     ) -> PyResult<Vec<Py<Columns>>> {
         let future = self.fetch_points(py, query, progress, now)?;
-        let series = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
-        Columns::hand_over(py, series)
+        wait(py, &self.process, future)?.convert(py, arrived)
     }
 
     #[pyo3(signature = (query, progress = None, now = None))]
@@ -181,10 +181,7 @@ impl Client {
         now: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_points(py, query, progress, now)?;
-        awaitable(py, &self.process, future, |py, answer| {
-            let series = answer.map_err(|error| errors::from_client(py, error))?;
-            Columns::hand_over(py, series)?.into_py_any(py)
-        })
+        awaitable(py, &self.process, future, |py, answer| answer.convert(py, arrived)?.into_py_any(py))
     }
 
     #[pyo3(signature = (query, archive, progress = None))]
@@ -196,7 +193,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let future = self.fetch_missing(py, query, archive, progress)?;
-        synced(py, wait(py, &self.process, future)?)
+        wait(py, &self.process, future)?.convert(py, synced)
     }
 
     #[pyo3(signature = (query, archive, progress = None))]
@@ -208,7 +205,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_missing(py, query, archive, progress)?;
-        awaitable(py, &self.process, future, synced)
+        awaitable(py, &self.process, future, |py, answer| answer.convert(py, synced))
     }
 
     #[pyo3(signature = (query, archive, replace, progress = None))]
@@ -221,7 +218,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let future = self.fetch_again(py, query, archive, replace, progress)?;
-        checked(py, wait(py, &self.process, future)?)
+        wait(py, &self.process, future)?.convert(py, checked)
     }
 
     #[pyo3(signature = (query, archive, replace, progress = None))]
@@ -234,7 +231,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_again(py, query, archive, replace, progress)?;
-        awaitable(py, &self.process, future, checked)
+        awaitable(py, &self.process, future, |py, answer| answer.convert(py, checked))
     }
 
     #[pyo3(signature = (
@@ -421,11 +418,11 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
-    ) -> PyResult<impl Future<Output = Result<Vec<Series>, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Outcome<Vec<Series>>> + Send + use<>> {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
-        let progress = progress.map(told);
-        Ok(async move { client.points_all(&request, now, progress).await })
+        let (progress, raised) = told(progress);
+        Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
     }
 
     fn ask_listing(
@@ -446,11 +443,11 @@ impl Client {
         query: &Query,
         archive: &Archive,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Result<Each<Synced>, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let progress = progress.map(told);
-        Ok(async move { client.sync_all(&archive, &request, now, progress).await })
+        let (progress, raised) = told(progress);
+        Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
     }
 
     fn fetch_again(
@@ -460,11 +457,14 @@ impl Client {
         archive: &Archive,
         replace: bool,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Result<Each<Checked>, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let progress = progress.map(told);
-        Ok(async move { client.ask_again_all(&archive, &request, replace, now, progress).await })
+        let (progress, raised) = told(progress);
+        Ok(async move {
+            let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
+            Outcome::new(answer, &raised)
+        })
     }
 
     fn fetch_markets(
@@ -524,19 +524,9 @@ fn warning(listed: Listed) -> Option<String> {
     }
 }
 
-/// A caller's function as the engine calls it.
-fn told(tell: Py<PyAny>) -> Progress {
-    Arc::new(move |how_far: &HowFar| {
-        let HowFar { done, requests, weight_done, weight, rows, waiting, left } = *how_far;
-        // The callback may take its time or use the client itself: the worker's other tasks move on.
-        tokio::task::block_in_place(|| {
-            Python::try_attach(|py| {
-                if let Err(error) = tell.call1(py, (done, requests, weight_done, weight, rows, waiting, left)) {
-                    error.write_unraisable(py, None);
-                }
-            });
-        });
-    })
+/// The series of a call.
+fn arrived(py: Python<'_>, answer: Result<Vec<Series>, ClientError>) -> PyResult<Vec<Py<Columns>>> {
+    Columns::hand_over(py, answer.map_err(|error| errors::from_client(py, error))?)
 }
 
 /// The order of a listing by its names.

@@ -13,6 +13,7 @@ mod functions;
 mod layout;
 mod log;
 mod plan;
+mod progress;
 mod query;
 mod records;
 mod runtime;

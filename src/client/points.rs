@@ -155,11 +155,20 @@ impl Inner {
                 let planned = &requests[place];
                 async move {
                     let Some(step) = run.step(planned.weight, stop).await else {
-                        let message = "not sent, because other requests of the plan failed";
+                        let message = "not sent, because other requests of the plan failed or the call was ended";
                         return Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url));
                     };
                     let in_line = |waits| step.in_line(waits);
-                    match self.fetch(&planned.url, planned.weight, &in_line, || self.reading(planned.memory)).await {
+                    let fetch = self.fetch(&planned.url, planned.weight, &in_line, || self.reading(planned.memory));
+                    let fetched = tokio::select! {
+                        biased;
+                        fetched = fetch => fetched,
+                        () = run.ended() => {
+                            let message = "not waited for, because the call was ended; it may have been charged";
+                            Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url))
+                        }
+                    };
+                    match fetched {
                         Ok((series, date)) => {
                             let rows = series.iter().map(Series::len).sum();
                             let (taken, more) = take(place, series, date).await;

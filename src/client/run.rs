@@ -1,12 +1,13 @@
 //! What the requests of one call share, whatever they ask for: how many are under way at once, how far the call is, and
 //! whether the rest is still worth sending.
 
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::Inner;
@@ -39,8 +40,9 @@ pub struct HowFar {
     pub left: f64,
 }
 
-/// Told after each answer, and every now and then while nothing arrives.
-pub type Progress = Arc<dyn Fn(&HowFar) + Send + Sync>;
+/// Told after each answer, and every now and then while nothing arrives. `Break` ends the call: it sends nothing more and
+/// waits for no answer, but what arrived before counts as in a call of which some requests failed.
+pub type Progress = Arc<dyn Fn(&HowFar) -> ControlFlow<()> + Send + Sync>;
 
 /// Requests and their summed weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +67,8 @@ pub(super) struct Run<'a> {
     counts: Mutex<Counts>,
     max_weight: Option<u64>,
     tell: Option<Progress>,
+    /// Whether who is told ended the call.
+    ended: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -100,7 +104,14 @@ impl<'a> Run<'a> {
             counts: Mutex::default(),
             max_weight,
             tell,
+            ended: watch::Sender::new(false),
         }
+    }
+
+    /// Waits until who is told how far the call is ends it.
+    pub(super) async fn ended(&self) {
+        // The sender is this one's own, so the wait has no other end.
+        let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -150,10 +161,11 @@ impl<'a> Run<'a> {
     }
 
     fn report(&self) {
-        let Some(tell) = &self.tell else { return };
+        let Some(tell) = self.tell.as_ref().filter(|_| !*self.ended.borrow()) else { return };
         let how_far = self.how_far();
-        if how_far.requests > 0 {
-            tell(&how_far);
+        if how_far.requests > 0 && tell(&how_far).is_break() {
+            self.stopped.store(true, Ordering::Relaxed);
+            self.ended.send_replace(true);
         }
     }
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..common.progress import Progress, reporting
-from ..errors import ArchiveError, PartialError
+from ..errors import ArchiveError, Error, PartialError
 from ..identity import Asked
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.markets import Market
@@ -174,6 +174,11 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
     except (PartialError, ArchiveError) as error:
         error.results = wrap(error.results or [], *asked)
         raise
+    except BaseException as error:
+        # What `progress` raised ended the call.
+        if isinstance(error.__cause__, (PartialError, ArchiveError)):
+            error.__cause__.results = wrap(error.__cause__.results or [], *asked)
+        raise
 
 
 @contextmanager
@@ -191,15 +196,20 @@ def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
     """As above, for work on an archive: reports of what was done, or series that were paid for and not kept."""
     try:
         yield
-    except PartialError as error:
+    except BaseException as error:
+        # What `progress` raised ended the call.
+        _wrap_reports(error if isinstance(error, Error) else error.__cause__, read)
+        raise
+
+
+def _wrap_reports(error: BaseException | None, read: Callable[[Any], Any]) -> None:
+    if isinstance(error, PartialError):
         for failure in error.failures or ():
             _wrap_unkept(failure)
         if error.results:
             error.results = read(error.results)
-        raise
-    except ArchiveError as error:
+    elif isinstance(error, ArchiveError):
         _wrap_unkept(error)
-        raise
 
 
 def _wrap_unkept(error: Exception) -> None:
