@@ -15,7 +15,13 @@ from .archive import Archive
 from .client.clients import AsyncClient, Client
 from .common.dialect import Dialect
 from .common.limits import TIERS, Tier, weight
-from .common.warnings import OutdatedDataWarning, RenamedFieldWarning, UnknownSymbolWarning
+from .common.warnings import (
+    ExposedKeysWarning,
+    ExposedServiceWarning,
+    OutdatedDataWarning,
+    RenamedFieldWarning,
+    UnknownSymbolWarning,
+)
 from .errors import (
     ArchiveError,
     AuthenticationError,
@@ -81,6 +87,8 @@ __all__ = [
     "DecodeError",
     "Dialect",
     "Error",
+    "ExposedKeysWarning",
+    "ExposedServiceWarning",
     "FaultRule",
     "Faults",
     "FileProblem",

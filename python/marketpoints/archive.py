@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _engine
 from .client.clients import AsyncClient, Client, Later
 from .common.arguments import build_query, folder, seconds, store_options
+from .common.display import shown_half_made
+from .common.hidden import Hidden
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
@@ -48,11 +50,13 @@ class Archive:
         Raises:
             InvalidRequest: ``path`` names neither a folder nor an object store, or an option is none of the store's.
         """
+        options = Hidden(storage_options)  # credentials may be among them
+        del storage_options
+        pairs = store_options(options)
         place = folder(path)
-        options = store_options(storage_options)
-        if options and "://" not in place:
+        if pairs.reveal() and "://" not in place:
             raise InvalidRequest("storage_options: a local folder has none")
-        self._engine = _engine.Archive(place, options, seconds(lease, "lease"))
+        self._engine = _engine.Archive(place, pairs.reveal(), seconds(lease, "lease"))
         self._lease = lease
 
     @property
@@ -267,6 +271,7 @@ class Archive:
         """
         return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<Archive {self.path}>"
 

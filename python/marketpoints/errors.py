@@ -4,6 +4,8 @@ import builtins
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .printable import printable
+
 if TYPE_CHECKING:
     from .identity import Window
 
@@ -63,7 +65,8 @@ class Error(Exception):
         failures: Sequence[Exception] | None = None,
         missing: "Sequence[Window] | None" = None,
     ) -> None:
-        super().__init__(message)
+        # Names from the network and from files stand in it.
+        super().__init__(printable(message))
         self.status = status
         self.code = code
         self.request = request

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
+from .printable import printable
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -48,7 +50,7 @@ class SeriesId:
     def __str__(self) -> str:
         symbol = self.raw_symbol or self.normalized_symbol or self.coin
         parts = (self.type, self.exchange, symbol, self.interval, self.tenor, self.token_name, self.side)
-        return " ".join(part for part in parts if part) or "unnamed series"
+        return printable(" ".join(part for part in parts if part)) or "unnamed series"
 
 
 class Window(NamedTuple):
@@ -73,7 +75,7 @@ class Selection(NamedTuple):
 
     def __str__(self) -> str:
         market = self.symbol or self.coin or "all"
-        return f"{market} on {' + '.join(self.exchanges)}" if self.exchanges else market
+        return printable(f"{market} on {' + '.join(self.exchanges)}" if self.exchanges else market)
 
 
 class Asked(NamedTuple):

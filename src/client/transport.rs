@@ -306,7 +306,7 @@ fn base_url(text: &str) -> Result<Url, ClientError> {
 
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// The key header must not leave the origin it was given for.
@@ -403,6 +403,7 @@ mod tests {
             ("http://localhost:1", true),
             ("http://127.1.2.3", true),
             ("http://[::1]:80", true),
+            ("http://[::ffff:127.0.0.1]:80", true),
             ("http://10.0.0.1", false),
             ("http://localhost.example", false),
         ] {

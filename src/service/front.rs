@@ -205,6 +205,7 @@ async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
 }
 
 fn transport_fault(request: &Request<Incoming>, bound_to: IpAddr) -> Option<ErrorBody> {
+    let bound_to = bound_to.to_canonical(); // ::ffff:127.0.0.1 is 127.0.0.1
     let length = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if length > MAX_TARGET {
         let message = format!("a URL of {length} bytes is too long; send at most {MAX_TARGET}");
@@ -281,7 +282,7 @@ fn is_ours(name: &str, bound_to: IpAddr) -> bool {
     }
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     match bare.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback() || address == bound_to,
+        Ok(address) => address.to_canonical().is_loopback() || address.to_canonical() == bound_to,
         Err(_) => bare.eq_ignore_ascii_case("localhost"),
     }
 }
@@ -293,7 +294,16 @@ mod tests {
     #[test]
     fn only_loopback_names_are_ours() {
         let bound_to = IpAddr::from([127, 0, 0, 1]);
-        for name in ["localhost", "LocalHost:8080", "127.0.0.1", "127.0.0.1:1", "127.9.9.9:80", "[::1]:9", "[::1]"] {
+        for name in [
+            "localhost",
+            "LocalHost:8080",
+            "127.0.0.1",
+            "127.0.0.1:1",
+            "127.9.9.9:80",
+            "[::1]:9",
+            "[::1]",
+            "[::ffff:127.0.0.2]",
+        ] {
             assert!(is_ours(name, bound_to), "{name}");
         }
         for name in ["", "example.org", "localhost.example.org", "10.0.0.1:80", "me@localhost", "::1", "a b", "[::2]"] {

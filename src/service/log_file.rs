@@ -73,7 +73,7 @@ impl LogFile {
     pub fn log(&self) -> AccessLog {
         let (sender, lost) = (self.sender.clone(), Arc::clone(&self.lost));
         Arc::new(move |record| {
-            let Ok(line) = serde_json::to_string(&line(record)) else { return };
+            let Ok(line) = serde_json::to_string(&line(record)).map(|line| ascii(&line)) else { return };
             if let Err(TrySendError::Full(_)) = sender.try_send(Message::Line(line)) {
                 lost.fetch_add(1, Ordering::SeqCst);
             }
@@ -124,6 +124,22 @@ fn line(record: &AccessRecord) -> Line<'_> {
     }
 }
 
+/// The same JSON in ASCII: names of keys and targets are others', and a terminal that shows the log obeys control characters
+/// and those that turn the direction of writing.
+fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for one in json.chars() {
+        if one.is_ascii() && !one.is_ascii_control() {
+            text.push(one);
+        } else {
+            // Outside of strings JSON has nothing but ASCII.
+            let mut units = [0; 2];
+            text.extend(one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    text
+}
+
 /// The writer's life. What cannot be written is lost: a full disk must not stop the service.
 fn write(messages: &Receiver<Message>, output: &mut impl Write, lost: &AtomicU64) {
     loop {
@@ -167,6 +183,17 @@ mod tests {
             bytes: 12,
             microseconds: 45,
         }
+    }
+
+    #[test]
+    fn a_line_is_ascii_and_says_the_same() {
+        let name = "k\u{1b}[2J\u{7f}\u{9b}\u{202e}ö価😀\"\n";
+        let mut odd = record("/v1/\u{85}");
+        odd.holder = Some(name.into());
+        let text = ascii(&serde_json::to_string(&line(&odd)).unwrap());
+        assert!(text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '), "{text}");
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((read["key_name"].as_str(), read["target"].as_str()), (Some(name), Some("/v1/\u{85}")));
     }
 
     #[test]

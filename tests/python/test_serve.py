@@ -61,6 +61,7 @@ def refuses(url):
 def keys(tmp_path):
     file = tmp_path / "keys.txt"
     file.write_text(KEYS)
+    file.chmod(0o600)
     return file
 
 

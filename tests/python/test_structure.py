@@ -15,7 +15,8 @@ from children import run
 PACKAGE = Path(mp.__file__).parent
 #: The folders and the modules outside of them, from the ground floor up: each imports only from those before it.
 FLOORS = [
-    "_engine identity",
+    "_engine printable",
+    "identity",
     "errors",
     "common",
     "plots",

@@ -9,8 +9,9 @@ from collections.abc import Container, Sequence
 
 from .. import __version__
 from ..common.arguments import ANALYTICS, METHODS
-from ..common.warnings import OutdatedDataWarning, UnknownSymbolWarning
+from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning
 from ..errors import Error
+from ..printable import printable
 from . import commands
 from .demo import demo
 
@@ -65,6 +66,8 @@ ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)|\b([a-z]+(?:_[a-z]+
 SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])|; check_symbols=False asks all the same")
 # Arguments that are not options.
 PLACES = ("type", "exchange", "symbol")
+# Warnings that are told each time.
+SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
 # Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
@@ -74,9 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", OutdatedDataWarning)
-            warnings.simplefilter("always", UnknownSymbolWarning)
-            warnings.showwarning = lambda message, *_: print(f"marketpoints: {message}", file=sys.stderr)
+            for category in SHOWN:
+                warnings.simplefilter("always", category)
+            warnings.showwarning = lambda message, *_: print(
+                f"marketpoints: {printable(str(message))}", file=sys.stderr
+            )
             status = given.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -103,7 +108,7 @@ def one_line(error: BaseException, given: Container[str]) -> str:
         return name.upper() if name in PLACES else "--" + name.replace("_", "-")
 
     text = ARGUMENT.sub(spelled, SETTING.sub("", str(error)))
-    return " ".join(text.split()) or type(error).__name__
+    return printable(" ".join(text.split())) or type(error).__name__
 
 
 def parser() -> argparse.ArgumentParser:

@@ -21,6 +21,7 @@ from ..common.times import Duration, Time, spell
 from ..errors import Error, InvalidRequest
 from ..local import ingest as store
 from ..local.service import LocalService
+from ..printable import printable
 from ..records.plan import rate, when
 from . import tables
 from .tables import FORMATS
@@ -37,7 +38,6 @@ DUMPS = (
     "KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz, such as trades/BINANCE_FUTURES/BTCUSDT/2024-12-01.csv.gz, and sheets as "
     "KIND/NAME.csv, such as token_supply/BTC.csv"
 )
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Options that keep their names on the way to the client.
 OPTIONS = (
     "period",
@@ -80,14 +80,12 @@ def serve(given: argparse.Namespace) -> int:
         print("keys:")
         for name, tier in service.tiers.items():
             # Keys of a file are their owner's to keep, and output ends up in logs.
-            print(f"  {name:<10} {service.keys[name] if given.keys is None else tier}")
+            print(f"  {printable(name):<10} {service.keys[name] if given.keys is None else tier}")
         key = f"{service.keys['advanced']} {TIER}=advanced" if given.keys is None else f"… {TIER}=…"
         print(f"for a client:\n  export {URL}={service.url} {KEY}={key}")
         if given.now is not None:
             # A client must know what time it is here, or it takes the forming bucket for a closed one.
             print(f"  export {CLOCK}={service.now() - time.time():.3f}")
-        if given.host not in LOOPBACK:
-            print(f"{given.host} is open to other machines; whoever has a key can ask.", file=sys.stderr)
         print("Ctrl-C stops it.", flush=True)
         ended.wait()
     print("stopped")
@@ -128,7 +126,7 @@ def fetch(given: argparse.Namespace) -> int:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
         answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
         if answer.why_empty is not None:
-            print(answer.why_empty, file=sys.stderr)
+            print(printable(answer.why_empty), file=sys.stderr)
         if piped:
             tables.tell(answer, form, sys.stdout)
             return 0
@@ -157,7 +155,7 @@ def plan(given: argparse.Namespace) -> int:
         totals.append(f"waits {planned.eta:.0f} s for budget")
     print(f"from a full budget: {'; '.join(planned.tiers())}")
     for tier, reason in planned.refused_by_tier.items():
-        print(f"  {tier}: {reason}")
+        print(f"  {tier}: {printable(reason)}")
     print(", ".join(totals))
     return 0
 

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 from .. import _engine
 from ..errors import InvalidRequest
 from ..identity import SeriesId
+from ..printable import printable
 from ..results.frames import SIDES
 from ..results.ragged import Nested, Ragged
 from ..results.series import Series
@@ -59,7 +60,15 @@ def tell(answer: SeriesSet, form: str, out: TextIO) -> None:
     Raises:
         InvalidRequest: A column has a form that a table cannot hold.
     """
-    out.write(_engine.table_text(_joined(answer), form).decode())
+    columns = _joined(answer)
+    if out.isatty():
+        # A program gets the values as they are; a terminal would obey what stands in a name.
+        columns = [(printable(name), _printable(values)) for name, values in columns]
+    out.write(_engine.table_text(columns, form).decode())
+
+
+def _printable(values: Any) -> Any:
+    return [value and printable(value) for value in values] if isinstance(values, list) else values
 
 
 def _joined(answer: SeriesSet) -> list[tuple[str, Any]]:
@@ -95,6 +104,7 @@ def show(answer: SeriesSet, out: TextIO) -> None:
 
 def lay_out(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: set[int]) -> None:
     """Prints rows in columns; those in ``left`` are aligned to the left, all others to the right."""
+    header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         cells = (

@@ -9,6 +9,8 @@ from .. import _engine
 from ..common.arguments import archive_engine, between, flag, folder, seconds, text
 from ..common.clock import clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, spoken
+from ..common.display import shown_half_made
+from ..common.hidden import Hidden, hidden_text
 from ..common.logs import note, warn
 from ..common.progress import Progress
 from ..common.protocols import Kept
@@ -99,16 +101,25 @@ class Connection(ABC):
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
         """
-        key = text(api_key, "api_key") or os.environ.get(KEY)
+        # Tracebacks with locals show what stands here by name. An address may hold a password.
+        hidden = {
+            "api_key": Hidden(api_key),
+            "base_url": Hidden(base_url),
+            "budget": Hidden(budget),
+            "proxy": Hidden(proxy),
+        }
+        del api_key, base_url, budget, proxy
+        texts = {name: hidden_text(value, name) for name, value in hidden.items()}
         own = spoken(dialect)
         speaks = dialect_of_environment() if own is None else own
-        url = text(base_url, "base_url") or address(own) or os.environ.get(URL) or address(speaks)
-        if not key:
+        key = Hidden(texts["api_key"].reveal() or os.environ.get(KEY))
+        url = Hidden(texts["base_url"].reveal() or address(own) or os.environ.get(URL) or address(speaks))
+        if not key.reveal():
             raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
-        if not url:
+        if not url.reveal():
             raise InvalidRequest(f"no address: give base_url= or set {URL}, or name it in a dialect")
+        addresses = {"base_url": url, "budget": texts["budget"], "proxy": texts["proxy"]}
         given: dict[str, Any] = {
-            "base_url": url,
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),
             "timeout": seconds(timeout, "timeout"),
             "read_timeout": seconds(read_timeout, "read_timeout"),
@@ -117,8 +128,6 @@ class Connection(ABC):
             "max_wait": None if max_wait is None else seconds(max_wait, "max_wait"),
             "max_body": between(max_body, "max_body", 1, 2**63 - 1),
             "max_memory": None if max_memory is None else between(max_memory, "max_memory", 1, 2**63 - 1),
-            "budget": text(budget, "budget"),
-            "proxy": text(proxy, "proxy"),
             "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
             "clock": clock,
             "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
@@ -126,21 +135,27 @@ class Connection(ABC):
             "dialect": speaks,
             "check_symbols": flag(check_symbols, "check_symbols"),
         }
-        # Addresses may hold a password: like the key they stand in no attribute.
-        secret = {name: given[name] for name in ("budget", "proxy") if "@" in (given[name] or "")}
-        self._settings: Mapping[str, Any] = given | dict.fromkeys(secret)
-        self._secrets = tuple(secret)
+        # Like the key, an address that may hold a password stands in no attribute.
+        secret = {name for name, place in addresses.items() if "@" in (place.reveal() or "")}
+        plain = {name: None if name in secret else place.reveal() for name, place in addresses.items()}
+        self._settings: Mapping[str, Any] = given | plain
+        self._secrets = tuple(name for name in addresses if name in secret)
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
         def connect() -> _engine.Client:
-            shared = given["budget"] or os.environ.get(BUDGET) or "machine"
             kept = None if given["archive"] is None else archive_engine(given["archive"])
-            settings: dict[str, Any] = {"budget": shared, "clock": clock or clock_of_environment(), "archive": kept}
+            settings: dict[str, Any] = {"clock": clock or clock_of_environment(), "archive": kept}
             settings["dialect"] = None if speaks is None else speaks._checked
-            return _engine.Client(key, **{**given, **settings})
+            return _engine.Client(
+                key.reveal() or "",
+                url.reveal() or "",
+                budget=addresses["budget"].reveal() or os.environ.get(BUDGET) or "machine",
+                proxy=addresses["proxy"].reveal(),
+                **{**given, **settings},
+            )
 
         def key_is_in_environment() -> bool:
-            return os.environ.get(KEY) == key
+            return os.environ.get(KEY) == key.reveal()
 
         self._connect = connect
         self._key_is_in_environment = key_is_in_environment
@@ -201,6 +216,7 @@ class Connection(ABC):
         view = self._live.budget
         return None if view is None else numbers(view, Budget)
 
+    @shown_half_made
     def __repr__(self) -> str:
         state = "" if self._connected is not None else ", closed"
         return f"<{type(self).__name__} {self.base_url}, tier {self.tier or 'unknown'}{state}>"

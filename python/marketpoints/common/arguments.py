@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..errors import InvalidRequest
+from .hidden import Hidden
 from .times import Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
@@ -272,23 +273,29 @@ def archive_engine(value: Any) -> _engine.Archive:
     return engine if isinstance(engine, _engine.Archive) else _engine.Archive(folder(value))
 
 
-def store_options(value: Any) -> list[tuple[str, str]]:
-    """Options of an object store as names and texts.
+def store_options(given: Hidden[Any]) -> Hidden[list[tuple[str, str]]]:
+    """Options of an object store as names and texts; they may hold credentials.
 
     Raises:
         InvalidRequest: The value is no mapping of names to texts, numbers and truth values. No value is shown.
     """
-    if value is None:
-        return []
-    if not isinstance(value, Mapping):
-        raise InvalidRequest(f"storage_options: a {type(value).__name__} is no mapping of names to values")
-    options = []
-    for name, option in value.items():
-        if not isinstance(name, str) or not isinstance(option, (str, bool, int, float)):
-            kinds = f"{type(name).__name__} to {type(option).__name__}"
-            raise InvalidRequest(f"storage_options: {kinds}; names are texts, values texts, numbers or truth values")
-        options.append((name, str(option).lower() if isinstance(option, bool) else str(option)))
-    return options
+    if given.reveal() is None:
+        return Hidden([])
+    if not isinstance(given.reveal(), Mapping):
+        raise InvalidRequest(f"storage_options: a {type(given.reveal()).__name__} is no mapping of names to values")
+    # No loop's variable is left for a traceback with locals.
+    wrong = [
+        f"{type(name).__name__} to {type(option).__name__}"
+        for name, option in given.reveal().items()
+        if not isinstance(name, str) or not isinstance(option, (str, bool, int, float))
+    ]
+    if wrong:
+        raise InvalidRequest(f"storage_options: {wrong[0]}; names are texts, values texts, numbers or truth values")
+    return Hidden([(name, _option(option)) for name, option in given.reveal().items()])
+
+
+def _option(value: str | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def flag(value: object, name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _engine
 from ..errors import InvalidRequest
 from .arguments import text
+from .display import shown_half_made
 
 __all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "spoken"]
 
@@ -109,6 +110,7 @@ class Dialect:
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"Dialect({', '.join(f'{name}={part!r}' for name, part in self._parts().items())})"
 

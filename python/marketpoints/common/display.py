@@ -1,12 +1,16 @@
 """Short texts and notebook cards. Everything shown passes through an escape."""
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
+from ..printable import printable
 from .times import spell
 
-__all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing"]
+__all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing", "shown_half_made"]
+
+Shown = TypeVar("Shown")
 
 # Quiet colours that read on light and dark notebooks.
 CARD = "border:1px solid #8884;border-radius:6px;padding:.5em .8em;display:inline-block;line-height:1.4"
@@ -19,18 +23,35 @@ EDGE = 5
 WIDE, LONG = 12, 40
 
 
+def shown_half_made(show: Callable[[Shown], str]) -> Callable[[Shown], str]:
+    """A ``__repr__`` that does not raise for an object whose constructor failed: tracebacks with locals show such."""
+
+    @functools.wraps(show)
+    def shown(self: Shown) -> str:
+        try:
+            return show(self)
+        except AttributeError:
+            return f"<{type(self).__name__}, not made>"
+
+    return shown
+
+
 def lines(facts: Mapping[str, str]) -> str:
     """Facts on one line."""
-    return ", ".join(f"{name} {value}" for name, value in facts.items())
+    return ", ".join(printable(f"{name} {value}") for name, value in facts.items())
 
 
 def card(title: str, facts: Mapping[str, str], below: str = "") -> str:
     """Facts as an HTML card, with HTML below them."""
     rows = "".join(
-        f'<tr><td style="{NAME}">{escape(name)}</td><td style="text-align:left">{escape(value)}</td></tr>'
+        f'<tr><td style="{NAME}">{_shown(name)}</td><td style="text-align:left">{_shown(value)}</td></tr>'
         for name, value in facts.items()
     )
-    return f'<div style="{CARD}"><b>{escape(title)}</b><table style="border:0">{rows}</table>{below}</div>'
+    return f'<div style="{CARD}"><b>{_shown(title)}</b><table style="border:0">{rows}</table>{below}</div>'
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text))
 
 
 def cell(value: Any) -> str:
@@ -43,7 +64,7 @@ def cell(value: Any) -> str:
     if kind == "M":
         return "" if value != value else spell(value).removesuffix(" UTC")
     text = repr(value.item()) if kind and kind in "fiub" else str(value)
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+    return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")
 
 
 def grid(header: Sequence[str], first: Sequence[Sequence[str]], last: Sequence[Sequence[str]], left_out: int) -> str:
@@ -52,7 +73,7 @@ def grid(header: Sequence[str], first: Sequence[Sequence[str]], last: Sequence[S
 
     def line(cells: Sequence[str], tag: str) -> str:
         return (
-            "<tr>" + "".join(f'<{tag} style="{CELL}">{escape(text)}</{tag}>' for text in cells[: len(names)]) + "</tr>"
+            "<tr>" + "".join(f'<{tag} style="{CELL}">{_shown(text)}</{tag}>' for text in cells[: len(names)]) + "</tr>"
         )
 
     between = f'<tr><td colspan="{len(names)}" style="text-align:center">… {left_out:,} more</td></tr>'

@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from ..printable import printable
+
 __all__ = ["LOGGER", "emit", "note", "threshold", "warn"]
 
 LOGGER = logging.getLogger("marketpoints")
@@ -30,12 +32,12 @@ def threshold() -> int:
 
 def emit(level: int, message: str, fields: Mapping[str, Any]) -> None:
     """Logs one record of the engine. A notice has no attempt's attributes: they are None."""
-    LOGGER.log(level, "%s", message, extra={name: fields.get(name) for name in FIELDS})
+    LOGGER.log(level, "%s", printable(message), extra={name: fields.get(name) for name in FIELDS})
 
 
 def note(message: str) -> None:
     """Logs a sentence about an answer: INFO, without an attempt's attributes."""
-    LOGGER.info("%s", message, extra=dict.fromkeys(FIELDS))
+    LOGGER.info("%s", printable(message), extra=dict.fromkeys(FIELDS))
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -43,4 +45,4 @@ def warn(message: str, category: type[Warning]) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(printable(message), category, stacklevel=level)

@@ -1,6 +1,20 @@
 """What the package warns of, as classes for :mod:`warnings` filters."""
 
-__all__ = ["OutdatedDataWarning", "RenamedFieldWarning", "UnknownSymbolWarning"]
+__all__ = [
+    "ExposedKeysWarning",
+    "ExposedServiceWarning",
+    "OutdatedDataWarning",
+    "RenamedFieldWarning",
+    "UnknownSymbolWarning",
+]
+
+
+class ExposedKeysWarning(UserWarning):
+    """Other users of this machine may read a file that holds keys: ``chmod 600 FILE`` ends that."""
+
+
+class ExposedServiceWarning(UserWarning):
+    """A local service listens on an address that other machines reach."""
 
 
 class OutdatedDataWarning(UserWarning):

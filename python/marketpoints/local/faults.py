@@ -7,6 +7,7 @@ from typing import Any
 from .. import _engine
 from ..common.arguments import between, flag, number
 from ..common.arguments import count as positive
+from ..common.display import shown_half_made
 from ..errors import InvalidRequest
 
 __all__ = ["FaultRule", "Faults"]
@@ -41,6 +42,7 @@ class FaultRule:
     ) -> None:
         self.remove()
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<FaultRule {self._text}, {self.seen} seen, {'active' if self.active else 'gone'}>"
 
@@ -137,5 +139,6 @@ class Faults:
         """Requests that were hit since the service started, by whatever rule."""
         return self._faults.seen
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<Faults, {self.seen} seen>"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _engine
-from ..common.display import card, lines
+from ..common.display import card, lines, shown_half_made
+from ..printable import printable
 
 __all__ = ["IngestReport", "Problem", "ingest"]
 
@@ -29,7 +30,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.column} {self.what}" if self.column else f"{place}: {self.what}"
+        return printable(f"{place}: {self.column} {self.what}" if self.column else f"{place}: {self.what}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +57,7 @@ class IngestReport:
             "problems": f"{len(self.problems):,}",
         }
 
+    @shown_half_made
     def __repr__(self) -> str:
         shown = [f"  {problem}" for problem in self.problems[:SHOWN]]
         if len(self.problems) > SHOWN:

@@ -1,18 +1,22 @@
 """The local service: the whole road offline, from a demo market or from one's own dumps."""
 
+import ipaddress
 import json
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..client.emptiness import last_day
-from ..common.arguments import between, flag, number
+from ..common.arguments import between, flag, number, text
 from ..common.dialect import Dialect
+from ..common.display import shown_half_made
+from ..common.hidden import Hidden
 from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
-from ..common.warnings import OutdatedDataWarning
+from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest
 from .faults import Faults
 
@@ -48,11 +52,13 @@ class LocalService:
             now: What time it is for the service; its clock runs on from there. None is the wall clock, with an
                 :class:`~marketpoints.OutdatedDataWarning` where the data ended more than a day ago.
             port: Port to listen on; 0 takes a free one.
-            host: Address to listen on. The default answers this machine only.
+            host: Address to listen on. The default answers this machine only, as every address of 127.0.0.0/8 and ::1
+                do; others are warned of (:class:`~marketpoints.ExposedServiceWarning`).
             seed: Seed of the demo market: equal seeds give equal markets.
             keys: The keys that it takes: a file with a line ``name tier key`` for each, or ``{name: (tier, key)}``. The
                 tier is ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``; in place of the key may stand
-                ``sha256:`` and the hexadecimal digits of its hash. None makes a random one for each tier.
+                ``sha256:`` and the hexadecimal digits of its hash. None makes a random one for each tier. Of a file of
+                keys that others may read an :class:`~marketpoints.ExposedKeysWarning` warns.
             access_log: File to which a line of JSON is appended for each request, without keys; ``-`` is standard
                 error. None logs nothing.
             grace: Seconds that requests under way get to finish when it stops.
@@ -67,32 +73,54 @@ class LocalService:
             InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
             Error: The service could not start, such as when the port is taken.
         """
+        # Tracebacks with locals show what stands here by name.
+        given = Hidden(keys)
+        del keys
+        entries = _keys(given)
         folder = None if data is None else os.fspath(data)
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
+        _warn_of_open_address(text(host, "host") or "")
         self._service = _engine.LocalService(
             folder,
             now=to_unix(now, "now"),
             host=host,
             port=port,
             seed=seed,
-            keys=_keys(keys),
+            keys=entries.reveal(),
             access_log=None if access_log is None else os.fspath(access_log),
             grace=number(grace, "grace") or 0.0,
             strict_symbols=None if strict_symbols is None else flag(strict_symbols, "strict_symbols"),
             any_block_size=flag(any_block_size, "any_block_size"),
         )
         self._faults = Faults(self._service.faults)
-        if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
-            warn(
-                f"the data of {folder} end on {last_day(self._data_end)}, and without now= the service's clock says "
-                f"{iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the data; "
-                f"give now={iso(self._data_end)!r}",
-                OutdatedDataWarning,
-            )
         self._data = folder
         # The port is another one each time, the data are not: what an archive knows the service by.
         self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
         self._stopped = False
+        try:
+            self._warn(given, now)
+        except BaseException:
+            # A program may turn warnings into errors: nobody has the service to stop it.
+            self.stop()
+            raise
+
+    def _warn(self, keys: Hidden[Any], now: Time | None) -> None:
+        """Warns of keys that others may read, and of data that ended before the service's time."""
+        file = keys.reveal() if isinstance(keys.reveal(), (str, os.PathLike)) else None
+        # Of hashes nobody can make a key.
+        if file is not None and self._service.keys and (readers := others_that_read(file)):
+            warn(
+                f"{os.fspath(file)}: {readers} may read the keys in it; `chmod 600` the file, or write their hashes "
+                "(sha256:…) instead",
+                ExposedKeysWarning,
+            )
+        if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
+            warn(
+                f"the data of {self._data} end on {last_day(self._data_end)}, and without now= the service's clock "
+                f"says {iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the "
+                f"data; give now={iso(self._data_end)!r}",
+                OutdatedDataWarning,
+            )
 
     @property
     def url(self) -> str:
@@ -151,25 +179,27 @@ class LocalService:
         Raises:
             InvalidRequest: There is no such key, or a setting cannot be right.
         """
-        made = Client(**{**self._settings(tier), **settings})
+        more, settings = Hidden(settings), {}  # they may hold a key
+        made = Client(**{**self._settings(tier), **more.reveal()})
         made._data_end = self._data_end
         return made
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        made = AsyncClient(**{**self._settings(tier), **settings})
+        more, settings = Hidden(settings), {}
+        made = AsyncClient(**{**self._settings(tier), **more.reveal()})
         made._data_end = self._data_end
         return made
 
     def _settings(self, tier: str) -> dict[str, Any]:
-        keys, tiers = self.keys, self.tiers
-        name = tier if tier in keys else next((name for name in keys if tiers[name] == tier), None)
+        names, tiers = list(self.keys), self.tiers
+        name = tier if tier in names else next((name for name in names if tiers[name] == tier), None)
         if name is None:
-            raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(keys))}")
+            raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(names))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
         known = None if tiers[name] == "unlimited" else tiers[name]
         return {
-            "api_key": keys[name],
+            "api_key": self.keys[name],
             "base_url": self.url,
             "tier": known,
             "clock": self.now,
@@ -189,23 +219,49 @@ class LocalService:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    @shown_half_made
     def __repr__(self) -> str:
         source = f"store {self._data}" if self._data is not None else "demo market"
         state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
         return f"<LocalService {self.url}, {source}, {state}>"
 
 
-def _keys(
-    given: str | os.PathLike[str] | Mapping[str, tuple[str, str]] | None,
-) -> str | list[tuple[str, str, str]] | None:
+def _keys(given: Hidden[Any]) -> Hidden[str | list[tuple[str, str, str]] | None]:
     """The keys as the engine takes them."""
-    if given is None or isinstance(given, (str, os.PathLike)):
-        return None if given is None else os.fspath(given)
-    keys = []
-    entries: Mapping[str, Any] = given  # what was given may be anything
-    for name, entry in entries.items():
-        # Without the entry itself: it may hold the key.
-        if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and all(isinstance(word, str) for word in entry)):
-            raise InvalidRequest(f"keys: {name!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
-        keys.append((name, *entry))
-    return keys
+    if given.reveal() is None or isinstance(given.reveal(), (str, os.PathLike)):
+        return Hidden(None if given.reveal() is None else os.fspath(given.reveal()))
+    if not isinstance(given.reveal(), Mapping):
+        kind = type(given.reveal()).__name__
+        raise InvalidRequest(f"keys: a {kind} is neither a file nor {{name: (tier, key)}}")
+    # Without the entry itself: it may hold the key.
+    wrong = [name for name, entry in given.reveal().items() if not _is_entry(entry)]
+    if wrong:
+        raise InvalidRequest(f"keys: {wrong[0]!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
+    return Hidden([(name, *entry) for name, entry in given.reveal().items()])
+
+
+def _is_entry(entry: object) -> bool:
+    return isinstance(entry, (tuple, list)) and len(entry) == 2 and all(isinstance(word, str) for word in entry)
+
+
+def _warn_of_open_address(host: str) -> None:
+    """Warns before the service listens where other machines reach it."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return  # the engine refuses it
+    # ::ffff:127.0.0.1 is 127.0.0.1.
+    address = getattr(address, "ipv4_mapped", None) or address
+    if not address.is_loopback:
+        warn(f"{host} is open to other machines; whoever has a key can ask", ExposedServiceWarning)
+
+
+def others_that_read(file: str | os.PathLike[str]) -> str:
+    """Who may read a file besides its owner: ``its group``, ``every user of this machine``, or nobody (an empty text).
+
+    Pipes, and systems without such permissions, are read by nobody else.
+    """
+    mode = os.stat(file).st_mode  # noqa: PTH116 - as the engine opened it
+    if os.name != "posix" or not stat.S_ISREG(mode):
+        return ""
+    return "every user of this machine" if mode & stat.S_IROTH else "its group" if mode & stat.S_IRGRP else ""

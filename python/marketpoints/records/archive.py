@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from ..common.display import card, lines
+from ..common.display import card, lines, shown_half_made
 from ..identity import SeriesId, Window
+from ..printable import printable
 from .tables import Records
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ class Synced:
         facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}", "rows": f"{self.rows:,}"}
         return facts | ({"mended files": f"{len(self.mended):,}"} if self.mended else {})
 
+    @shown_half_made
     def __repr__(self) -> str:
-        parts = "".join(f"\n  {name}: {lines(one._facts())}" for name, one in self.each.items())
+        parts = "".join(f"\n  {printable(name)}: {lines(one._facts())}" for name, one in self.each.items())
         return f"<{type(self).__name__} {lines(self._facts())}{parts}>"
 
     def _repr_html_(self) -> str:
@@ -149,8 +151,9 @@ class Verification:
     def _facts(self) -> dict[str, str]:
         return {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
 
+    @shown_half_made
     def __repr__(self) -> str:
-        shown = "".join(f"\n  {one.state}: {one.path}: {one.problem}" for one in self.problems[:10])
+        shown = "".join("\n  " + printable(f"{one.state}: {one.path}: {one.problem}") for one in self.problems[:10])
         return f"<Verification {lines(self._facts())}{shown}>"
 
     def _repr_html_(self) -> str:

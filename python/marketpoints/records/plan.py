@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .. import _engine
-from ..common.display import card, lines
+from ..common.display import card, lines, shown_half_made
 from ..common.times import from_seconds, iso, no_time
 from ..errors import InvalidRequest
 from .tables import Records, TypedRecord
@@ -115,6 +115,7 @@ class Plan:
     eta_by_tier: Mapping[str, float | None] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<Plan {lines(self._facts())}>"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
 
-from ..common.display import EDGE, card, cell, grid, lines
+from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
 from ..common.items import Items
 from ..common.times import spell
 from ..results import frames
@@ -84,6 +84,7 @@ class TypedRecord(Tabular):
         """The columns of several records of this class."""
         return _columns(cls, records)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {lines(self._facts())}>"
 
@@ -132,6 +133,7 @@ class Records(Items[Record], Tabular, Generic[Record]):
     def __hash__(self) -> int:
         return hash(self._items)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<{len(self)} × {self._name()}>"
 
@@ -188,6 +190,7 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
         """
         frames.refuse_array(self)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<Table {lines(self._facts())}>"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from .. import _engine
-from ..common.display import EDGE, card, cell, grid, lines
+from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
@@ -254,6 +254,7 @@ class Series:
         """Column names, as a mapping's keys."""
         return iter(self.columns)
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}: {lines(self._facts())}>"
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, SupportsIndex, overload
 
 from .. import _engine
 from ..common.dialect import Dialect
-from ..common.display import SHOWN, card, listing
+from ..common.display import SHOWN, card, listing, shown_half_made
 from ..common.items import Items
 from ..common.protocols import Label
 from ..common.times import Time, to_unix
@@ -142,6 +142,7 @@ class SeriesSet(Items[Series]):
         names = set(super().__dir__())
         return sorted(names | set(dir(self._items[0])) if len(self._items) == 1 else names)
 
+    @shown_half_made
     def __repr__(self) -> str:
         if not self._items:
             why = f"; {self._why_empty}" if self._why_empty else ""

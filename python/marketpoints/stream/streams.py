@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from .. import _engine
+from ..common.display import shown_half_made
 from .events import StreamEvent, event_of
 
 __all__ = ["AsyncStream", "Stream"]
@@ -73,6 +74,7 @@ class _Taken:
         """
         return self._stream.state
 
+    @shown_half_made
     def __repr__(self) -> str:
         channels = f"{self._channels} channel{'' if self._channels == 1 else 's'}"
         return f"<{type(self).__name__} of {channels}, {self.state}>"
