@@ -8,7 +8,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz \
+.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -87,6 +87,18 @@ bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/p
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
 	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
 	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
+
+HOSTILE_SECONDS ?= 180
+hostile: $(VENV)/.dev ## Repeat the attacks of docs/faults.md at volume on loopback for HOSTILE_SECONDS (180)
+	$(BIN)/python tests/hostile/run.py $(HOSTILE_SECONDS)
+
+notices: ## Write the licences of the linked crates to THIRD-PARTY-NOTICES.txt
+	$(PYTHON) tests/licences/crates.py
+
+# Both need databases that package registries do not have. The tools: cargo install cargo-deny; pip install pip-audit.
+audit: ## Look for known vulnerabilities among the dependencies, with cargo-deny and pip-audit
+	cargo deny --features python check
+	pip-audit .
 
 prove: ## Ten million spellings for every kernel, and every damage of small bodies; minutes
 	cargo test --profile fast --lib decode:: -- --include-ignored

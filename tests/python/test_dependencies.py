@@ -1,0 +1,126 @@
+"""Licences, notices, bans and sources of the crates, by deny.toml and cargo alone; `make audit` has `cargo deny`."""
+
+import re
+import shutil
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "licences"))
+
+from crates import NOTICES, label, licence_files, linked, metadata  # noqa: E402 - after the path above
+
+RULES = tomllib.loads((ROOT / "deny.toml").read_text("utf-8"))
+REGISTRY = "registry+" + RULES["sources"]["allow-registry"][0]
+
+
+@pytest.fixture(scope="module")
+def told():
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    return metadata()
+
+
+def allowed(expression, allow):
+    """Whether an SPDX expression can be met with these licences; older manifests write `/` for `OR`."""
+    words = re.findall(r"\(|\)|[^\s()/]+|/", expression)
+
+    def any_of():
+        good = all_of()
+        while words and words[0] in ("OR", "/"):
+            words.pop(0)
+            good = all_of() or good
+        return good
+
+    def all_of():
+        good = one()
+        while words and words[0] == "AND":
+            words.pop(0)
+            good = one() and good
+        return good
+
+    def one():
+        name = words.pop(0)
+        if name == "(":
+            good = any_of()
+            assert words.pop(0) == ")"
+            return good
+        if words and words[0] == "WITH":
+            words.pop(0)
+            name = f"{name} WITH {words.pop(0)}"
+        return name in allow
+
+    good = any_of()
+    assert not words, expression
+    return good
+
+
+@pytest.mark.parametrize(
+    ("expression", "good"),
+    [
+        ("MIT", True),
+        ("GPL-3.0", False),
+        ("GPL-3.0 OR MIT", True),
+        ("GPL-3.0/MIT", True),
+        ("GPL-3.0 AND MIT", False),
+        ("(GPL-3.0 OR MIT) AND ISC", True),
+        ("MIT AND (GPL-3.0 OR LGPL-3.0)", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("GPL-3.0 WITH LLVM-exception", False),
+    ],
+)
+def test_expressions_of_licences_are_read(expression, good):
+    assert allowed(expression, {"MIT", "ISC", "Apache-2.0 WITH LLVM-exception"}) is good
+
+
+def test_every_licence_is_one_that_is_allowed(told):
+    allow = set(RULES["licenses"]["allow"])
+    bad = [(label(one), one["license"]) for one in told["packages"] if not allowed(one["license"] or "none", allow)]
+    assert bad == []
+
+
+def test_no_crate_is_banned_and_none_is_there_twice_without_being_named(told):
+    banned = {entry["crate"] for entry in RULES["bans"]["deny"]}
+    versions = defaultdict(set)
+    for package in told["packages"]:
+        versions[package["name"]].add(package["version"])
+    assert banned & set(versions) == set()
+    skipped = {entry["crate"] for entry in RULES["bans"]["skip"]}
+    for name, several in versions.items():
+        left = {version for version in several if f"{name}@{version}" not in skipped}
+        assert len(left) <= 1, f"{name} is there as {sorted(several)}; name the older ones in deny.toml, or move on"
+    there = {f"{name}@{version}" for name, several in versions.items() if len(several) > 1 for version in several}
+    assert skipped <= there, "these are not there twice any more; take them out of deny.toml"
+
+
+def test_every_crate_is_from_the_registry(told):
+    root = told["resolve"]["root"]
+    assert [label(one) for one in told["packages"] if one["source"] != REGISTRY and one["id"] != root] == []
+
+
+def test_the_notices_name_every_linked_crate_and_hold_its_licences(told):
+    notices = NOTICES.read_text("utf-8")
+    assert len(notices.encode()) < 1_000_000
+    listed = set(re.findall(r"^(\S+ \d\S*)  \(", notices.partition("=" * 100)[0], re.MULTILINE))
+    packages = linked(told)
+    assert len(packages) > 100
+    assert listed == {label(one) for one in packages}, "run `make notices`"
+    # The texts themselves, whatever their white space.
+    text = " ".join(notices.split())
+    for package in packages:
+        for file in licence_files(package):
+            assert " ".join(file.read_text("utf-8", errors="replace").split()) in text, f"{label(package)}: {file.name}"
+
+
+def test_the_wheel_carries_licence_and_notices():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(project["license-files"]) == {"LICENSE", NOTICES.name}
+    assert all((ROOT / name).is_file() for name in project["license-files"])
