@@ -295,7 +295,7 @@ pub(super) fn assemble(
     if arrived.is_empty() && !failures.is_empty() {
         return Err(failures.remove(0));
     }
-    let unique = request.spec.is_none_or(|spec| spec.data_type != DataType::TokenSupplyAgg);
+    let unique = request.spec.is_none_or(|spec| spec.unique_times);
     let mut series = match join(arrived, unique) {
         Ok(series) => series,
         Err(contradiction) => {

@@ -2,13 +2,14 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::{ClientError, ErrorKind};
-use super::rules::{check_capabilities, check_exchanges, check_open_type, check_places, check_selection};
+use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
 use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
-use crate::protocol::{DataType, Grid, GroupBy, Interval, PointsQuery, SortDirection, Tier, TypeSpec};
+use crate::protocol::{DataType, Grid, GroupBy, Interval, ParamError, PointsQuery, SortDirection, Tier, TypeSpec};
 use crate::weight::{Demand, Window};
 
 /// The arguments as users give them.
@@ -99,8 +100,8 @@ impl PointsRequest {
             gapfill: arguments.gapfill,
             usd: arguments.usd,
             funding_interval: None,
-            // The nested form of a book tells where the bids end; levels without sides are shorter flat.
-            flatten: spec.is_some_and(|spec| spec.data_type == DataType::VenueLiquidationAgg),
+            // The nested form of a book tells where the bids end.
+            flatten: spec.is_some_and(|spec| spec.flat),
             block_size: arguments.block_size,
             max_depth: arguments.max_depth,
             block_minutes: arguments.block_minutes,
@@ -119,8 +120,9 @@ impl PointsRequest {
         check_places(&query)?;
         check_exchanges(&query.exchanges)?;
         if let Some(spec) = spec {
-            check_selection(spec, &query)?;
-            check_capabilities(spec, &query)?;
+            let broken = |rule: ParamError| ClientError::invalid(rule.problem);
+            query.validate_meaning(spec, Spelling::Arguments).map_err(broken)?;
+            query.validate(spec, Spelling::Arguments).map_err(broken)?;
         }
         let (start, end, period) = (arguments.start, arguments.end, arguments.period);
         if !arguments.open_window || start.is_some() || period.is_some() {
@@ -299,12 +301,11 @@ fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
 }
 
 fn group_by(name: &str) -> Result<GroupBy, ClientError> {
-    match name {
-        "sum" => Ok(GroupBy::Sum),
-        "oi_weighted" => Ok(GroupBy::OpenInterestWeighted),
-        _ => GroupBy::find(name)
-            .ok_or_else(|| ClientError::invalid(format!("group_by {name:?} is not one of \"sum\", \"oi_weighted\""))),
-    }
+    let known = || GroupBy::ALL.into_iter().map(GroupBy::argument);
+    GroupBy::ALL.into_iter().find(|one| [one.argument(), one.name()].contains(&name)).ok_or_else(|| {
+        let names = known().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        ClientError::invalid(format!("group_by {name:?} is not one of {names}{}", hint(name, known())))
+    })
 }
 
 fn sort(name: &str) -> Result<SortDirection, ClientError> {

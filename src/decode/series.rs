@@ -115,7 +115,7 @@ pub(super) fn settle(id: &Arc<SeriesId>, nested: Option<Series>, flat: Option<Se
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => nothing(Arc::clone(id)),
     };
-    let unique = series.data_type() != Some(DataType::TokenSupplyAgg);
+    let unique = unique_times(&series);
     arrange(&mut series, unique).map_err(|conflict| DecodeError::new(start, conflict.to_string()))?;
     Ok(series)
 }
@@ -125,8 +125,12 @@ pub(super) fn whole(list: Vec<Series>) -> Result<Vec<Series>> {
     if list.len() < 2 {
         return Ok(list);
     }
-    let unique = list.iter().all(|one| one.data_type() != Some(DataType::TokenSupplyAgg));
+    let unique = list.iter().all(unique_times);
     join(vec![list], unique).map_err(|both| DecodeError::new(0, both.conflict.to_string()))
+}
+
+fn unique_times(series: &Series) -> bool {
+    series.data_type().is_none_or(|data_type| data_type.spec().unique_times)
 }
 
 fn spec(id: &SeriesId) -> Option<&'static TypeSpec> {

@@ -14,16 +14,17 @@ use super::heatmap::{BookSettings, book_heatmap};
 use super::listing;
 use super::names;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
-use super::rules::{check, unknown_interval};
 use super::source::{Bar, Listing, Source};
 use super::stop::{Stop, Stoppable};
 use super::store::Store;
-use super::summaries::{SummaryKind, check_option_summary, check_token_supply, option_summaries, token_supply};
+use super::summaries::{SummaryKind, check_option_summary, option_summaries, token_supply};
 use super::usd::{Converter, NoRate, price_unit};
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::columns::Series;
-use crate::protocol::query::refuse_unknown;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::{Spelling, known_type, refuse_unknown};
+use crate::protocol::suggest::hint;
 use crate::protocol::symbol::Category;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
@@ -96,14 +97,13 @@ impl Market {
     /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
     /// [`MarketError::UnknownSymbol`] for a name that is not known.
     pub fn check(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
-        let spec = check(query)?;
+        let spec = checked(query)?;
         let interval = interval(query)?;
         match spec.data_type {
             DataType::SkewOptionSummaryAgg => check_option_summary(self.source(), query, SummaryKind::Skew)?,
             DataType::ImpliedVolatilityOptionSummaryAgg => {
                 check_option_summary(self.source(), query, SummaryKind::ImpliedVolatility)?;
             }
-            DataType::TokenSupplyAgg => check_token_supply(query)?,
             DataType::TpoAgg => drop(TpoSettings::of(query, interval, now)?),
             _ => {}
         }
@@ -125,7 +125,7 @@ impl Market {
     /// [`MarketError::Invalid`] with the nearest size that fits.
     pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
         let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
-        let spec = check(query)?;
+        let spec = checked(query)?;
         let mut markets = self.select(query, spec);
         markets.retain(|&market| !query.usd || self.source.listings()[market].is_usd_like());
         block_size::check(self.source(), &markets, size, now)
@@ -138,7 +138,7 @@ impl Market {
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
     /// read.
     pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
-        let spec = check(query)?;
+        let spec = checked(query)?;
         let interval = interval(query)?;
         let buckets = Buckets::new(interval, query.from, query.period, now);
         let markets = self.select(query, spec);
@@ -377,9 +377,20 @@ impl Market {
     }
 }
 
+/// The row of a query's type, when the query keeps that row's rules.
+fn checked(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
+    let spec = known_type(&query.data_type)?;
+    query.validate(spec, Spelling::Wire)?;
+    Ok(spec)
+}
+
 fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
     let name = query.interval.as_deref().unwrap_or_default();
-    Interval::find(name).ok_or_else(|| unknown_interval(name))
+    Interval::find(name).ok_or_else(|| {
+        let names = INTERVALS.map(|row| row.name);
+        let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
+        ParamError::new("interval", format!("{what}; give one of {}{}", names.join(", "), hint(name, names)))
+    })
 }
 
 /// Levels that a heatmap holds at most.

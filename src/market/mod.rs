@@ -17,7 +17,6 @@ mod ingest;
 mod listing;
 mod names;
 mod profiles;
-mod rules;
 mod short;
 mod source;
 mod stop;

@@ -115,6 +115,14 @@ pub struct TypeSpec {
     pub included_depth: Option<u32>,
     /// How a query selects.
     pub selection: Selection,
+    /// Whether a coin may stand without exchanges, which means all of them, where one market can be asked as well.
+    pub by_coin_alone: bool,
+    /// Whether a query may go by normalizedSymbol (supplement 4).
+    pub normalized_symbol: bool,
+    /// Whether a time has one row. Token supply has one for each token of the coin.
+    pub unique_times: bool,
+    /// Whether the client asks the flat form: levels that tell no sides are shorter in it.
+    pub flat: bool,
     /// Whether `blockSize` is required.
     pub needs_block_size: bool,
     /// Whether there is one series per side.
@@ -239,6 +247,10 @@ const BASE: TypeSpec = TypeSpec {
     max_points: 100_000,
     included_depth: None,
     selection: Selection::SymbolOrCoin,
+    by_coin_alone: false,
+    normalized_symbol: false,
+    unique_times: true,
+    flat: false,
     needs_block_size: false,
     per_side: false,
     usd: true,
@@ -272,6 +284,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::VolumeProfileAgg,
         name: "VOLUME_PROFILE_AGG",
+        normalized_symbol: true,
         cost: 2,
         max_points: 20_000,
         shape: Shape::Profile,
@@ -281,6 +294,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::TpoAgg,
         name: "TPO_AGG",
+        by_coin_alone: true,
         cost: 5,
         max_points: 20_000,
         shape: Shape::Tpo,
@@ -305,6 +319,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         max_points: 5_000,
         included_depth: Some(1_500),
         selection: Selection::CoinOnly,
+        flat: true,
         lowest_tier: Tier::Advanced,
         shape: Shape::Heatmap,
         fields: LEVELS,
@@ -334,6 +349,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::TokenSupplyAgg,
         name: "TOKEN_SUPPLY_AGG",
         selection: Selection::Token,
+        unique_times: false,
         usd: false,
         group_by: None,
         lowest_tier: Tier::Advanced,

@@ -54,8 +54,8 @@ pub(super) fn charged(readable: &Readable, allowance: Allowance, now: i64) -> Re
         let feature = format!("aggregation over several exchanges ({exchanges} were given)");
         return Err(needs_tier(&feature, MULTI_EXCHANGE_TIER.spec().name, allowance));
     }
-    // TPO goes by coin alone, which is all of its exchanges.
-    let all_exchanges = exchanges == 0 && query.coin.is_some() && spec.data_type == DataType::TpoAgg;
+    // A coin alone is all of its exchanges.
+    let all_exchanges = exchanges == 0 && query.coin.is_some() && spec.by_coin_alone;
     if all_exchanges && allowance.tier() < MULTI_EXCHANGE_TIER {
         let feature = "a coin over all exchanges (no exchange was given)";
         return Err(needs_tier(feature, MULTI_EXCHANGE_TIER.spec().name, allowance));

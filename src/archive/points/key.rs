@@ -83,7 +83,7 @@ impl Key {
 
     /// Whether a time names a row (supplement 4: token supply may hold several rows a time).
     pub(super) fn is_unique(&self) -> bool {
-        self.spec.is_none_or(|spec| spec.data_type != DataType::TokenSupplyAgg)
+        self.spec.is_none_or(|spec| spec.unique_times)
     }
 
     /// The folder of its files, from the archive's root.

@@ -56,11 +56,11 @@ fn selections_follow_the_table() {
     assert!(problem(|a| a.coin = Some("XRP".into())).contains("not both"));
     assert!(problem(|a| a.symbol = None).contains("an exchange and a symbol"));
     assert!(problem(|a| a.exchanges.push("BYBIT".into())).contains("exactly one exchange"));
-    assert!(problem(|a| a.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("coin= and no symbol"));
+    assert!(problem(|a| a.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("give coin= and no symbol"));
     assert!(problem(|a| a.data_type = "SKEW_OPTION_SUMMARY_AGG".into()).contains("tenor="));
     assert!(problem(|a| a.data_type = "BLOCK_BOOK_SNAPSHOT_AGG".into()).contains("block_size"));
     assert!(problem(|a| a.max_depth = Some(5)).contains("no depth"));
-    assert!(problem(|a| a.group_by = Some("oi_weighted".into())).contains("GROUP_BY_TYPE_SUM only"));
+    assert!(problem(|a| a.group_by = Some("oi_weighted".into())).contains("by oi_weighted; by sum only"));
     assert!(problem(|a| a.group_by = Some("sum".into())).contains("coin="));
     assert!(problem(|a| (a.data_type, a.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
     assert!(problem(|a| a.exchanges = vec![String::new()]).contains("name it"));

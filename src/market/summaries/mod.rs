@@ -36,4 +36,4 @@ pub use supply::{Supply, SupplyRow, Token};
 
 pub(super) use options::{check_option_summary, option_entries, option_summaries};
 pub(super) use predictions::{PREDICTION_VENUE, prediction_entries};
-pub(super) use supply::{Marketcaps, check_token_supply, token_supply};
+pub(super) use supply::{Marketcaps, token_supply};

@@ -7,6 +7,7 @@ use crate::market::listing::{Face, asked, wants};
 use crate::market::source::Source;
 use crate::market::window::Buckets;
 use crate::protocol::discovery::TENORS;
+use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::{DataType, Market, MarketsQuery, ParamError, PointsQuery, SeriesId, Shape, Timestamp, TypeSpec};
 
@@ -118,26 +119,18 @@ fn check<'a>(
 ) -> Result<(&'a str, (&'a str, &'a str, &'a str)), ParamError> {
     let of_kind = || known.iter().filter(|row| row.kind.data_type() == spec.data_type);
     let example = of_kind().next().map_or("BTC_25", |row| &*row.raw_symbol);
-    let needs = |name: &str, what: &str| {
-        let problem = format!("{} takes exchange, coin, rawSymbol and tenor together; {what}", spec.name);
-        Err(ParamError::new(name, problem))
-    };
-    let exchange = match query.exchanges.as_slice() {
-        [one, rest @ ..] if rest.iter().all(|other| other == one) => one,
-        [] => return needs("exchange", "exchange is missing"),
-        _ => return needs("exchange", "give one exchange, not several"),
-    };
-    let Some(coin) = query.coin.as_deref() else { return needs("coin", "coin is missing") };
-    let Some(symbol) = query.raw_symbol.as_deref() else {
-        return needs("rawSymbol", &format!("rawSymbol, such as {example}, is missing"));
-    };
+    query.validate(spec, Spelling::Wire).map_err(|rule| match rule.name.as_str() {
+        "rawSymbol" => ParamError::new("rawSymbol", format!("{}, such as {example}", rule.problem)),
+        "tenor" => ParamError::new("tenor", format!("{}, one of {}", rule.problem, TENORS.join(", "))),
+        _ => rule,
+    })?;
+    let given = |part: &'a Option<String>| part.as_deref().unwrap_or_default(); // each is given, by the rules
+    let (exchange, tenor) = (query.exchanges[0].as_str(), given(&query.tenor));
+    let (coin, symbol) = (given(&query.coin), given(&query.raw_symbol));
     let mut tenors = distinct(known.iter().map(|row| &*row.tenor));
     if tenors.is_empty() {
         tenors.extend(TENORS);
     }
-    let Some(tenor) = query.tenor.as_deref() else {
-        return needs("tenor", &format!("tenor is missing; give one of {}", tenors.join(", ")));
-    };
     if !tenors.contains(&tenor) {
         let near = hint(tenor, tenors.iter().copied());
         return Err(ParamError::new("tenor", format!("{tenor:?} is not one of {}{near}", tenors.join(", "))));

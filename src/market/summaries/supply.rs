@@ -7,7 +7,8 @@ use crate::columns::{Column, Name, Series};
 use crate::market::MarketError;
 use crate::market::source::Source;
 use crate::market::window::Buckets;
-use crate::protocol::{DataType, ParamError, PointsQuery, SeriesId, Shape};
+use crate::protocol::query::Spelling;
+use crate::protocol::{DataType, PointsQuery, SeriesId, Shape};
 
 /// A token whose supply a source knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +72,8 @@ pub(in crate::market) fn token_supply(
     query: &PointsQuery,
     buckets: &Buckets,
 ) -> Result<Vec<Series>, MarketError> {
-    let coin = check(query)?;
+    query.validate(DataType::TokenSupplyAgg.spec(), Spelling::Wire)?;
+    let coin = query.coin.as_deref().unwrap_or_default(); // given, by the rules
     let fits = |token: &Token| {
         let named = |name: &String| name.to_lowercase() == token.name.to_lowercase();
         token.coin == coin && query.token_name.as_ref().is_none_or(named)
@@ -133,27 +135,6 @@ impl<'a> Marketcaps<'a> {
         self.known.insert(coin.to_owned(), latest);
         Ok(latest)
     }
-}
-
-/// Refuses a query of token supply that names a market.
-pub(in crate::market) fn check_token_supply(query: &PointsQuery) -> Result<(), ParamError> {
-    check(query).map(drop)
-}
-
-fn check(query: &PointsQuery) -> Result<&str, ParamError> {
-    let name = DataType::TokenSupplyAgg.spec().name;
-    let refuse = |parameter: &str| {
-        let problem = format!("{name} goes by coin (and tokenName), not by {parameter}; leave it out");
-        Err(ParamError::new(parameter, problem))
-    };
-    if !query.exchanges.is_empty() {
-        return refuse("exchange");
-    }
-    if query.raw_symbol.is_some() {
-        return refuse("rawSymbol");
-    }
-    let missing = || ParamError::new("coin", format!("{name} takes coin (and tokenName); coin is missing"));
-    query.coin.as_deref().ok_or_else(missing)
 }
 
 /// Rows as columns.

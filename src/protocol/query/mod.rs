@@ -8,6 +8,7 @@ mod markets;
 mod page;
 mod parameters;
 mod points;
+mod rules;
 mod transform;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
@@ -16,5 +17,6 @@ pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSort, MarketsQuery};
 pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
-pub use points::{POINTS_PARAMETERS, PointsQuery};
+pub use points::{PARAMETERS, POINTS_PARAMETERS, Parameter, PointsQuery};
+pub use rules::{Spelling, known_type};
 pub use transform::{GroupBy, SortDirection};

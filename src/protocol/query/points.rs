@@ -53,29 +53,53 @@ pub struct PointsQuery {
     pub extra: Vec<(String, String)>,
 }
 
-/// Parameter names of `/v1/points`, for hints on a misspelt one.
-pub const POINTS_PARAMETERS: [&str; 20] = [
-    "type",
-    "exchange",
-    "coin",
-    "rawSymbol",
-    "normalizedSymbol",
-    "interval",
-    "from",
-    "period",
-    "sortDirection",
-    "gapfill",
-    "transform.groupBy.type",
-    "transform.normalize.quote",
-    "transform.normalize.fundingInterval",
-    "flatten",
-    "blockSize",
-    "maxDepth",
-    "tpoBlockSizeMinutes",
-    "tpoSession",
-    "tenor",
-    "tokenName",
+/// A parameter of `/v1/points`.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Name in a URL.
+    pub wire: &'static str,
+    /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
+    pub argument: Option<&'static str>,
+}
+
+const fn parameter(wire: &'static str, argument: &'static str) -> Parameter {
+    Parameter { wire, argument: Some(argument) }
+}
+
+/// Every parameter of `/v1/points`.
+pub const PARAMETERS: [Parameter; 20] = [
+    parameter("type", "type"),
+    parameter("exchange", "exchange"),
+    parameter("coin", "coin"),
+    parameter("rawSymbol", "symbol"),
+    Parameter { wire: "normalizedSymbol", argument: None },
+    parameter("interval", "interval"),
+    parameter("from", "start"),
+    parameter("period", "period"),
+    parameter("sortDirection", "sort"),
+    parameter("gapfill", "gapfill"),
+    parameter("transform.groupBy.type", "group_by"),
+    parameter("transform.normalize.quote", "usd"),
+    Parameter { wire: "transform.normalize.fundingInterval", argument: None },
+    Parameter { wire: "flatten", argument: None },
+    parameter("blockSize", "block_size"),
+    parameter("maxDepth", "max_depth"),
+    parameter("tpoBlockSizeMinutes", "block_minutes"),
+    parameter("tpoSession", "session"),
+    parameter("tenor", "tenor"),
+    parameter("tokenName", "token_name"),
 ];
+
+/// The parameters' names in a URL, for hints on a misspelt one.
+pub const POINTS_PARAMETERS: [&str; PARAMETERS.len()] = {
+    let mut names = [""; PARAMETERS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = PARAMETERS[index].wire;
+        index += 1;
+    }
+    names
+};
 
 impl PointsQuery {
     /// The parameters in their canonical order; two equal queries give the same list.

@@ -45,6 +45,9 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
+    /// Every aggregation.
+    pub const ALL: [Self; 2] = [Self::Sum, Self::OpenInterestWeighted];
+
     /// Name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,8 +56,16 @@ impl GroupBy {
         }
     }
 
+    /// Name as the client's argument.
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::OpenInterestWeighted => "oi_weighted",
+        }
+    }
+
     /// Reads the wire name.
     pub fn find(text: &str) -> Option<Self> {
-        [Self::Sum, Self::OpenInterestWeighted].into_iter().find(|one| one.name() == text)
+        Self::ALL.into_iter().find(|one| one.name() == text)
     }
 }
