@@ -85,7 +85,7 @@ def test_d3_33_every_spelling_of_an_interval_is_one(nobody):
     ("call", "word"),
     [
         (lambda c: c.points("OPEN_INTEREST_AGG", *MARKET, "1h", period=3600, gapfill=True), "gapfill"),
-        (lambda c: c.candles(MARKET[0], None, "1h", coin="BTC", period=3600, group_by="oi_weighted"), "SUM"),
+        (lambda c: c.candles(MARKET[0], None, "1h", coin="BTC", period=3600, group_by="oi_weighted"), "by sum only"),
         (lambda c: c.candles(*MARKET, "1h", coin="BTC", period=3600), "not both"),
         (lambda c: c.orderbook_heatmap(*MARKET, "1h", period=3600), "block_size"),
         (lambda c: c.liquidation_heatmap(None, "BTCUSDT", "1h", coin="BTC", period=3600), "no symbol"),

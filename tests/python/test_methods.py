@@ -76,8 +76,8 @@ def test_both_clients_get_the_same_answers(demo, name, place, options, column):
         ("liquidation_heatmap", {"symbol": "BTCUSDT"}, "coin="),
         ("skew", {"exchange": "DERIBIT", "symbol": "BTC_25", "coin": "BTC"}, "tenor="),
         ("implied_volatility", {"coin": "BTC", "tenor": "ONE_W"}, "symbol"),
-        ("token_supply", {"exchange": "BINANCE", "coin": "BTC"}, "no exchange"),
-        ("funding_rate", {"coin": "BTC", "exchange": ["BYBIT"], "group_by": "sum"}, "OPEN_INTEREST_WEIGHTED"),
+        ("token_supply", {"exchange": "BINANCE", "coin": "BTC"}, "leave exchange out"),
+        ("funding_rate", {"coin": "BTC", "exchange": ["BYBIT"], "group_by": "sum"}, "by oi_weighted only"),
         ("open_interest", {"coin": "BTC"}, "at least one exchange"),
     ],
 )
