@@ -15,4 +15,4 @@ pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
 #[cfg(feature = "service")]
-pub(crate) use whole::UNFINISHED;
+pub(crate) use whole::sweep;

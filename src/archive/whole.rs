@@ -1,15 +1,26 @@
 //! Files appear whole or not at all.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::ffi::OsStr;
+use std::fs::{DirEntry, File};
+use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
 
 use super::ArchiveError;
 
-/// How the names of files begin that are not whole yet.
-pub(crate) const UNFINISHED: &str = ".unfinished-";
+/// How the names of files begin that are not whole yet; the name of the file to be follows, and letters and digits by chance.
+const UNFINISHED: &str = ".unfinished-";
+/// Letters and digits by chance.
+const RANDOM: usize = 6;
+/// Longest name of a file that every usual file system takes, bytes.
+const LONGEST_NAME: usize = 255;
+/// How long an unfinished file must have lain untouched before it counts as left behind. A writer holds a lock on its own, but
+/// not every file system has locks.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+/// How a Parquet file begins.
+const MAGIC: &[u8] = b"PAR1";
 
 /// A new file beside the place where it belongs. Dropped before it is put there, it is gone.
 pub(super) struct Unfinished {
@@ -23,7 +34,11 @@ impl Unfinished {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(bad)?;
-        let file = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(bad)?;
+        let name = path.file_name().unwrap_or_default();
+        sweep(folder, name, SystemTime::now());
+        let file = NamedTempFile::with_prefix_in(prefix(name), folder).map_err(bad)?;
+        // Says that its writer runs. Where there are no locks, its age has to say it.
+        let _ = file.as_file().try_lock();
         Ok(Self { path: path.to_owned(), file })
     }
 
@@ -50,6 +65,55 @@ impl Unfinished {
         self.file.persist(&path).map_err(|error| bad(error.error))?;
         Ok(())
     }
+}
+
+/// How the unfinished file of that name begins.
+fn prefix(name: &OsStr) -> String {
+    match name.to_str() {
+        Some(name) if UNFINISHED.len() + name.len() + 1 + RANDOM <= LONGEST_NAME => format!("{UNFINISHED}{name}-"),
+        _ => UNFINISHED.to_owned(),
+    }
+}
+
+/// Removes what killed writers of the file of that name left in a folder, as of `now`: only what is named as this package
+/// names it, what nobody has written to for an hour, and whose writer is gone. What cannot be removed stays: it is in nobody's
+/// way.
+pub(crate) fn sweep(folder: &Path, name: &OsStr, now: SystemTime) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_left_behind(&entry, name, now) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left_behind(entry: &DirEntry, name: &OsStr, now: SystemTime) -> bool {
+    let found = entry.file_name();
+    let Some(found) = found.to_str().filter(|found| found.starts_with(UNFINISHED)) else { return false };
+    let own = prefix(name);
+    let random = found.strip_prefix(&own);
+    let bare = found.strip_prefix(UNFINISHED).is_some_and(is_random);
+    if !bare && !random.is_some_and(is_random) {
+        return false;
+    }
+    // Of a link this is about the link itself, which is never ours.
+    let Ok(about) = entry.metadata() else { return false };
+    let idle = about.modified().ok().and_then(|touched| now.duration_since(touched).ok());
+    if !about.is_file() || idle.is_none_or(|idle| idle < ABANDONED) {
+        return false;
+    }
+    let Ok(mut file) = File::open(entry.path()) else { return false };
+    if file.try_lock().is_err() {
+        return false; // its writer runs
+    }
+    // A bare name may be of any file, and of a text nothing shows that it is ours.
+    let is_text = !bare && Path::new(name).extension().is_none_or(|ending| ending != "parquet");
+    let mut begin = Vec::new();
+    is_text || file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut begin).is_ok_and(|_| MAGIC.starts_with(&begin))
+}
+
+/// Whether a text is what stands at the end of an unfinished file's name.
+pub(super) fn is_random(text: &str) -> bool {
+    text.len() == RANDOM && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Lets `fill` write a new file beside `path` and puts it in place when it is complete. A failure, or the end of the

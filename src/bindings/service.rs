@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use pyo3::sync::MutexExt;
 use super::errors;
 use super::faults::Faults;
 use crate::clock::{Clock, RunningClock, SECOND};
-use crate::market::{self, Market};
+use crate::market::{self, Ingest, Market};
 use crate::service::{
     self, FaultSwitch, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry, read_keys,
 };
@@ -225,7 +225,13 @@ impl IngestReport {
 
 /// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken.
 #[pyfunction]
-pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult<IngestReport> {
+#[pyo3(signature = (dumps, store, allow_fewer_rows = false))]
+pub(super) fn ingest(
+    py: Python<'_>,
+    dumps: PathBuf,
+    store: PathBuf,
+    allow_fewer_rows: bool,
+) -> PyResult<IngestReport> {
     // Attaching now and then lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {
@@ -240,7 +246,8 @@ pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf) -> PyResult
             None => false,
         }
     };
-    let report = py.detach(|| market::ingest(Path::new(&dumps), Path::new(&store), &keep_going));
+    let ingest = Ingest::new(&dumps, &store).allow_fewer_rows(allow_fewer_rows);
+    let report = py.detach(|| ingest.run(&keep_going));
     if let Some(error) = interrupted.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }

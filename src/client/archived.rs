@@ -89,10 +89,14 @@ impl Client {
             let asked = within(&hold.asked(), window);
             hold.read(window).map(|series| (asked, series))
         });
-        let (kept, archived) = kept.await?;
+        let kept = kept.await;
         release(&hold).await;
+        // Files that cannot be read any more take nothing of what was paid for with them.
+        let (kept, archived, mut refusal) = match kept {
+            Ok((kept, archived)) => (kept, archived, None),
+            Err(fault) => (Vec::new(), Vec::new(), Some(fault)),
+        };
         let mut parts = vec![Ok(archived)];
-        let mut refusal = None;
         for answer in answers {
             refusal = refusal.or(answer.fault);
             // What is not kept, such as the forming bucket, comes as it was answered.

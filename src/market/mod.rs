@@ -34,7 +34,7 @@ pub use derivatives::{Gauge, GaugeBar, Ticker};
 pub use engine::Market;
 pub use error::MarketError;
 pub use feed::{Feed, Feeds};
-pub use ingest::{IngestReport, Problem, ingest};
+pub use ingest::{Ingest, IngestReport, Problem, ingest};
 pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
 pub use stop::Stop;
 pub use stream::{StreamEvent, Subscription};

@@ -168,6 +168,11 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("dumps", metavar="DUMPS", help="folder of KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz")
     one.add_argument("store", metavar="STORE", help="folder of the store; made where it is not there")
+    one.add_argument(
+        "--allow-fewer-rows",
+        action="store_true",
+        help="let a changed file take the place of one with more good rows (default: report it, keep the store's)",
+    )
 
     one = command(
         "fetch",

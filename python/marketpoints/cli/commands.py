@@ -94,7 +94,7 @@ def serve(given: argparse.Namespace) -> int:
 
 def ingest(given: argparse.Namespace) -> int:
     """Turns raw dumps into a store."""
-    report = store.ingest(given.dumps, given.store)
+    report = store.ingest(given.dumps, given.store, allow_fewer_rows=given.allow_fewer_rows)
     for problem in report.problems:
         print(problem, file=sys.stderr)
     lossy = any(loses_data(problem) for problem in report.problems)

@@ -69,11 +69,14 @@ class IngestReport:
         return card("IngestReport", self._facts() | problems)
 
 
-def ingest(dumps: str | os.PathLike[str], store: str | os.PathLike[str]) -> IngestReport:
+def ingest(
+    dumps: str | os.PathLike[str], store: str | os.PathLike[str], *, allow_fewer_rows: bool = False
+) -> IngestReport:
     """Turns raw dumps into a store for ``LocalService(data=store)``; Ctrl-C stops it, also within a file.
 
     A file that the store holds already is skipped, a changed one replaces what the old one told, a bad row is reported
-    and skipped. What is in the store is whole at any time.
+    and skipped. A changed file with fewer good rows than the store holds of it is a problem in the report, and the
+    store keeps what it has. What is in the store is whole at any time.
 
     Args:
         dumps: Folder of dumps, CSV or gzip. ``KIND/EXCHANGE/SYMBOL/DAY.csv.gz`` with KIND ``trades``,
@@ -81,10 +84,11 @@ def ingest(dumps: str | os.PathLike[str], store: str | os.PathLike[str]) -> Inge
             ``derivative_ticker`` or ``options_chain``; ``KIND/NAME.csv`` with KIND ``token_supply``, ``markets`` or
             ``positions``. The page ``docs/dumps.md`` has every column.
         store: Folder of the store; made where it is not there.
+        allow_fewer_rows: Whether a changed file may take the place of one with more good rows.
 
     Raises:
         InvalidRequest: There is no such folder, or the store cannot be written.
     """
-    report = _engine.ingest(os.fspath(dumps), os.fspath(store))
+    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows)
     problems = [Problem(*problem) for problem in report.problems]
     return IngestReport(report.files, report.unchanged, report.rows, problems)

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use super::coverage::{add, remove};
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, VERSION};
+use super::key::Key;
 use super::ledger::{self, Ledger, Part, Pending, part_name, sha256};
 use super::partition::{Partition, named, partitions};
-use super::store::{Found, Lock, Staged, Version, own};
-use super::{About, Archive, FORMAT, gaps, joined, keep, part_file, within};
+use super::store::{Found, Lock, Staged, Version};
+use super::{Archive, gaps, joined, keep, part_file, within};
 use crate::columns::Series;
 use crate::weight::Window;
 
@@ -51,36 +51,16 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
-    /// cannot be written.
+    /// cannot be written; [`ArchiveFault::File`] when it holds a link in place of a file or folder.
     pub fn try_hold(&self, key: &Key) -> Result<Option<Hold>, ArchiveFault> {
         let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
-        self.claim(&key.source)?;
+        self.store.check(&key.folder())?;
+        let aside = self.claim(&key.source, &key.name)?.into_iter().collect();
         self.store.sweep(&key.name)?;
         let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
-        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside: Vec::new(), lock };
+        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
         hold.load_anew(0)?;
         Ok(Some(hold))
-    }
-
-    /// Notes which service the data are from.
-    fn claim(&self, source: &str) -> Result<(), ArchiveFault> {
-        let name = own("archive.json");
-        let mut holds = self.source()?;
-        if holds.is_none() {
-            let about = About { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned() };
-            let bytes = serde_json::to_vec_pretty(&about).map_err(|error| ArchiveFault::access(&name, &error))?;
-            if self.store.create(&name, bytes)? {
-                return Ok(());
-            }
-            holds = self.source()?; // another writer was faster
-        }
-        match holds {
-            Some(holds) if holds != source => {
-                let path = self.path().display().to_string();
-                Err(ArchiveFault::Source { path, holds, wanted: source.to_owned() })
-            }
-            _ => Ok(()),
-        }
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Ledger {
     format: String,
     version: u32,
     key: String,
-    source: String,
+    pub(super) source: String,
     /// The query without its window, as the wire spells it.
     pub(super) query: String,
     asked: Vec<(i64, i64)>,

@@ -5,6 +5,7 @@
 //! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
 //! unfinished files and what was set aside.
 
+mod about;
 mod coverage;
 mod fault;
 mod hold;
@@ -33,17 +34,13 @@ pub use key::Key;
 pub use revision::{Cell, Revision, revisions};
 pub use survey::{Content, FileProblem, Survey};
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock::SECOND;
 use crate::columns::{Series, join};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
-use key::VERSION;
 use ledger::Ledger;
-use store::{Address, Folder, Found, Objects, Store, own};
+use store::{Address, Folder, Found, Objects, Store};
 
-const FORMAT: &str = "marketpoints archive";
 /// Files that are in memory at once before they are decoded.
 const AT_ONCE: usize = 16;
 /// Below it, a slow answer of the store would be taken for the end of a writer.
@@ -56,14 +53,6 @@ pub struct Archive {
     store: Arc<dyn Store>,
     path: PathBuf,
     plain_options: Option<Vec<(String, String)>>,
-}
-
-/// What an archive says of itself.
-#[derive(Serialize, Deserialize)]
-struct About {
-    format: String,
-    version: u32,
-    source: String,
 }
 
 impl Archive {
@@ -102,26 +91,6 @@ impl Archive {
     /// How long to wait before asking again for a key that somebody else holds.
     pub fn patience(&self) -> Duration {
         self.store.patience()
-    }
-
-    /// Which service the data are from; `None` while there are none.
-    pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
-        let name = own("archive.json");
-        let Some(Found { bytes, .. }) = self.store.read(&name)? else { return Ok(None) };
-        let fault = |state, problem: &str| Err(ArchiveFault::file(&name, state, problem));
-        match serde_json::from_slice::<serde_json::Value>(&bytes) {
-            Err(_) => fault(FileState::Damaged, "it should say which service the data are from; write it anew"),
-            Ok(value) if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) => {
-                fault(FileState::Foreign, "not of this package; use another folder or prefix")
-            }
-            Ok(value) if value.get("version").and_then(serde_json::Value::as_u64) > Some(u64::from(VERSION)) => {
-                fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one")
-            }
-            Ok(value) => match serde_json::from_value::<About>(value) {
-                Ok(about) => Ok(Some(about.source)),
-                Err(_) => fault(FileState::Damaged, "it should say which service the data are from; write it anew"),
-            },
-        }
     }
 
     /// The key of a query for what is kept; `None` for a query that cannot be kept, and while nothing is kept.

@@ -83,6 +83,13 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
 }
 
+/// Which service the data of a file are from; `None` for a file that does not say.
+pub(super) fn source(bytes: &Bytes) -> Option<String> {
+    let metadata = nested_read::metadata(bytes.clone()).ok()?;
+    find(&metadata, FORMAT.0).filter(|format| *format == FORMAT.1)?;
+    find(&metadata, SOURCE).map(str::to_owned)
+}
+
 fn packed(metadata: &Metadata) -> Option<Vec<Packed>> {
     serde_json::from_str(find(metadata, SERIES)?).ok()
 }

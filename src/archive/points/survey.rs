@@ -80,6 +80,10 @@ impl Archive {
         }
         for name in self.store.list("")? {
             if name.starts_with("type=") && !known.contains(&name) {
+                if let Err(fault) = self.store.check(&name) {
+                    survey.note(fault)?;
+                    continue;
+                }
                 let problem = "no ledger names it; a sync of its query takes it in or sets it aside".to_owned();
                 survey.problems.push(FileProblem { path: name, state: FileState::Foreign, problem });
             }
@@ -112,7 +116,7 @@ impl Archive {
         Ok(())
     }
 
-    fn ledgers(&self) -> Result<Vec<String>, ArchiveFault> {
+    pub(super) fn ledgers(&self) -> Result<Vec<String>, ArchiveFault> {
         let names = self.store.list(&own("ledger"))?;
         let key = |name: &String| Some(name.rsplit('/').next()?.strip_suffix(".json")?.to_owned());
         Ok(names.iter().filter_map(key).collect())

@@ -32,37 +32,45 @@ pub(super) fn ingest_file(
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let store = task.store;
+    let pair = if kind == Kind::Liquidations { LIQUIDATIONS } else { TRADES };
+    let place = Place { pair, store, market: (exchange, symbol), day };
     let stored = match kind {
-        Kind::Trades => store::read_trade_fingerprint(TRADES, store, exchange, symbol, day),
-        Kind::Liquidations => store::read_trade_fingerprint(LIQUIDATIONS, store, exchange, symbol, day),
-        Kind::Tickers => store::read_ticker_fingerprint(store, exchange, symbol, day),
-        Kind::Books => store::read_book_fingerprint(store, exchange, symbol, day),
+        Kind::Trades | Kind::Liquidations => store::read_trade_origin(&place),
+        Kind::Tickers => store::read_ticker_origin(store, exchange, symbol, day),
+        // Rows of another kind of dump count otherwise.
+        Kind::Books => store::read_book_origin(store, exchange, symbol, day)
+            .filter(|(source, _)| *source == BookSource::Changes)
+            .map(|(_, origin)| origin),
     };
-    if stored.as_deref() == Some(hash.as_str()) {
-        task.report.unchanged += 1;
+    if !task.is_new(stored, &hash) {
         return Ok(());
     }
     match kind {
-        Kind::Trades | Kind::Liquidations => {
-            let pair = if kind == Kind::Trades { TRADES } else { LIQUIDATIONS };
-            trades(&Place { pair, store, market: (exchange, symbol), day, fingerprint: &hash }, task)
-        }
-        Kind::Tickers => collect(task, day, &TICKER_COLUMNS, ticker, |reading| reading.time)
-            .map_or(Ok(()), |readings| store::write_tickers(store, exchange, symbol, day, &readings, &hash)),
-        Kind::Books => books(task, day).map_or(Ok(()), |events| {
-            store::write_books(store, exchange, symbol, day, &events, (BookSource::Changes, &hash))
-        }),
+        Kind::Trades | Kind::Liquidations => trades(&place, task, &hash),
+        Kind::Tickers => match collect(task, day, &TICKER_COLUMNS, ticker, |reading| reading.time) {
+            Some(readings) => store::write_tickers(store, exchange, symbol, day, &readings, &task.origin(&hash)),
+            None => Ok(()),
+        },
+        Kind::Books => match books(task, day) {
+            Some(events) => {
+                let origin = task.origin(&hash);
+                store::write_books(store, exchange, symbol, day, &events, (BookSource::Changes, &origin))
+            }
+            None => Ok(()),
+        },
     }
     .map_err(|error: ArchiveError| MarketError::Internal(error.to_string()))
 }
 
-fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<(), ArchiveError> {
-    if streamed::trades(place, task)? {
+fn trades(place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), ArchiveError> {
+    if streamed::trades(place, task, hash)? {
         return Ok(());
     }
     // Out of order: the whole day must be at hand to bring it into order.
-    let trades = collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time);
-    trades.map_or(Ok(()), |trades| store::write_trades(place, &trades))
+    match collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time) {
+        Some(trades) => store::write_trades(place, &trades, &task.origin(hash)),
+        None => Ok(()),
+    }
 }
 
 /// The changes of a day's book from its first snapshot on: those before it would make a book with holes.

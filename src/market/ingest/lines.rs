@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::read::MultiGzDecoder;
@@ -23,6 +25,8 @@ struct Blocks {
     source: Box<dyn Read + Send>,
     /// The begin of a line whose end is not yet read.
     rest: Vec<u8>,
+    /// Set when the last line of the file has no end.
+    cut: Arc<AtomicBool>,
 }
 
 impl Blocks {
@@ -34,7 +38,7 @@ impl Blocks {
         } else {
             Box::new(file)
         };
-        Ok(Self { source, rest: Vec::new() })
+        Ok(Self { source, rest: Vec::new(), cut: Arc::default() })
     }
 
     /// Fills the block with the next lines, each with its end, also the last one of the file. `false` when it is the last.
@@ -52,6 +56,7 @@ impl Blocks {
             if ended {
                 block.truncate(length + read);
                 if block.last().is_some_and(|byte| *byte != b'\n') {
+                    self.cut.store(true, Ordering::Release);
                     block.push(b'\n');
                 }
             }
@@ -92,11 +97,13 @@ fn fill(source: &mut dyn Read, block: &mut [u8]) -> io::Result<usize> {
 struct Ahead {
     blocks: Receiver<io::Result<Vec<u8>>>,
     used: SyncSender<Vec<u8>>,
+    cut: Arc<AtomicBool>,
 }
 
 impl Ahead {
     fn new(path: &Path) -> io::Result<Self> {
         let mut source = Blocks::open(path)?;
+        let cut = Arc::clone(&source.cut);
         let (sender, blocks) = sync_channel(WAITING);
         let (used, empty) = sync_channel::<Vec<u8>>(WAITING);
         // The thread ends with the file, or when nobody takes its blocks any more.
@@ -110,7 +117,7 @@ impl Ahead {
                 }
             }
         })?;
-        Ok(Self { blocks, used })
+        Ok(Self { blocks, used, cut })
     }
 
     /// Puts the next block in the place of one that is read; `false` at the end.
@@ -137,6 +144,18 @@ pub(super) struct Line<'a> {
     pub(super) field_ends: &'a [u32],
 }
 
+impl<'a> Line<'a> {
+    /// Its bytes, without what ends it.
+    pub(super) fn text(&self) -> &'a [u8] {
+        &self.block[self.begin..self.end]
+    }
+
+    /// Number of its bytes.
+    pub(super) fn length(&self) -> usize {
+        self.end - self.begin
+    }
+}
+
 /// The lines of a file, plain or gzip by its name.
 pub(super) struct Lines {
     source: Ahead,
@@ -160,6 +179,11 @@ impl Lines {
     pub(super) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
         let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
         Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))
+    }
+
+    /// Whether the file ends within its last line; known once that line is read.
+    pub(super) fn is_cut(&self) -> bool {
+        self.source.cut.load(Ordering::Acquire)
     }
 
     /// Passes the rest of the block.

@@ -12,6 +12,7 @@ mod fields;
 mod lines;
 mod options;
 mod predictions;
+mod quoted;
 mod rows;
 mod sheet;
 mod snapshots;
@@ -109,53 +110,85 @@ impl IngestReport {
     }
 }
 
-/// Reads every dump below `dumps` into the store at `store`, which is made if it is not there.
-///
-/// A dump file that the store holds already changes nothing; one with new content replaces what the old one told. Of
-/// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
-/// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
-/// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
-/// unfinished an hour ago or more are removed.
+/// An ingest: which dumps, into which store, by which rules.
+#[derive(Debug, Clone, Copy)]
+pub struct Ingest<'a> {
+    dumps: &'a Path,
+    store: &'a Path,
+    allow_fewer_rows: bool,
+}
+
+/// [`Ingest::run`] by the usual rules.
 ///
 /// # Errors
-/// [`MarketError::Internal`] when `dumps` is no folder, the store cannot be written, or the environment names a kernel that is
-/// not there. Bad data is no error: it is in
-/// the report.
+/// As there.
 pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
-    if !dumps.is_dir() {
-        let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
-        return Err(MarketError::Internal(message));
+    Ingest::new(dumps, store).run(keep_going)
+}
+
+impl<'a> Ingest<'a> {
+    /// Every dump below `dumps` into the store at `store`.
+    pub fn new(dumps: &'a Path, store: &'a Path) -> Self {
+        Self { dumps, store, allow_fewer_rows: false }
     }
-    Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
-    sweep(store, SystemTime::now());
-    let mut report = IngestReport::default();
-    let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
-    for (name, layout) in LAYOUTS {
-        let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
-        else {
-            continue;
-        };
-        let files = match layout {
-            Layout::Events(_) | Layout::Snapshots(_) | Layout::Options => {
-                days(&folders.swap_remove(place), &mut report)?
-            }
-            _ => sheets(&folders.swap_remove(place), &mut report)?,
-        };
-        for file in files {
-            if !keep_going() {
-                report.interrupted = true;
-            }
-            if report.interrupted {
-                return Ok(report);
-            }
-            take(layout, &file, store, &mut report, keep_going)?;
+
+    /// Whether a dump file may take the place of one with more good rows. Without it such a file is a problem in the report,
+    /// and the store keeps what it has.
+    #[must_use]
+    pub fn allow_fewer_rows(self, allow: bool) -> Self {
+        Self { allow_fewer_rows: allow, ..self }
+    }
+
+    /// Reads every dump into the store, which is made if it is not there.
+    ///
+    /// A dump file that the store holds already changes nothing; one with new content replaces what the old one told, unless it
+    /// has fewer good rows. Of
+    /// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
+    /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
+    /// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
+    /// unfinished an hour ago or more are removed.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when `dumps` is no folder, the store cannot be written, or the environment names a kernel that is
+    /// not there. Bad data is no error: it is in
+    /// the report.
+    pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
+        let (dumps, store) = (self.dumps, self.store);
+        if !dumps.is_dir() {
+            let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
+            return Err(MarketError::Internal(message));
         }
+        Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
+        sweep(store, SystemTime::now());
+        let mut report = IngestReport::default();
+        let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
+        for (name, layout) in LAYOUTS {
+            let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
+            else {
+                continue;
+            };
+            let files = match layout {
+                Layout::Events(_) | Layout::Snapshots(_) | Layout::Options => {
+                    days(&folders.swap_remove(place), &mut report)?
+                }
+                _ => sheets(&folders.swap_remove(place), &mut report)?,
+            };
+            for file in files {
+                if !keep_going() {
+                    report.interrupted = true;
+                }
+                if report.interrupted {
+                    return Ok(report);
+                }
+                take(layout, &file, self, &mut report, keep_going)?;
+            }
+        }
+        folders.sort();
+        for other in folders {
+            report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
+        }
+        Ok(report)
     }
-    folders.sort();
-    for other in folders {
-        report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
-    }
-    Ok(report)
 }
 
 /// A file to read.
@@ -169,11 +202,12 @@ enum Source {
 fn take(
     layout: Layout,
     (file, source): &(PathBuf, Source),
-    store: &Path,
+    ingest: &Ingest<'_>,
     report: &mut IngestReport,
     keep_going: &dyn Fn() -> bool,
 ) -> Result<(), MarketError> {
-    let mut task = Task { file, store, report, keep_going };
+    let Ingest { store, allow_fewer_rows, .. } = *ingest;
+    let mut task = Task { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
     match (layout, source) {
         (Layout::Events(kind), Source::Day(exchange, symbol, day)) => {
             events::ingest_file(kind, (exchange, symbol), *day, &mut task)

@@ -28,8 +28,7 @@ const MINUTE: i64 = 60 * SECOND;
 /// Reads one file into the store, unless the store holds it already.
 pub(super) fn ingest_file(exchange: &str, day: i64, task: &mut Task<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
-    if store::read_option_fingerprint(task.store, exchange, SYMBOL, day).is_some_and(|known| known == hash) {
-        task.report.unchanged += 1;
+    if !task.is_new(store::read_option_origin(task.store, exchange, SYMBOL, day), &hash) {
         return Ok(());
     }
     let mut chains = Chains::new(day);
@@ -42,7 +41,7 @@ pub(super) fn ingest_file(exchange: &str, day: i64, task: &mut Task<'_>) -> Resu
         return Ok(());
     }
     let readings = chains.finish();
-    Ok(store::write_options(task.store, exchange, SYMBOL, day, &readings, &hash)?)
+    Ok(store::write_options(task.store, exchange, SYMBOL, day, &readings, &task.origin(&hash))?)
 }
 
 /// The root of the symbol, the option, and what is told of it; without a quote where the row tells no volatility.

@@ -72,8 +72,7 @@ const MOST_DIGITS: usize = 78;
 /// Reads a file of markets into the store, unless the store holds it already.
 pub(super) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
-    if store::PREDICTION_MARKETS.read_fingerprint(task.store, source).is_some_and(|known| known == hash) {
-        task.report.unchanged += 1;
+    if !task.is_new(store::PREDICTION_MARKETS.read_origin(task.store, source), &hash) {
         return Ok(());
     }
     let (mut lines, mut rows, mut owners) = (Vec::new(), HashSet::new(), HashMap::new());
@@ -90,7 +89,7 @@ pub(super) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Result<(), Ma
         Ok(())
     });
     if whole {
-        store::PREDICTION_MARKETS.write(task.store, source, lines, &hash)?;
+        store::PREDICTION_MARKETS.write(task.store, source, lines, &task.origin(&hash))?;
     }
     Ok(())
 }
@@ -98,8 +97,7 @@ pub(super) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Result<(), Ma
 /// Reads a file of positions into the store, unless the store holds it already.
 pub(super) fn ingest_positions(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
-    if store::PREDICTION_POSITIONS.read_fingerprint(task.store, source).is_some_and(|known| known == hash) {
-        task.report.unchanged += 1;
+    if !task.is_new(store::PREDICTION_POSITIONS.read_origin(task.store, source), &hash) {
         return Ok(());
     }
     let (mut lines, mut rows, mut owners) = (Vec::new(), HashSet::new(), HashMap::new());
@@ -114,7 +112,7 @@ pub(super) fn ingest_positions(source: &str, task: &mut Task<'_>) -> Result<(), 
         Ok(())
     });
     if whole {
-        store::PREDICTION_POSITIONS.write(task.store, source, lines, &hash)?;
+        store::PREDICTION_POSITIONS.write(task.store, source, lines, &task.origin(&hash))?;
     }
     Ok(())
 }
@@ -136,11 +134,10 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
         return Err(Fault::new("asset_ids", what));
     }
     assets.iter().try_for_each(|asset| token("asset_ids", asset))?;
-    if let Some(twice) = assets.iter().enumerate().find(|(index, asset)| assets[..*index].contains(asset)) {
-        return Err(Fault::new(
-            "asset_ids",
-            format!("{} is there twice; each outcome has its own", shown(twice.1.as_bytes())),
-        ));
+    let mut known = HashSet::new();
+    if let Some(twice) = assets.iter().find(|asset| !known.insert(**asset)) {
+        let what = format!("{} is there twice; each outcome has its own", shown(twice.as_bytes()));
+        return Err(Fault::new("asset_ids", what));
     }
     let paid = record.numbers("resolved_prices")?;
     if !paid.is_empty() && paid.len() != outcomes.len() {

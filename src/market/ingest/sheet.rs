@@ -1,18 +1,24 @@
 //! Sheets: CSV files of the package's own layouts, which people write with spreadsheets and data frames. Fields may be
 //! quoted, columns come in any order, and those that may be left out may.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
-
 use csv::ByteRecord;
-use flate2::read::MultiGzDecoder;
 
 use super::fault::Fault;
+use super::lines::Lines;
+use super::quoted::{StrayQuote, split};
 use super::rows::{Broken, shown};
 use super::task::{Tally, Task};
 use crate::market::store::BETWEEN;
 use crate::protocol::suggest::hint;
+
+/// Longest field. A list of prices or tokens has some thousand bytes.
+const LONGEST_FIELD: usize = 1 << 16;
+/// Most bytes of a sheet, unpacked: its rows are at hand all at once, also of the service that answers from them.
+const LARGEST: usize = 1 << 28;
+/// Most letters of an unknown column's name that are told.
+const LONGEST_NAME: usize = 100;
+/// Most columns of a sheet; the layouts have some thirty.
+const MOST_COLUMNS: usize = 1_000;
 
 /// The columns of a layout.
 pub(super) struct Columns {
@@ -175,24 +181,57 @@ impl Task<'_> {
         let mut tally = Tally::default();
         let outcome = (|| {
             let broken = |line: u64, what: String| Broken { line, what };
-            let bytes = open(self.file).map_err(|error| broken(0, error.to_string()))?;
-            let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-            let header = reader.byte_headers().map_err(|error| broken(1, error.to_string()))?;
-            let header = self.header(header, columns)?;
+            let mut lines = Lines::open(self.file).map_err(|error| broken(0, error.to_string()))?;
             let mut fields = ByteRecord::new();
+            let first = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
+            let (first, mut bytes) = first.map_or((&b""[..], 0), |line| (line.text(), line.length()));
+            split(first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first), &mut fields)
+                .map_err(|_| broken(1, "a quote of the header is not closed, or not at the end of its field".into()))?;
+            let header = self.header(&fields, columns)?;
+            // A quote that is open at the end of a line is a stray one, unless the file ends there.
+            let mut open: Option<(u64, Fault)> = None;
             loop {
-                let line = reader.position().line();
-                if !reader.read_byte_record(&mut fields).map_err(|error| broken(line, error.to_string()))? {
+                let next = lines.number + 1;
+                let Some(line) = lines.next_line().map_err(|error| broken(next, error.to_string()))? else {
+                    return match open {
+                        Some((line, _)) if lines.is_cut() => Err(broken(line, "the file ends within quotes".into())),
+                        Some((line, fault)) => {
+                            self.count(&mut tally, line, Err(fault));
+                            Ok(())
+                        }
+                        None => Ok(()),
+                    };
+                };
+                bytes += line.length();
+                if bytes > LARGEST {
+                    return Err(broken(0, format!("it has more than {LARGEST} bytes; cut it into several files")));
+                }
+                if let Some((line, fault)) = open.take()
+                    && !self.count(&mut tally, line, Err(fault))
+                {
                     return Ok(());
                 }
-                let line = fields.position().map_or(line, csv::Position::line);
-                let outcome = if fields.len() == header.len() {
-                    take(&Record { header: &header, fields: &fields })
-                } else {
-                    let what = format!("{} columns, the header has {}", fields.len(), header.len());
-                    Err(Fault::new("", format!("{what}; quote fields that hold a comma")))
+                if line.length() == 0 {
+                    // One of very many empty lines.
+                    self.report.interrupted |= !(self.keep_going)();
+                    if self.report.interrupted {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                let outcome = match split(line.text(), &mut fields) {
+                    Err(StrayQuote::Open(place)) => {
+                        let what = "a quote is opened and not closed in its line; close it, or double it within quotes";
+                        open = Some((line.number, Fault::new(name(&header, place), what)));
+                        continue;
+                    }
+                    Err(StrayQuote::Behind(place)) => {
+                        let what = "text stands behind a closing quote; double quotes within a quoted field";
+                        Err(Fault::new(name(&header, place), what))
+                    }
+                    Ok(()) => row(&header, &fields).and_then(|record| take(&record)),
                 };
-                if !self.count(&mut tally, line, outcome) {
+                if !self.count(&mut tally, line.number, outcome) {
                     return Ok(());
                 }
             }
@@ -202,12 +241,15 @@ impl Task<'_> {
 
     /// Which known column stands at each place of a header. One that is not known is told, once, and passed over.
     fn header(&mut self, header: &ByteRecord, columns: &Columns) -> Result<Vec<Option<&'static str>>, Broken> {
+        if header.len() > MOST_COLUMNS {
+            let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());
+            return Err(Broken { line: 1, what });
+        }
         let mut found = Vec::with_capacity(header.len());
-        for (place, field) in header.iter().enumerate() {
-            let field = if place == 0 { field.strip_prefix(b"\xef\xbb\xbf").unwrap_or(field) } else { field };
+        for field in header {
             let known = columns.all().find(|name| name.as_bytes() == field);
             if known.is_none() || found.contains(&known) {
-                let text = String::from_utf8_lossy(field);
+                let text: String = String::from_utf8_lossy(field).chars().take(LONGEST_NAME).collect();
                 let near = hint(&text, columns.all().filter(|name| !found.contains(&Some(*name))));
                 let what = if known.is_none() { "no column of this layout" } else { "a column that was there before" };
                 self.report.fault(self.file, 1, Fault::new(text, format!("{what}; it was passed over{near}")));
@@ -226,10 +268,24 @@ impl Task<'_> {
     }
 }
 
-fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
-    let bytes = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let packed = path.extension().is_some_and(|suffix| suffix == "gz");
-    Ok(if packed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
+/// Name of the known column at a place; empty where there is none.
+fn name(header: &[Option<&'static str>], place: usize) -> &'static str {
+    header.get(place).copied().flatten().unwrap_or_default()
+}
+
+/// A row of the header's width, of which no field is too long.
+fn row<'a>(header: &'a [Option<&'static str>], fields: &'a ByteRecord) -> Result<Record<'a>, Fault> {
+    if fields.len() != header.len() {
+        let what = format!("{} columns, the header has {}", fields.len(), header.len());
+        return Err(Fault::new("", format!("{what}; quote fields that hold a comma")));
+    }
+    match fields.iter().position(|field| field.len() > LONGEST_FIELD) {
+        None => Ok(Record { header, fields }),
+        Some(place) => {
+            let what = format!("{} bytes, where a field has {LONGEST_FIELD} at most", fields[place].len());
+            Err(Fault::new(name(header, place), what))
+        }
+    }
 }
 
 #[cfg(test)]

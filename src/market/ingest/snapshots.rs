@@ -28,9 +28,18 @@ pub(super) fn ingest_file(
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let stored = store::read_book_origin(task.store, exchange, symbol, day);
-    if stored.is_some_and(|(kind, known)| kind > source || (kind == source && known == hash)) {
-        task.report.unchanged += 1;
-        return Ok(());
+    match stored {
+        Some((kind, _)) if kind > source => {
+            task.report.unchanged += 1;
+            return Ok(());
+        }
+        // Rows of another kind of dump count otherwise.
+        Some((kind, _)) if kind < source => {}
+        same => {
+            if !task.is_new(same.map(|(_, origin)| origin), &hash) {
+                return Ok(());
+            }
+        }
     }
     let columns = columns(source.levels().unwrap_or(0));
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -39,7 +48,7 @@ pub(super) fn ingest_file(
         return Ok(());
     }
     let events = changes.finish();
-    Ok(store::write_books(task.store, exchange, symbol, day, &events, (source, &hash))?)
+    Ok(store::write_books(task.store, exchange, symbol, day, &events, (source, &task.origin(&hash)))?)
 }
 
 /// The published columns: the time, then for each level the ask's price and amount and the bid's.

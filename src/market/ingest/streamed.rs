@@ -60,7 +60,7 @@ impl Taker for Batches {
 
 /// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
 /// written, and nothing is in the report.
-pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<bool, ArchiveError> {
+pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<bool, ArchiveError> {
     let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
     let mut own = IngestReport::default();
     std::thread::scope(|scope| {
@@ -75,7 +75,7 @@ pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<bool, Arc
         let mut reading = Task { report: &mut own, ..*task };
         let whole = reading.feed(place.day, &TRADE_COLUMNS, &mut batches);
         batches.send();
-        let ordered = batches.ordered;
+        let (ordered, origin) = (batches.ordered, reading.origin(hash));
         drop(batches); // the writer ends when nobody can send any more
         let writer = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if !ordered {
@@ -83,7 +83,7 @@ pub(super) fn trades(place: &Place<'_>, task: &mut Task<'_>) -> Result<bool, Arc
         }
         task.report.add(own);
         if whole {
-            writer.finish()?;
+            writer.finish(&origin)?;
         }
         Ok(true)
     })

@@ -30,8 +30,7 @@ const COLUMNS: Columns = Columns {
 /// Reads one file into the store, unless the store holds it already.
 pub(super) fn ingest_file(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
-    if store::SUPPLY.read_fingerprint(task.store, source).is_some_and(|known| known == hash) {
-        task.report.unchanged += 1;
+    if !task.is_new(store::SUPPLY.read_origin(task.store, source), &hash) {
         return Ok(());
     }
     let mut lines: Vec<SupplyLine> = Vec::new();
@@ -52,7 +51,7 @@ pub(super) fn ingest_file(source: &str, task: &mut Task<'_>) -> Result<(), Marke
             let key = |line: &SupplyLine| (line.coin.clone(), line.name.clone(), line.time);
             key(left).cmp(&key(right))
         });
-        store::SUPPLY.write(task.store, source, lines, &hash)?;
+        store::SUPPLY.write(task.store, source, lines, &task.origin(&hash))?;
     }
     Ok(())
 }

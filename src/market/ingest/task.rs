@@ -5,6 +5,7 @@ use std::path::Path;
 use super::fault::Fault;
 use super::rows::{Block, Broken, Row, Rows, fingerprint};
 use super::{IngestReport, MOST_PROBLEMS};
+use crate::market::store::Origin;
 
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
 const PATIENCE: usize = 1 << 15;
@@ -15,6 +16,12 @@ pub(super) struct Task<'a> {
     pub(super) store: &'a Path,
     pub(super) report: &'a mut IngestReport,
     pub(super) keep_going: &'a dyn Fn() -> bool,
+    /// Whether a file may take the place of one with more good rows.
+    pub(super) allow_fewer_rows: bool,
+    /// Good rows of the file that the store holds in this one's place; 0 where there is none, or it does not say.
+    pub(super) held: u64,
+    /// Good rows of this file, once it is read and to be taken.
+    pub(super) good: u64,
 }
 
 /// Rows of a file so far.
@@ -57,6 +64,22 @@ impl Task<'_> {
                 None
             }
         }
+    }
+
+    /// Whether the file must be read: the store holds another one in its place, or none.
+    pub(super) fn is_new(&mut self, stored: Option<Origin>, fingerprint: &str) -> bool {
+        let Some(stored) = stored else { return true };
+        if stored.fingerprint == fingerprint {
+            self.report.unchanged += 1;
+            return false;
+        }
+        self.held = stored.rows.unwrap_or(0);
+        true
+    }
+
+    /// What the store is to remember of the file.
+    pub(super) fn origin(&self, fingerprint: &str) -> Origin {
+        Origin::new(fingerprint, self.good)
     }
 
     /// As [`Self::feed`], row by row.
@@ -153,6 +176,16 @@ impl Task<'_> {
             self.report.problem(self.file, 0, "no good row in the file; it was not taken");
             return false;
         }
+        if (tally.good as u64) < self.held && !self.allow_fewer_rows {
+            let what = format!(
+                "{} good rows, where the store holds {} of this file: it was not taken, and the store keeps what it has; \
+                 mend the file, or allow fewer rows (allow_fewer_rows=True, --allow-fewer-rows)",
+                tally.good, self.held
+            );
+            self.report.problem(self.file, 0, what);
+            return false;
+        }
+        self.good = tally.good as u64;
         self.report.files += 1;
         self.report.rows += tally.good;
         true

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::layout::{self, Dataset};
+use super::origin::Origin;
 use super::ticks::Decimals;
-use super::trades::{Columns, FINGERPRINT, fingerprint};
+use super::trades::Columns;
 use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
@@ -112,9 +113,9 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: i64,
     events: &[Event],
-    (source, hash): (BookSource, &str),
+    (source, origin): (BookSource, &Origin),
 ) -> Result<(), ArchiveError> {
-    let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned()), (SOURCE.to_owned(), source.name().to_owned())];
+    let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
     let mut decimals = Decimals::default();
@@ -125,26 +126,21 @@ pub(in crate::market) fn write(
     write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
 }
 
-/// Hash of the dump file that a day's books were made of; `None` when there are none yet.
-pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
-    let files = [Dataset::BookEvents, Dataset::Books];
-    fingerprint(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
-}
-
-/// The dump that a day's books were made of: its kind, and its hash. `None` when there are none yet, or they are damaged.
+/// The dump that a day's books were made of, with its kind. `None` when there are none yet, or they are damaged.
 pub(in crate::market) fn read_origin(
     root: &Path,
     exchange: &str,
     symbol: &str,
     day: i64,
-) -> Option<(BookSource, String)> {
-    let hash = read_fingerprint(root, exchange, symbol, day)?;
+) -> Option<(BookSource, Origin)> {
+    let files = [Dataset::BookEvents, Dataset::Books];
+    let origin = Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
     let metadata = read_metadata(&layout::file(root, Dataset::Books, exchange, symbol, day)).ok()?;
     let source = match metadata.iter().find(|(name, _)| name == SOURCE) {
         None => BookSource::Changes,
         Some((_, kind)) => BookSource::ALL.into_iter().find(|source| source.name() == kind)?,
     };
-    Some((source, hash))
+    Some((source, origin))
 }
 
 fn event_table(events: &[Event]) -> Table {
@@ -295,11 +291,10 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", 0, &events, (BookSource::Snapshots25, "hash")).unwrap();
+        write(folder.path(), "X", "A/B", 0, &events, (BookSource::Snapshots25, &Origin::new("hash", 7))).unwrap();
         let origin = read_origin(folder.path(), "X", "A/B", 0);
-        assert_eq!(origin, Some((BookSource::Snapshots25, "hash".to_owned())));
+        assert_eq!(origin, Some((BookSource::Snapshots25, Origin::new("hash", 7))));
         assert_eq!(read_origin(folder.path(), "X", "A/B", 1), None);
-        assert_eq!(read_fingerprint(folder.path(), "X", "A/B", 0).as_deref(), Some("hash"));
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", 0)).unwrap();
         let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", 0)).unwrap();
         assert_eq!(stored, events);
@@ -329,7 +324,7 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, "hash")).unwrap();
+        write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
         let last = |to: i64, now: i64| {
             let events = || Ok(Arc::new(events.to_vec()));

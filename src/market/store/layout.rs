@@ -77,7 +77,7 @@ impl Dataset {
 }
 
 /// Name of the file in a day's folder: readers of `key=value` folders then see the date as a column.
-const FILE: &str = "part.parquet";
+pub(super) const FILE: &str = "part.parquet";
 
 /// Where the file of a market's day lies.
 pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
@@ -134,7 +134,9 @@ pub(in crate::market) fn unfit(name: &str) -> Option<String> {
 
 /// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
 pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Dataset::ALL.iter().map(|dataset| root.join(dataset.name())).collect();
+    let datasets = Dataset::ALL.iter().map(|dataset| root.join(dataset.name()));
+    let is_folder = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
+    let mut found: Vec<PathBuf> = datasets.filter(is_folder).collect();
     let mut next = 0;
     while let Some(folder) = found.get(next) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

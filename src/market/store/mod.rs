@@ -12,6 +12,7 @@ mod layout;
 mod leftovers;
 mod minutes;
 mod options;
+mod origin;
 mod predictions;
 mod sheets;
 mod supply;
@@ -21,17 +22,16 @@ mod trades;
 #[cfg(test)]
 mod visits;
 
-pub(super) use books::{
-    BookSource, Event, read_fingerprint as read_book_fingerprint, read_origin as read_book_origin, write as write_books,
-};
+pub(super) use books::{BookSource, Event, read_origin as read_book_origin, write as write_books};
 pub(super) use layout::{DAY, parse_date, unfit};
 pub(super) use leftovers::sweep;
-pub(super) use options::{OptionReading, read_fingerprint as read_option_fingerprint, write as write_options};
+pub(super) use options::{OptionReading, read_origin as read_option_origin, write as write_options};
+pub(super) use origin::Origin;
 pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
 pub(super) use supply::{SUPPLY, SupplyLine};
-pub(super) use tickers::{read_fingerprint as read_ticker_fingerprint, write as write_tickers};
+pub(super) use tickers::{read_origin as read_ticker_origin, write as write_tickers};
 pub(super) use trades::{
-    LIQUIDATIONS, Place, TRADES, TradeWriter, read_fingerprint as read_trade_fingerprint, write as write_trades,
+    LIQUIDATIONS, Place, TRADES, TradeWriter, read_origin as read_trade_origin, write as write_trades,
 };
 
 use std::collections::BTreeMap;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::layout::{self, DAY, Dataset};
-use super::trades::{Columns, FINGERPRINT, fingerprint};
+use super::origin::Origin;
+use super::trades::Columns;
 use crate::archive::{ArchiveError, read_metadata, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
@@ -62,7 +63,7 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: i64,
     readings: &[OptionReading],
-    hash: &str,
+    origin: &Origin,
 ) -> Result<(), ArchiveError> {
     let mut told: BTreeMap<(&str, usize, usize), i64> = BTreeMap::new();
     for reading in readings {
@@ -84,7 +85,7 @@ pub(in crate::market) fn write(
     let path = layout::file(root, Dataset::OptionMinutes, exchange, symbol, day);
     let told = serde_json::to_string(&told)
         .map_err(|error| ArchiveError { path: path.clone(), problem: error.to_string() })?;
-    let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned()), (SUMMARIES.to_owned(), told)];
+    let metadata = [origin.metadata(), vec![(SUMMARIES.to_owned(), told)]].concat();
     let texts = |text: fn(&OptionReading) -> &str| {
         Column::Text(readings.iter().map(|reading| Some(text(reading).to_owned())).collect())
     };
@@ -99,10 +100,9 @@ pub(in crate::market) fn write(
     write_parquet(&path, &table, &metadata)
 }
 
-/// Hash of the dump file that a day's readings were made of; `None` when there are none yet.
-pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
-    let file = layout::file(root, Dataset::OptionMinutes, exchange, symbol, day);
-    fingerprint([file.clone(), file])
+/// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
+    Origin::read([layout::file(root, Dataset::OptionMinutes, exchange, symbol, day)])
 }
 
 /// Minutes (Unix seconds, ascending) with their values.
@@ -232,10 +232,18 @@ mod tests {
             reading(600, "BTC", 0, 51.0, -1.5),
             reading(86_340, "BTC", 0, 52.0, -2.5),
         ];
-        write(folder.path(), "DERIBIT", "OPTIONS", 0, &first, "hash").unwrap();
-        write(folder.path(), "DERIBIT", "OPTIONS", 1, &[reading(86_460, "BTC", 0, 53.0, NAN)], "other").unwrap();
-        assert_eq!(read_fingerprint(folder.path(), "DERIBIT", "OPTIONS", 0).as_deref(), Some("hash"));
-        assert_eq!(read_fingerprint(folder.path(), "DERIBIT", "OPTIONS", 2), None);
+        write(folder.path(), "DERIBIT", "OPTIONS", 0, &first, &Origin::new("hash", 9)).unwrap();
+        write(
+            folder.path(),
+            "DERIBIT",
+            "OPTIONS",
+            1,
+            &[reading(86_460, "BTC", 0, 53.0, NAN)],
+            &Origin::new("other", 9),
+        )
+        .unwrap();
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), Some(Origin::new("hash", 9)));
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 2), None);
         let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
         let told: Vec<(&str, &str, &str, i64)> = options
             .summaries()
@@ -263,12 +271,13 @@ mod tests {
     #[test]
     fn a_damaged_file_is_told_with_what_mends_it() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "DERIBIT", "OPTIONS", 0, &[reading(60, "BTC", 0, 50.0, 1.0)], "hash").unwrap();
+        write(folder.path(), "DERIBIT", "OPTIONS", 0, &[reading(60, "BTC", 0, 50.0, 1.0)], &Origin::new("hash", 9))
+            .unwrap();
         let file = layout::file(folder.path(), Dataset::OptionMinutes, "DERIBIT", "OPTIONS", 0);
         let whole = std::fs::read(&file).unwrap();
         std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
         let error = Options::open(folder.path(), str::to_owned).err().unwrap();
         assert!(error.0.contains("part.parquet") && error.0.contains("ingest the dump again"), "{error}");
-        assert_eq!(read_fingerprint(folder.path(), "DERIBIT", "OPTIONS", 0), None);
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), None);
     }
 }

@@ -289,6 +289,7 @@ mod tests {
     use super::*;
     use crate::columns::NO_TIME;
     use crate::market::analytics::Counts;
+    use crate::market::store::Origin;
 
     const NAN: f64 = f64::NAN;
 
@@ -345,8 +346,8 @@ mod tests {
             (told("Climate", "", "E", ""), told("Weather", "Rain", "ev", "q"), told("Climate", "", "E", "q")),
         ] {
             let rows = vec![row(200, told("", "", "", "")), row(300, markets)];
-            PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, "").unwrap();
-            PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], "").unwrap();
+            PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, &Origin::default()).unwrap();
+            PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], &Origin::default()).unwrap();
             let venue = Predictions::open(folder.path()).unwrap().unwrap();
             assert_eq!(venue.table().events(), [expected]);
         }
@@ -357,13 +358,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let first = vec![market("A", 300 * SECOND, 0.5, ""), market("A", 200 * SECOND, 0.4, "")];
-        PREDICTION_MARKETS.write(root, "1.csv", first, "").unwrap();
+        PREDICTION_MARKETS.write(root, "1.csv", first, &Origin::default()).unwrap();
         let second = vec![market("A", 300 * SECOND, 0.9, "1|"), market("B", NO_TIME, 0.1, "")];
-        PREDICTION_MARKETS.write(root, "2.csv", second, "").unwrap();
+        PREDICTION_MARKETS.write(root, "2.csv", second, &Origin::default()).unwrap();
         let old = vec![position("w", "A", "A1", 1.0), position("v", "A", "A1", 2.0)];
-        PREDICTION_POSITIONS.write(root, "1.csv", old, "").unwrap();
+        PREDICTION_POSITIONS.write(root, "1.csv", old, &Origin::default()).unwrap();
         let new = vec![position("w", "A", "A1", 3.0), position("w", "C", "77", 4.0)];
-        PREDICTION_POSITIONS.write(root, "2.csv", new, "").unwrap();
+        PREDICTION_POSITIONS.write(root, "2.csv", new, &Origin::default()).unwrap();
 
         let venue = Predictions::open(root).unwrap().unwrap();
         let price = |event, at| venue.state(event, at).map(|state| state.price);

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::{self, Dataset};
-use super::trades::{Columns, FINGERPRINT, fingerprint};
+use super::origin::Origin;
+use super::trades::Columns;
 use crate::archive::{ArchiveError, Table, write_parquet};
 use crate::columns::Column;
 use crate::market::source::SourceError;
@@ -23,10 +24,9 @@ pub(in crate::market) struct Sheet<L: 'static> {
 }
 
 impl<L: Default> Sheet<L> {
-    /// Hash of the file that a sheet was made of; `None` when there is none yet, or it is damaged.
-    pub(in crate::market) fn read_fingerprint(&self, root: &Path, source: &str) -> Option<String> {
-        let file = layout::sheet(root, self.dataset, source);
-        fingerprint([file.clone(), file])
+    /// The file that a sheet was made of; `None` when there is none yet, or it is damaged.
+    pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<Origin> {
+        Origin::read([layout::sheet(root, self.dataset, source)])
     }
 
     /// Writes the lines of a file.
@@ -35,7 +35,7 @@ impl<L: Default> Sheet<L> {
         root: &Path,
         source: &str,
         mut lines: Vec<L>,
-        hash: &str,
+        origin: &Origin,
     ) -> Result<(), ArchiveError> {
         let mut table = Table::new();
         let mut add = |name: &str, column| table.push((name.to_owned(), column));
@@ -51,8 +51,7 @@ impl<L: Default> Sheet<L> {
         for (name, field) in self.wholes {
             add(name, Column::Int(lines.iter_mut().map(|line| *field(line)).collect()));
         }
-        let metadata = vec![(FINGERPRINT.to_owned(), hash.to_owned())];
-        write_parquet(&layout::sheet(root, self.dataset, source), &table, &metadata)
+        write_parquet(&layout::sheet(root, self.dataset, source), &table, &origin.metadata())
     }
 
     /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.

@@ -113,6 +113,7 @@ impl Supplies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::market::store::Origin;
 
     fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyLine {
         let row = SupplyRow { marketcap, first_marketcap: first, chain: chain.to_owned(), ..SupplyRow::default() };
@@ -133,9 +134,9 @@ mod tests {
             *number(&mut one) = place as f64;
         }
         let folder = tempfile::tempdir().unwrap();
-        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], "hash").unwrap();
-        assert_eq!(SUPPLY.read_fingerprint(folder.path(), "a/b c.csv").as_deref(), Some("hash"));
-        assert_eq!(SUPPLY.read_fingerprint(folder.path(), "a/b.csv"), None);
+        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], &Origin::new("hash", 1)).unwrap();
+        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b c.csv"), Some(Origin::new("hash", 1)));
+        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b.csv"), None);
         assert_eq!(SUPPLY.read_all(folder.path()).unwrap(), [[one]]);
     }
 
@@ -144,7 +145,7 @@ mod tests {
         const NAN: f64 = f64::NAN;
         let folder = tempfile::tempdir().unwrap();
         let write = |source: &str, lines: &[SupplyLine]| {
-            SUPPLY.write(folder.path(), source, lines.to_vec(), "hash").unwrap();
+            SUPPLY.write(folder.path(), source, lines.to_vec(), &Origin::default()).unwrap();
         };
         let two = [line("LINK", "Chainlink", 20, "BSC", 7.0, NAN), line("LINK", "Chainlink", 20, "ARBITRUM", 7.0, 3.0)];
         write("b.csv", &[&two[..], &[line("LUNA", "Terra", 30, "", 1.0, NAN)]].concat());

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::layout::{self, Dataset};
-use super::trades::{Columns, FINGERPRINT, fingerprint};
+use super::origin::Origin;
+use super::trades::Columns;
 use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME};
@@ -24,9 +25,9 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: i64,
     readings: &[Ticker],
-    fingerprint: &str,
+    origin: &Origin,
 ) -> Result<(), ArchiveError> {
-    let metadata = vec![(FINGERPRINT.to_owned(), fingerprint.to_owned())];
+    let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     write_parquet(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
     let told: Vec<&str> = Gauge::ALL.into_iter().filter(|gauge| is_told(readings, *gauge)).map(Gauge::name).collect();
@@ -47,10 +48,10 @@ pub(super) fn tells(path: &Path, feed: Feed) -> bool {
     told.is_none_or(|(_, names)| names.split(',').any(of_feed))
 }
 
-/// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
-pub(in crate::market) fn read_fingerprint(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<String> {
+/// The dump file that a day's readings and bars were made of; `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
     let files = [Dataset::Tickers, Dataset::TickerMinutes];
-    fingerprint(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
+    Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
 
 fn reading_table(readings: &[Ticker]) -> Table {
@@ -160,8 +161,8 @@ mod tests {
             reading(120, [NAN, 0.0005, NAN, NAN]),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A", 0, &readings, "hash").unwrap();
-        assert_eq!(read_fingerprint(folder.path(), "X", "A", 0).as_deref(), Some("hash"));
+        write(folder.path(), "X", "A", 0, &readings, &Origin::new("hash", 3)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A", 0), Some(Origin::new("hash", 3)));
         let file = |dataset| layout::file(folder.path(), dataset, "X", "A", 0);
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));

@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::{self, Dataset};
+use super::origin::Origin;
 use super::ticks::Decimals;
 use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, write_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
-
-/// Metadata key: hash of the dump file that a table was made of.
-pub(super) const FINGERPRINT: &str = "marketpoints.source_sha256";
 
 /// Where events of the form of trades, and their minute bars, lie.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +33,6 @@ pub(in crate::market) struct Place<'a> {
     pub(in crate::market) market: (&'a str, &'a str),
     /// Unix day.
     pub(in crate::market) day: i64,
-    /// Hash of the dump file that they are from.
-    pub(in crate::market) fingerprint: &'a str,
 }
 
 impl Place<'_> {
@@ -95,9 +91,9 @@ impl<'a> TradeWriter<'a> {
     }
 
     /// Puts trades and bars in place. The bars come last: where they are, both are.
-    pub(in crate::market) fn finish(mut self) -> Result<(), ArchiveError> {
+    pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<(), ArchiveError> {
         self.flush()?;
-        let metadata = vec![(FINGERPRINT.to_owned(), self.place.fingerprint.to_owned())];
+        let metadata = origin.metadata();
         self.events.finish(&metadata)?;
         let metadata = [metadata, vec![self.decimals.metadata()]].concat();
         write_parquet(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &metadata)
@@ -105,31 +101,15 @@ impl<'a> TradeWriter<'a> {
 }
 
 /// Writes a day's trades, in time order, and their minute bars.
-pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade]) -> Result<(), ArchiveError> {
+pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade], origin: &Origin) -> Result<(), ArchiveError> {
     let mut writer = TradeWriter::begin(place)?;
     writer.push(trades)?;
-    writer.finish()
+    writer.finish(origin)
 }
 
-/// Hash of the dump file that a day's bars were made of; `None` when there are none yet.
-pub(in crate::market) fn read_fingerprint(
-    pair: Pair,
-    root: &Path,
-    exchange: &str,
-    symbol: &str,
-    day: i64,
-) -> Option<String> {
-    fingerprint([pair.events, pair.minutes].map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
-}
-
-/// Hash of the dump file that both of a day's files were made of; `None` when one is missing, damaged, or of another dump:
-/// then the day must be made anew.
-pub(super) fn fingerprint(files: [PathBuf; 2]) -> Option<String> {
-    let [first, second] = files.map(|file| {
-        let (_, metadata) = read_parquet(&file).ok()?;
-        metadata.into_iter().find(|(name, _)| name == FINGERPRINT).map(|(_, value)| value)
-    });
-    first.filter(|hash| second.as_ref() == Some(hash))
+/// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(place: &Place<'_>) -> Option<Origin> {
+    Origin::read([place.pair.events, place.pair.minutes].map(|dataset| place.file(dataset)))
 }
 
 /// Trades, column by column.

@@ -3,8 +3,6 @@
 use super::*;
 use crate::market::source::Source;
 
-const HASH: &str = "";
-
 fn trade(time: i64, price: f64) -> Trade {
     Trade { time, price, amount: 1.0, buy: true }
 }
@@ -19,8 +17,8 @@ fn store() -> (tempfile::TempDir, Store) {
         (13, vec![trade(13 * day, 7.001)]),
     ];
     for (day, trades) in files {
-        let place = Place { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day, fingerprint: HASH };
-        write_trades(&place, &trades).unwrap();
+        let place = Place { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day };
+        write_trades(&place, &trades, &Origin::default()).unwrap();
     }
     let store = Store::open(folder.path()).unwrap();
     (folder, store)

@@ -1,5 +1,6 @@
 //! A local folder: files that appear whole or not at all, and locks that end with their holder.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
 use super::{Found, Lock, Staged, Store, Version, aside, own};
-use crate::archive::points::fault::ArchiveFault;
-use crate::archive::whole::permissions;
+use crate::archive::points::fault::{ArchiveFault, FileState};
+use crate::archive::whole::{is_random, permissions};
 
 /// How often a writer looks whether another one is done.
 const LOOK: Duration = Duration::from_millis(20);
@@ -40,13 +41,31 @@ impl Folder {
         Self { root: root.to_owned() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
+    /// Where a file lies. The archive's own folder may be a link; what lies in it may not: a link would lead what is written,
+    /// moved or removed out of the archive.
+    fn path(&self, name: &str) -> Result<PathBuf, ArchiveFault> {
+        let mut path = self.root.clone();
+        let mut told = String::new();
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            path.push(part);
+            told = if told.is_empty() { part.to_owned() } else { format!("{told}/{part}") };
+            if std::fs::symlink_metadata(&path).is_ok_and(|about| about.file_type().is_symlink()) {
+                let problem = "a link, and an archive follows none; put what it points to in its place";
+                return Err(ArchiveFault::file(&told, FileState::Foreign, problem));
+            }
+        }
+        Ok(path)
+    }
+
+    /// Removes the unfinished files of an owner. Only what is named as this package names them is ours.
+    fn remove_unfinished(&self, owner: &str, names: &[String]) -> Result<(), ArchiveFault> {
+        names.iter().filter(|name| owner_of(name) == Some(owner)).try_for_each(|name| self.remove(name))
     }
 
     fn unplaced(&self, owner: &str, name: &str, bytes: &[u8]) -> Result<Unplaced, ArchiveFault> {
         let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
-        let folder = self.path(&own("unfinished"));
+        let path = self.path(name)?;
+        let folder = self.path(&own("unfinished"))?;
         std::fs::create_dir_all(&folder).map_err(bad)?;
         let mut file = Builder::new().prefix(&format!("{owner}-")).tempfile_in(&folder).map_err(bad)?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(bad)?;
@@ -54,13 +73,13 @@ impl Folder {
             // A temporary file is private; the finished one is as readable as its folder.
             file.as_file().set_permissions(permissions).map_err(bad)?;
         }
-        Ok(Unplaced { file, path: self.path(name), name: name.to_owned() })
+        Ok(Unplaced { file, path, name: name.to_owned() })
     }
 }
 
 impl Store for Folder {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
-        match std::fs::read(self.path(name)) {
+        match std::fs::read(self.path(name)?) {
             Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(ArchiveFault::access(name, &error)),
@@ -68,7 +87,7 @@ impl Store for Folder {
     }
 
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
-        match std::fs::metadata(self.path(name)) {
+        match std::fs::metadata(self.path(name)?) {
             Ok(about) => Ok(Some(about.len())),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(ArchiveFault::access(name, &error)),
@@ -80,7 +99,7 @@ impl Store for Folder {
         let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
             let bad = |error: std::io::Error| ArchiveFault::access(&folder, &error);
-            let entries = match std::fs::read_dir(self.path(&folder)) {
+            let entries = match std::fs::read_dir(self.path(&folder)?) {
                 Ok(entries) => entries,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(bad(error)),
@@ -100,8 +119,12 @@ impl Store for Folder {
         Ok(names)
     }
 
-    fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
-        let unplaced = self.unplaced("new", name, &bytes)?;
+    fn check(&self, name: &str) -> Result<(), ArchiveFault> {
+        self.path(name).map(|_| ())
+    }
+
+    fn create(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
+        let unplaced = self.unplaced(owner, name, &bytes)?;
         let bad = |error: &dyn ToString| ArchiveFault::access(name, error);
         if let Some(folder) = unplaced.path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
@@ -122,7 +145,7 @@ impl Store for Folder {
     }
 
     fn remove(&self, name: &str) -> Result<(), ArchiveFault> {
-        match std::fs::remove_file(self.path(name)) {
+        match std::fs::remove_file(self.path(name)?) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(ArchiveFault::access(name, &error)),
             _ => Ok(()),
         }
@@ -130,14 +153,16 @@ impl Store for Folder {
 
     fn set_aside(&self, name: &str, _found: &Found) -> Result<(String, Version), ArchiveFault> {
         let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
-        let folder = self.path(&own("quarantine"));
+        let (path, folder) = (self.path(name)?, self.path(&own("quarantine"))?);
         std::fs::create_dir_all(&folder).map_err(bad)?;
         for number in 0_u32.. {
             let aside = aside(name, &number.to_string());
-            if self.path(&aside).try_exists().map_err(bad)? {
+            let place = self.root.join(&aside);
+            // Also of a link that leads nowhere.
+            if std::fs::symlink_metadata(&place).is_ok() {
                 continue;
             }
-            std::fs::rename(self.path(name), self.path(&aside)).map_err(bad)?;
+            std::fs::rename(path, place).map_err(bad)?;
             return Ok((aside, Version::Absent));
         }
         Err(ArchiveFault::access(name, &"no free name in the quarantine"))
@@ -146,7 +171,7 @@ impl Store for Folder {
     fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
         let name = own(&format!("lock/{name}"));
         let bad = |error: &dyn ToString| ArchiveFault::access(&name, error);
-        let path = self.path(&name);
+        let path = self.path(&name)?;
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
         }
@@ -162,9 +187,14 @@ impl Store for Folder {
     }
 
     fn sweep(&self, owner: &str) -> Result<(), ArchiveFault> {
-        for name in self.list(&own("unfinished"))? {
-            if name.rsplit('/').next().is_some_and(|file| file.starts_with(&format!("{owner}-"))) {
-                self.remove(&name)?;
+        let names = self.list(&own("unfinished"))?;
+        self.remove_unfinished(owner, &names)?;
+        let others: BTreeSet<&str> = names.iter().filter_map(|name| owner_of(name)).collect();
+        for other in others.into_iter().filter(|other| *other != owner) {
+            // Whoever has the lock is at work.
+            if let Some(_lock) = self.try_lock(other)? {
+                // Listed again: a writer may have come and gone meanwhile.
+                self.remove_unfinished(other, &self.list(&own("unfinished"))?)?;
             }
         }
         Ok(())
@@ -173,6 +203,15 @@ impl Store for Folder {
     fn patience(&self) -> Duration {
         LOOK
     }
+}
+
+/// Whose unfinished file has that name: a key's, `-`, and six letters or digits. `None` for a name that this package does not
+/// give.
+fn owner_of(name: &str) -> Option<&str> {
+    let (owner, random) = name.strip_prefix(&own("unfinished/"))?.rsplit_once('-')?;
+    let hash = owner.strip_prefix('k')?;
+    let is_key = hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_key && is_random(random)).then_some(owner)
 }
 
 impl Staged for Unplaced {

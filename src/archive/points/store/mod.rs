@@ -79,8 +79,13 @@ pub(super) trait Store: Debug + Send + Sync {
     /// Names of the files below a folder, in order.
     fn list(&self, folder: &str) -> Result<Vec<String>, ArchiveFault>;
 
-    /// Writes a whole file where there is none; `false` where there is one.
-    fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault>;
+    /// Refuses a name below which nothing may be written.
+    fn check(&self, _name: &str) -> Result<(), ArchiveFault> {
+        Ok(())
+    }
+
+    /// Writes a whole file where there is none; `false` where there is one. `owner` as in [`Store::stage`].
+    fn create(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault>;
 
     /// Readies a file beside the data. `owner` names it, so that what a dead process left is found.
     fn stage(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<Box<dyn Staged>, ArchiveFault>;
@@ -97,7 +102,7 @@ pub(super) trait Store: Debug + Send + Sync {
     /// Takes the lock of that name; `None` while somebody else has it.
     fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault>;
 
-    /// Removes what a dead process left of an owner; the owner's lock is held.
+    /// Removes what dead processes left: of an owner, whose lock is held, and of others whose lock nobody holds.
     fn sweep(&self, owner: &str) -> Result<(), ArchiveFault>;
 
     /// How long to wait before asking again for a lock that somebody else has.

@@ -250,7 +250,7 @@ impl Store for Objects {
         Ok(names)
     }
 
-    fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
+    fn create(&self, _owner: &str, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault> {
         match self.put(name, &Bytes::from(bytes), &Version::Absent) {
             Ok(_) => Ok(true),
             Err(ArchiveFault::Conflict { .. }) => Ok(false),

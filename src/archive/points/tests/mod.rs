@@ -8,6 +8,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::ledger::{Part, Pending, part_name, sha256};
+use super::store::own;
 use super::*;
 use crate::columns::Column;
 use crate::protocol::{SeriesId, Shape};
@@ -113,7 +114,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
             std::fs::write(archive.path().join(name), bytes).unwrap();
         }
         std::fs::write(archive.path().join(&ledger), announced.seal()).unwrap();
-        let left = own(&format!("unfinished/{}-left", key().name));
+        let left = own(&format!("unfinished/{}-aB3xY9", key().name));
         std::fs::write(archive.path().join(&left), "half a file").unwrap();
         for (_, partition) in parts.iter().enumerate().filter(|(place, _)| placed(*place)) {
             let name = part_name(&key(), partition);

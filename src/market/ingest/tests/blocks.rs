@@ -38,7 +38,15 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
     fs::write(&file, text).unwrap();
     let mut report = IngestReport::default();
     let mut collector = Collector { trades: Vec::new(), blocks, whole_blocks: 0 };
-    let mut task = Task { file: &file, store: folder.path(), report: &mut report, keep_going: &|| true };
+    let mut task = Task {
+        file: &file,
+        store: folder.path(),
+        report: &mut report,
+        keep_going: &|| true,
+        allow_fewer_rows: false,
+        held: 0,
+        good: 0,
+    };
     task.feed(DAY / 86_400, &TRADE_COLUMNS, &mut collector);
     for problem in &mut report.problems {
         problem.file.clear();

@@ -278,7 +278,7 @@ fn what_a_killed_ingest_left_is_removed_once_nobody_can_be_writing_it() {
         file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         path
     };
-    let (old, new) = (leave(".unfinished-old", 7_200), leave(".unfinished-new", 60));
+    let (old, new) = (leave(".unfinished-part.parquet-000old", 7_200), leave(".unfinished-part.parquet-000new", 60));
     let report = place.ingest();
     assert_eq!((report.files, report.unchanged, old.exists(), new.exists()), (0, 1, false, true));
     place.market();

@@ -1,0 +1,48 @@
+//! What a file of a store was made of: it says so itself, so that a second ingest of the same dump changes nothing.
+
+use std::path::PathBuf;
+
+use crate::archive::{Metadata, read_parquet};
+
+/// Metadata key: hash of the dump file that a table was made of.
+const FINGERPRINT: &str = "marketpoints.source_sha256";
+/// Metadata key: good rows of the dump file. Files of earlier versions do not have it.
+const ROWS: &str = "marketpoints.source_rows";
+
+/// The dump file that a table was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::market) struct Origin {
+    /// Hash of its bytes.
+    pub(in crate::market) fingerprint: String,
+    /// Its good rows; `None` where the table does not say.
+    pub(in crate::market) rows: Option<u64>,
+}
+
+impl Origin {
+    /// A dump file of that hash with so many good rows.
+    pub(in crate::market) fn new(fingerprint: &str, rows: u64) -> Self {
+        Self { fingerprint: fingerprint.to_owned(), rows: Some(rows) }
+    }
+
+    /// How a table says it.
+    pub(super) fn metadata(&self) -> Metadata {
+        let rows = self.rows.map(|rows| (ROWS.to_owned(), rows.to_string()));
+        [(FINGERPRINT.to_owned(), self.fingerprint.clone())].into_iter().chain(rows).collect()
+    }
+
+    /// The dump file that tables were made of; `None` when one of them is missing, damaged, or of another dump: then they
+    /// must be made anew.
+    pub(super) fn read<const N: usize>(files: [PathBuf; N]) -> Option<Self> {
+        let mut origin = None;
+        for file in files {
+            let (_, metadata) = read_parquet(&file).ok()?;
+            let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+            let fingerprint = value(FINGERPRINT)?.to_owned();
+            let of_file = Self { fingerprint, rows: value(ROWS).and_then(|rows| rows.parse().ok()) };
+            if origin.get_or_insert_with(|| of_file.clone()).fingerprint != of_file.fingerprint {
+                return None;
+            }
+        }
+        origin
+    }
+}
