@@ -226,12 +226,7 @@ impl IngestReport {
 /// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken.
 #[pyfunction]
 #[pyo3(signature = (dumps, store, allow_fewer_rows = false))]
-pub(super) fn ingest(
-    py: Python<'_>,
-    dumps: PathBuf,
-    store: PathBuf,
-    allow_fewer_rows: bool,
-) -> PyResult<IngestReport> {
+pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf, allow_fewer_rows: bool) -> PyResult<IngestReport> {
     // Attaching now and then lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
     let keep_going = || {

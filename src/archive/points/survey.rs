@@ -100,10 +100,16 @@ impl Archive {
     ) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
-            let bytes = self.store.read(&name)?.map(|found| found.bytes);
+            known.insert(name.clone());
+            let bytes = match self.store.read(&name) {
+                Ok(found) => found.map(|found| found.bytes),
+                Err(fault) => {
+                    survey.note(fault)?;
+                    continue;
+                }
+            };
             let found = bytes.as_ref().map(|bytes| sha256(bytes));
             let next = ledger.pending.get(partition).and_then(|next| next.part.as_ref()).map(|part| &part.sha256);
-            known.insert(name.clone());
             match found {
                 Some(found) if found == part.sha256 || Some(&found) == next => {
                     survey.files += 1;
