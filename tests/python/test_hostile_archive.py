@@ -1,10 +1,12 @@
 """An archive whose folder is not as it was left: a damaged archive.json, links, leftovers, a full disk."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -74,7 +76,11 @@ def test_a_damaged_archive_json_heals_and_loses_nothing(client, tmp_path, how, l
 
 @pytest.mark.parametrize(
     ("change", "error"),
-    [({"version": 2}, mp.NewerFormatError), ({"version": 1e30}, mp.NewerFormatError), ({"format": "x"}, mp.ForeignFileError)],
+    [
+        ({"version": 2}, mp.NewerFormatError),
+        ({"version": 1e30}, mp.NewerFormatError),
+        ({"format": "x"}, mp.ForeignFileError),
+    ],
 )
 def test_what_is_not_ours_to_write_anew_stays(client, tmp_path, change, error):
     archive = mp.Archive(tmp_path)
@@ -83,7 +89,7 @@ def test_what_is_not_ours_to_write_anew_stays(client, tmp_path, change, error):
     about.write_text(json.dumps(json.loads(about.read_text()) | change))
     before = about.read_bytes()
     for call in (lambda: archive.read("candles", *MARKET), lambda: archive.sync(client, "candles", *MARKET, **WINDOW)):
-        with pytest.raises(error, match="update this one|another folder"):
+        with pytest.raises(error, match=r"update this one|another folder"):
             call()
     assert about.read_bytes() == before
 
@@ -100,7 +106,9 @@ def test_a_damaged_archive_json_lets_no_other_service_in(demo, client, tmp_path)
     assert len(archive.read("candles", *MARKET).timestamps) == 24
 
 
-@pytest.mark.parametrize("place", ["data", "query", "part", "own", "unfinished", "quarantine", "lock", "ledger", "file"])
+@pytest.mark.parametrize(
+    "place", ["data", "query", "part", "own", "unfinished", "quarantine", "lock", "ledger", "file"]
+)
 def test_nothing_is_written_or_removed_behind_a_link(client, tmp_path, place):
     root, outside = tmp_path / "archive", tmp_path / "outside"
     archive = mp.Archive(root)
@@ -188,7 +196,7 @@ def test_what_a_killed_writer_of_a_table_left_goes_with_the_next(client, tmp_pat
     }
     foreign = [".unfinished-out.csv-notes!", ".unfinished-business", ".unfinished-other.csv-aB3xY9", "out.csv.bak"]
     old = time.time() - 7_200
-    for name in [*foreign, *sum(names.values(), [])]:
+    for name in [*foreign, *itertools.chain(*names.values())]:
         (tmp_path / name).write_bytes(b"PAR1" if "csv" not in name else b"time,")
         os.utime(tmp_path / name, (old, old))
     new = tmp_path / ".unfinished-out.csv-aB3xY7"
@@ -227,14 +235,15 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 results = [] if told is None or not told.results else told.results
 times = [] if not len(results) else results.timestamps.astype("int64").tolist()
 kept = sum(one.buckets for one in archive.contents())
-print(json.dumps([type(told).__name__, told and told.path, times, kept, client.usage().used - before, bool(archive.verify())]))
+weight = client.usage().used - before
+print(json.dumps([type(told).__name__, told and told.path, times, kept, weight, bool(archive.verify())]))
 """
 
 
 def on_a_full_disk(demo, folder, first, limit, window, how="sync"):
     code = FULL_DISK.replace("{{", "{").replace("}}", "}")
     command = [sys.executable, "-c", code, folder, demo.keys["unlimited"], demo.url, first, limit, window, how]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=100, check=False, env=environment
     )
@@ -258,7 +267,11 @@ def test_what_was_paid_for_is_in_the_error_when_a_partition_does_not_fit(demo, t
     assert (error, good) == ("ArchiveError", True) and path.endswith("part.parquet")
     assert weight > 0
     assert set(results) >= set(buckets(END - 600 * HOUR, END))
-    assert kept == len(mp.Archive(tmp_path).read("candles", "BINANCE_FUTURES", "BTCUSDT", "4h", start=END - 1_000 * HOUR, period=4 * HOUR).timestamps)
+    assert kept == len(
+        mp.Archive(tmp_path)
+        .read("candles", "BINANCE_FUTURES", "BTCUSDT", "4h", start=END - 1_000 * HOUR, period=4 * HOUR)
+        .timestamps
+    )
 
 
 @pytest.mark.parametrize("how", ["sync", "through"])
@@ -274,7 +287,7 @@ def test_what_was_paid_for_is_in_the_error_when_the_ledger_does_not_fit(demo, tm
 
 
 def test_nothing_is_paid_when_the_archive_cannot_be_begun(demo, tmp_path):
-    error, path, results, kept, weight, good = on_a_full_disk(demo, tmp_path, 0, 16, 100)
+    error, path, results, kept, weight, _good = on_a_full_disk(demo, tmp_path, 0, 16, 100)
     assert (error, path) == ("ArchiveError", "_marketpoints/archive.json")
     assert (results, kept, weight) == ([], 0, 0)
     # And it can be begun later: nothing half-written stands in the way.

@@ -1,4 +1,4 @@
-"""Sheets of an ingest that are not what they should be: stray quotes, cut files, endless fields, and less than there was."""
+"""Sheets that are not what they should be: stray quotes, cut files, endless fields, fewer rows than before."""
 
 import gzip
 import subprocess
@@ -116,7 +116,9 @@ def test_a_field_without_an_end_does_not_fill_the_memory(tmp_path, kind):
 
 def test_a_header_of_many_names_is_told_in_few_words(tmp_path):
     write(tmp_path / "dumps" / "token_supply" / "wide.csv", f"{SUPPLY},{'x,' * 5_000}x", supply(2))
-    write(tmp_path / "dumps" / "token_supply" / "long.csv", f"{SUPPLY},{'y' * 50_000}", [f"{row}," for row in supply(2)])
+    write(
+        tmp_path / "dumps" / "token_supply" / "long.csv", f"{SUPPLY},{'y' * 50_000}", [f"{row}," for row in supply(2)]
+    )
     report = ingest(tmp_path)
     assert report.files == 1
     assert all(len(str(problem)) < 1_000 for problem in report.problems) and len(report.problems) == 2
