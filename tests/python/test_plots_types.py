@@ -170,10 +170,10 @@ def test_what_an_exchange_leaves_out_is_left_out():
 
 def test_a_line_breaks_where_rows_are_missing_and_a_lone_row_is_a_dot():
     answer = decoded(points("SKEW_OPTION_SUMMARY_AGG", [START + HOUR * row for row in (0, 1, 2, 10, 20, 21)]))
-    line, dot = answer.plot().lines
+    (line,) = answer.plot().lines
     assert np.isnan(line.get_ydata()).nonzero()[0].tolist() == [3, 5]
     middle = (START + HOUR * 10.5) / 86_400  # of the hour that the row is of
-    assert dot.get_xdata().tolist() == [pytest.approx(middle)]
+    assert line.get_xdata()[line.get_markevery()].tolist() == [pytest.approx(middle)]
 
 
 def test_options_have_their_units(client):
@@ -255,7 +255,8 @@ def test_other_series_have_panels_below_each_other(client):
     several = mp.SeriesSet([client.candles("BINANCE_FUTURES", name, "1h", **WINDOW).only for name in symbols])
     picture = Picture(several.plot())
     assert {f"{name} on BINANCE_FUTURES · candles · 1h" for name in symbols} <= set(picture.texts)
-    assert {"volume (BTC)", "volume (ETH)"} <= set(picture.texts) and len(picture.figure.axes) == 4
+    # On a short axis the unit stands below.
+    assert {"volume\n(BTC)", "volume\n(ETH)"} <= set(picture.texts) and len(picture.figure.axes) == 4
     sides = client.liquidations(["BINANCE_FUTURES", "BYBIT"], None, "1h", coin="BTC", **WINDOW)
     assert len(sides) == 4 and len(sides.plot().figure.axes) == 2
     books = mp.SeriesSet([decoded(points("BLOCK_BOOK_SNAPSHOT_AGG", [START], exchange=name)).only for name in "ab"])

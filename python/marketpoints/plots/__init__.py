@@ -2,23 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
 from . import axes, bars, candles, cells, lines, words
+from .fit import fitted
 from .tpo import tpo as draw_tpo
 
 if TYPE_CHECKING:
     from ..identity import SeriesId
 
-__all__ = ["heatmap", "profile", "series", "several", "tpo"]
+__all__ = ["explain", "heatmap", "profile", "series", "several", "tpo"]
 
 LEVELS = "levels"
-#: Most panels of one figure: beyond, none of them could be read.
-MOST_PANELS = 24
+#: Characters in a line of a text within a picture.
+WIDTH = 72
+#: Height in inches of a picture among several, and of the highest figure: beyond, few programs show it.
+HEIGHT, HIGHEST = 3.2, 76.8
 
 
+@fitted
 def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
     """Draws candles with volume, liquidations as bars, other columns as lines. Returns the first panel's axes."""
     if candles.is_candles(shown):
@@ -28,28 +34,32 @@ def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
     return lines.lines([shown], ax)
 
 
+@fitted
 def heatmap(shown: DrawableLevels, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws volume by time and price on a logarithmic colour scale. Returns the axes."""
-    return cells.heatmap(shown, ax, step, prices)
+    return cells.heatmap(shown, ax, step, cells.price_range(prices))
 
 
+@fitted
 def profile(shown: DrawableProfile, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws traded volume by price in each bucket. Returns the axes."""
-    return cells.profile(shown, ax, step, prices)
+    return cells.profile(shown, ax, step, cells.price_range(prices))
 
 
+@fitted
 def tpo(shown: DrawableTpo, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws the time blocks that visited each price of each session. Returns the axes."""
-    return draw_tpo(shown, ax, step, prices)
+    return draw_tpo(shown, ax, step, cells.price_range(prices))
 
 
+@fitted
 def several(every: Sequence[Drawable], *, ax: Any, why_empty: str, options: dict[str, Any]) -> Any:
     """Draws several series: both sides on one axis, lines of one unit on one axis, the rest below each other.
 
     Returns the first panel's axes.
     """
     if not every:
-        return axes.blank(axes.make(ax), f"no series: {why_empty}")
+        return axes.blank(axes.make(ax), fill(f"no series: {why_empty}", WIDTH))
     groups: dict[SeriesId, list[Drawable]] = {}
     for one in every:
         groups.setdefault(replace(one.id, side=None), []).append(one)
@@ -60,14 +70,28 @@ def several(every: Sequence[Drawable], *, ax: Any, why_empty: str, options: dict
     pictures = [
         part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])
     ]
-    if len(pictures) > MOST_PANELS:
-        raise SelectionError(
-            f"{len(pictures)} pictures do not fit into one figure; pick up to {MOST_PANELS} with sel(…)"
-        )
-    panels = axes.panels(axes.make(ax, max(5.0, 3.2 * len(pictures))), [1.0] * len(pictures))
+    heights = [_height(part) for part in pictures]
+    if sum(heights) > HIGHEST:
+        most = sum(1 for total in accumulate(heights) if total <= HIGHEST)
+        raise SelectionError(f"{len(pictures)} pictures do not fit into one figure; pick up to {most} with sel(…)")
+    panels = axes.panels(axes.make(ax, max(5.0, sum(heights))), heights)
     for part, panel in zip(pictures, panels, strict=True):
         _draw(part, panel, options)
     return panels[0]
+
+
+def explain(ax: Any, why_empty: str) -> Any:
+    """Says in a picture of nothing why there is nothing: the reason names the window. Returns the axes."""
+    if ax.texts:
+        what = ax.texts[-1].get_text().partition("\n")[0]
+        ax.texts[-1].set_text(f"{what}:\n{fill(why_empty, WIDTH)}")
+    return ax
+
+
+def _height(group: Sequence[Drawable]) -> float:
+    """Height in inches that a picture needs to be read."""
+    panels = len(lines.panels_of(group[0])) if _is_lines(group[0]) else 1
+    return max(HEIGHT, lines.height(panels)) if panels > 1 else HEIGHT
 
 
 def _draw(group: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ __all__ = [
     "broken",
     "days",
     "legend",
+    "line",
     "make",
     "panels",
     "prices",
@@ -32,6 +33,8 @@ UP, DOWN, LINE, QUIET = "#1a9c86", "#e0524d", "#2f6fde", "#8a8f98"
 # Of the nanoseconds in a day: matplotlib counts days.
 DAY = 86_400_000_000_000
 MINUTE = 60_000_000_000
+#: Values on their own, up to so many of which a line has large markers.
+FEW = 60
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
@@ -57,8 +60,11 @@ def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
 
 
-def blank(ax: Any, text: str) -> Any:
-    """Axes that hold nothing, and say so."""
+def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
+    """Axes that hold nothing, and say so; of a series also in which window."""
+    if shown is not None and shown.requested is not None:
+        start, end = (str(edge)[:16].replace("T", " ") for edge in shown.requested)
+        text = f"{text}\n{start} to {end} UTC"
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=QUIET)
     ax.set_yticks([])
     if ax.get_autoscalex_on():  # nothing else is drawn on this time axis
@@ -128,18 +134,52 @@ def show_asked(ax: Any, shown: Drawable) -> None:
         show_span(ax, *(float(days(edge)) for edge in shown.requested))
 
 
-def legend(ax: Any) -> None:
-    """A legend in rows at the top, and room for it above what is drawn."""
+def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
+    """A line, broken at NaN. A value between two breaks, of which no line is seen, has a marker."""
+    import numpy as np
+
+    finite = np.isfinite(np.concatenate([[np.nan], values, [np.nan]]))
+    alone = np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:])
+    if len(alone):
+        style |= {"marker": "o", "markersize": 5 if len(alone) <= FEW else 2, "markevery": alone.tolist()}
+    ax.plot(places, values, **style)
+
+
+def legend(ax: Any, note: str | None = None) -> None:
+    """A legend in rows at the top, and room for it above what is drawn; a note stands last in it."""
     import numpy as np
 
     handles, texts = ax.get_legend_handles_labels()
+    if note is not None:
+        handles, texts = [*handles, load("matplotlib.lines").Line2D([], [], linestyle="none")], [*texts, note]
     if not handles:
         return
-    columns = int(np.clip(ax.bbox.width // (60 + 7 * max(map(len, texts))), 1, len(texts)))
+    inch = ax.figure.dpi / 100
+    width, height = ax.bbox.width / inch, max(1.0, ax.bbox.height / inch)
+    longest = max(map(len, texts))
+    for size, letter, row in (("small", 7, 18), ("xx-small", 5, 13)):
+        letters = size
+        columns = int(np.clip(width // (60 + letter * longest), 1, len(texts)))
+        # Of the height afterwards, for all that was there before lies below the legend.
+        share = (14 + row * -(-len(texts) // columns)) / height
+        if share <= 0.5 and 60 + letter * longest <= width:
+            break
+    cramped = share > 0.5
+    if cramped and len(texts) == 1:  # the axis' label says it
+        return
     low, high = ax.get_ylim()
-    rows = -(-len(texts) // columns)
-    ax.set_ylim(low, high + (high - low) * min(0.5, rows * 22 / max(ax.bbox.height, 1)))
-    ax.legend(handles, texts, frameon=False, loc="upper left", fontsize="small", ncols=columns)
+    ax.set_ylim(low, low + (high - low) / (1 - min(share, 0.5)))
+    ax.legend(
+        handles,
+        texts,
+        loc="upper left",
+        fontsize=letters,
+        ncols=columns,
+        facecolor="white",
+        edgecolor="none",
+        framealpha=0.0 if cramped else 0.8,
+        borderaxespad=0.2,
+    )
 
 
 def times(ax: Any) -> None:

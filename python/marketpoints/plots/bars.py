@@ -20,7 +20,7 @@ def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
     ax.set_title(title(shared([identity_of(one) for one in series]), unit), loc="left")
     amounts(ax, label("liquidated volume", unit))
     if not any(len(one) for one in series):
-        return blank(ax, "no liquidations")
+        return blank(ax, "no liquidations", series[0])
     bars = []
     for one in series:
         if len(one):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import DOWN, LINE, UP, amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
+from .axes import DOWN, LINE, UP, amounts, blank, legend, line, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
 from .words import amount_unit, identity_of, label, price_label, shared, title
 
@@ -77,7 +77,7 @@ def _prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
     prices(ax, price_label(named))
     series = [one for one in series if len(one)]
     if not series:
-        blank(ax, "no candles")
+        blank(ax, "no candles", named)
         return
     starts, ends = (np.concatenate(edges) for edges in zip(*(spans(one) for one in series), strict=True))
     columns = [np.concatenate([one[name] for one in series]) for name in OHLC]
@@ -126,4 +126,4 @@ def _range(ax: Any, starts: Any, ends: Any, columns: Sequence[Any], series: Sequ
     middles = np.insert((starts + ends) / 2, holes + 1, ends[holes])
     high, low, close = (np.insert(values, holes + 1, np.nan) for values in (high, low, close))
     ax.fill_between(middles, low, high, color=LINE, alpha=0.25, linewidth=0.8, label="low to high")
-    ax.plot(middles, close, color=LINE, linewidth=0.8, label="close")
+    line(ax, middles, close, color=LINE, linewidth=0.8, label="close")

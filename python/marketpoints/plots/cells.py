@@ -5,13 +5,14 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
-from .axes import DOWN, QUIET, UP, blank, make, prices, show_asked, show_span, spans, times
+from ..errors import InvalidRequest
+from .axes import DOWN, QUIET, UP, blank, legend, line, make, prices, show_asked, show_span, spans, times
 from .words import amount_unit, identity_of, label, price_label, title
 
-__all__ = ["NIGHT", "add_cells", "heatmap", "mass", "profile", "step_of"]
+__all__ = ["NIGHT", "add_cells", "heatmap", "mass", "outside", "price_range", "profile", "row_height", "step_of"]
 
-#: Rows that a picture can show.
-ROWS = 240
+#: Rows that a picture can show, and that one can be asked for: memory grows with them.
+ROWS, MOST_ROWS = 240, 10_000
 #: Below a palette's lowest colour: nothing was there.
 NIGHT = "#000004"
 #: Pixels that a bucket needs for its profile to have a shape.
@@ -25,9 +26,11 @@ def heatmap(shown: DrawableLevels, ax: Any, step: float | None, window: tuple[fl
     ax.set_title(title(identity_of(shown), unit), loc="left")
     prices(ax, price_label(shown))
     if len(shown) == 0 or len(shown.levels) == 0:
-        return blank(ax, "no levels")
+        return blank(ax, "no levels", shown)
     low, high = window or _around_market(shown)
-    height = step or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    height = row_height(step, low, high) or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    if nothing := outside(shown.prices, window, height):
+        return blank(ax, nothing)
     starts, ends = spans(shown)
     base, row, cell, total = gathered(shown, shown.volumes, height, low, high)
     _night(ax)
@@ -55,9 +58,11 @@ def profile(shown: DrawableProfile, ax: Any, step: float | None, window: tuple[f
     prices(ax, price_label(shown))
     volumes = shown.buys + shown.sells
     if len(shown) == 0 or len(volumes) == 0:
-        return blank(ax, "no levels")
+        return blank(ax, "no levels", shown)
     low, high = window or mass(shown.prices, volumes)
-    height = step or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    height = row_height(step, low, high) or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    if nothing := outside(shown.prices, window, height):
+        return blank(ax, nothing)
     starts, ends = spans(shown)
     base, row, cell, total = gathered(shown, volumes, height, low, high)
     whole = float((ends[-1] - starts[0]) / np.median(ends - starts))
@@ -72,10 +77,11 @@ def profile(shown: DrawableProfile, ax: Any, step: float | None, window: tuple[f
         _rows(ax, left + buys * room, left + total * room, bottom, height, DOWN, "sells")
         for start in starts:
             ax.axvline(start, color=QUIET, linewidth=0.6)
-        ax.legend(frameon=False, loc="upper left", title=f"longest bar: {total.max():,.6g} {unit or ''}".rstrip())
     show_span(ax, starts[0], ends[-1])
     bottom = base + height * math.floor((low - base) / height + 1e-6)
     ax.set_ylim(bottom, max(bottom + height, base + height * math.floor((high - base) / height + 1 + 1e-6)))
+    if ax.get_legend_handles_labels()[0]:
+        legend(ax, f"longest bar: {total.max():,.6g} {unit or ''}".rstrip())
     times(ax)
     ax.grid(visible=False)
     return ax
@@ -107,13 +113,18 @@ def add_cells(
 
     from .artists import Cells
 
-    colours, ticks = load("matplotlib.colors"), load("matplotlib.ticker")
+    colours, ticker = load("matplotlib.colors"), load("matplotlib.ticker")
     positive = total > 0
     cell, row, total = cell[positive], row[positive], total[positive]
-    norm = None
+    norm, told = None, []
     if total.size:
-        bottom, top = np.quantile(total, [0.02, 0.998])
-        norm = colours.LogNorm(bottom, max(top, bottom * 1.001), clip=True)
+        bottom, top = map(float, np.quantile(total, [0.02, 0.998]))
+        most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.3)))
+        if top > bottom * 1.001:
+            told = numbers(bottom, top, most)
+        else:  # one volume everywhere: the colour in the middle
+            told, bottom, top = [bottom], bottom / 2, bottom * 2
+        norm = colours.LogNorm(bottom, top, clip=True)
     # Without its darkest part: the smallest volume is still more than none.
     palette = colours.ListedColormap(load("matplotlib").colormaps["inferno"](np.linspace(0.1, 1, 256)))
     edges = np.column_stack([starts, ends])
@@ -124,9 +135,78 @@ def add_cells(
     # The few smallest and largest volumes share the colours of the ends.
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, extend="both")
     bar.set_label(text)
-    bar.ax.yaxis.set_major_formatter(ticks.FuncFormatter(lambda value, _: f"{value:,.6g}"))
-    bar.ax.yaxis.set_minor_formatter(ticks.NullFormatter())
+    bar.set_ticks(told)
+    bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     bar.outline.set_visible(False)
+
+
+def numbers(low: float, high: float, most: int) -> list[float]:
+    """Round numbers for a logarithmic scale: powers of ten, or 1, 2 and 5 of each, or, of a short scale, in even steps.
+
+    Args:
+        low: Lower end of the scale, more than 0.
+        high: Its upper end, more than ``low``.
+        most: How many numbers there is room for, at least 2.
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    round_ones = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    found = [number for number in round_ones if low <= number <= high]
+    if len(found) < 3:
+        even = load("matplotlib.ticker").MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        return [float(number) for number in even if low <= number <= high]
+    tens = [number for number in found if number in round_ones[::3]]
+    if len(found) > most and len(tens) > 1:
+        found = tens
+    return found[:: -(-len(found) // most)]
+
+
+def row_height(step: float | None, low: float, high: float) -> float | None:
+    """The height of a row as given.
+
+    Raises:
+        InvalidRequest: It is not more than 0, or there would be more rows than any picture shows.
+    """
+    if step is None:
+        return None
+    try:
+        height = float(step)
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"step: {step!r} is not a number; give the height of a row in prices") from None
+    if not (math.isfinite(height) and height > 0):
+        raise InvalidRequest(f"step: {step!r} is no height of a row; give a number of more than 0")
+    if (high - low) / height > MOST_ROWS:
+        raise InvalidRequest(
+            f"step: {step!r} makes {(high - low) / height:,.0f} rows of the prices from {low:,.12g} to {high:,.12g}; "
+            f"a picture has up to {MOST_ROWS:,}"
+        )
+    return height
+
+
+def price_range(prices: Any) -> tuple[float, float] | None:
+    """The lowest and the highest price as given.
+
+    Raises:
+        InvalidRequest: They are not two numbers, or the first is not below the second.
+    """
+    if prices is None:
+        return None
+    try:
+        low, high = map(float, prices)
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"prices: {prices!r} are not the lowest and the highest price, two numbers") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        hint = f"; prices=({high:.12g}, {low:.12g}) is the other way round" if low > high else ""
+        raise InvalidRequest(f"prices: {low:.12g} is not below {high:.12g}{hint}")
+    return low, high
+
+
+def outside(levels: Any, window: tuple[float, float] | None, height: float) -> str:
+    """What to say where no level reaches into the range of prices given; nothing where one does."""
+    if window is None or ((levels > window[0] - height) & (levels <= window[1])).any():
+        return ""
+    low, high = window
+    return f"no levels from {low:,.12g} to {high:,.12g};\nthey lie from {levels.min():,.12g} to {levels.max():,.12g}"
 
 
 def step_of(first: Any, levels: Any, low: float, high: float) -> float:
@@ -178,7 +258,7 @@ def _line(ax: Any, starts: Any, ends: Any, middles: Any) -> None:
     holes = np.flatnonzero(starts[1:] - ends[:-1] > float(np.median(ends - starts)) / 2)
     places = np.insert((starts + ends) / 2, holes + 1, ends[holes])
     values = np.insert(middles, holes + 1, np.nan)
-    ax.plot(places, values, color="white", linewidth=0.9, alpha=0.85, label="mid price")
+    line(ax, places, values, color="white", linewidth=0.9, alpha=0.85, label="mid price")
     ax.legend(loc="upper left", labelcolor="white", framealpha=0.25, facecolor="black", edgecolor="none")
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
-from .axes import amounts, blank, broken, legend, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, broken, legend, line, make, panels, prices, show_span, spans, stacked, times
 from .words import amount_unit, identity_of, label, names, shared, title
 
-__all__ = ["Panel", "lines", "panels_of"]
+__all__ = ["Panel", "height", "lines", "panels_of"]
 
 USD = "USD"
 PERCENT = "%"
@@ -98,6 +98,11 @@ def panels_of(shown: Drawable) -> tuple[Panel, ...]:
     return (*there, *(panel for panel in further if not known or _filled(shown, panel.what)))
 
 
+def height(panels: int) -> float:
+    """Height in inches that several panels need to be read."""
+    return 1.2 + 1.9 * panels
+
+
 def lines(series: Sequence[Drawable], ax: Any) -> Any:
     """Lines of one series or several: a panel for each unit, a line for each column, and each series.
 
@@ -114,8 +119,8 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
             raise SelectionError(f"{common}: there is no column of numbers to draw")
         ax = make(ax)
         ax.set_title(title(common), loc="left")
-        return blank(ax, "no values" if filled else "no rows")
-    ax = make(ax, 5.0 if len(drawn) == 1 else 1.2 + 1.9 * len(drawn))
+        return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
+    ax = make(ax, 5.0 if len(drawn) == 1 else height(len(drawn)))
     every = panels(ax, [1.0] * len(drawn))
     told = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
     parts = [part for one, name in zip(series, told, strict=True) for part in _parts(one, name)]
@@ -145,8 +150,6 @@ def _parts(shown: Drawable, name: str) -> Iterator[Part]:
 
 
 def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
-    import numpy as np
-
     count = 0
     for number, part in enumerate(parts):
         times_of, rows = broken(part.shown, part.rows)
@@ -158,12 +161,9 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
             if name is None:
                 continue
             # Several series: a colour for each of them, and a kind of line for each column.
-            colour, line = (_colour(number), STYLES[place % 4]) if len(parts) > 1 else (_colour(place), "-")
+            colour, style = (_colour(number), STYLES[place % 4]) if len(parts) > 1 else (_colour(place), "-")
             values = _values(part, name, rows)
-            ax.plot(times_of, values, color=colour, linestyle=line, linewidth=1.2, label=_name(part, name))
-            finite = np.isfinite(np.concatenate([[np.nan], values, [np.nan]]))
-            alone = finite[1:-1] & ~finite[:-2] & ~finite[2:]
-            ax.plot(times_of[alone], values[alone], ".", color=colour, markersize=3)
+            line(ax, times_of, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name))
             count += 1
     unit = _unit(panel, parts[0].shown)
     if panel.fraction:

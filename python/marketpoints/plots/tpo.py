@@ -6,7 +6,7 @@ from ..common.optional import load
 from ..common.protocols import DrawableTpo
 from ..errors import SelectionError
 from .axes import QUIET, blank, days, legend, make, prices, show_span, spans, times
-from .cells import step_of
+from .cells import outside, row_height, step_of
 from .words import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["tpo"]
@@ -28,11 +28,13 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
     prices(ax, price_label(shown))
     levels, blocks = shown.prices, shown.block_ids
     if len(shown) == 0 or len(levels) == 0:
-        return blank(ax, "no levels")
+        return blank(ax, "no levels", shown)
     starts, ends = _sessions(shown)
     low, high = window or (float(levels.min()), float(levels.max()))
     first = levels[: shown.offsets[1]]
-    height = step or step_of(first, levels, low, high)
+    height = row_height(step, low, high) or step_of(first, levels, low, high)
+    if nothing := outside(levels, window, height):
+        return blank(ax, nothing)
     base = low
     session = np.repeat(np.arange(len(shown)), np.diff(shown.offsets))
     row = np.floor((levels - base) / height + 1e-6).astype(np.int64)

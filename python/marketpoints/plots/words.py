@@ -26,6 +26,8 @@ WHAT = {
     "TOKEN_SUPPLY_AGG": "token supply",
 }
 PREDICTIONS = "PREDICTION_VENUE"
+#: The names of a market; the first that tells several apart is enough.
+MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 
 
 def identity_of(shown: Drawable) -> SeriesId:
@@ -97,5 +99,14 @@ def shared(ids: Sequence[SeriesId]) -> SeriesId:
 def names(ids: Sequence[SeriesId]) -> list[str]:
     """What tells each of several series from the others, for a legend."""
     common = shared(ids).known()
-    told = [" ".join(value for name, value in one.known().items() if name not in common) for one in ids]
+    different = [{name: value for name, value in one.known().items() if name not in common} for one in ids]
+    told = [" ".join(_least(values).values()) for values in different]
+    if len(set(told)) < len(told):
+        told = [" ".join(values.values()) for values in different]
     return [name or f"series {place + 1}" for place, name in enumerate(told)]
+
+
+def _least(values: dict[str, str]) -> dict[str, str]:
+    """An identity's fields, the market by its first name alone: the others say the same of it."""
+    first = next((name for name in MARKET if name in values), None)
+    return {name: value for name, value in values.items() if name == first or name not in (*MARKET, "category")}

@@ -127,7 +127,7 @@ class Heatmap(Levels):
             prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
         except InvalidRequest:
             raise
-        except ValueError as problem:
+        except (TypeError, ValueError) as problem:
             raise InvalidRequest(f"step: {problem}") from None
         return self.timestamps, prices, volumes
 
@@ -146,6 +146,8 @@ class Heatmap(Levels):
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
+                are not two numbers of which the first is lower.
         """
         from .. import plots
 
@@ -194,6 +196,8 @@ class Profile(Levels):
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
+                are not two numbers of which the first is lower.
         """
         from .. import plots
 
@@ -349,6 +353,8 @@ class Tpo(Sessions):
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
+                are not two numbers of which the first is lower.
         """
         from .. import plots
 

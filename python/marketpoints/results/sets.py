@@ -222,11 +222,14 @@ class SeriesSet(Items[Series]):
             MissingDependencyError: matplotlib is not installed.
             SelectionError: They do not fit into one figure, or there is nothing to draw.
         """
-        if len(self._items) == 1:
-            return self._items[0].plot(ax=ax, **options)
         from .. import plots
 
-        return plots.several(self._items, ax=ax, why_empty=self.why_empty or "", options=options)
+        why, every = self.why_empty, self._items
+        if len(every) == 1:
+            drawn = every[0].plot(ax=ax, **options)
+        else:
+            drawn = plots.several(every, ax=ax, why_empty=why or "", options=options)
+        return plots.explain(drawn, why) if why and every and self._why_empty else drawn
 
 
 def decode_points(

@@ -1,0 +1,98 @@
+"""Titles, labels and numbers made to lie within the figure, also of small axes in a figure that lays out nothing."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+__all__ = ["fitted"]
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+#: Distance in pixels, at 100 to the inch, of the outermost text from the figure's edge.
+MARGIN = 3
+#: Axes give up to so much of their width or height to texts.
+MOST = 0.6
+
+
+def fitted(draw: Draw) -> Draw:
+    """A function that draws on axes, or on those of a new figure, and whose texts then are all seen."""
+
+    @wraps(draw)
+    def drawn(*args: Any, ax: Any, **options: Any) -> Any:
+        before = set() if ax is None else set(ax.figure.axes) - {ax}
+        alone = ax is not None and _is_whole(ax)
+        made = draw(*args, ax=ax, **options)
+        own = [one for one in made.figure.axes if one not in before]
+        for one in own:
+            _headline(one)
+            _shortened(one.yaxis.label, one.bbox.height)
+        # Shorter axes may have fewer numbers, and more lines in their title.
+        for _ in range(3 if alone else 0):
+            if not _inside(own):
+                break
+            for one in own:
+                _headline(one)
+        return made
+
+    return drawn  # type: ignore[return-value]
+
+
+def _is_whole(ax: Any) -> bool:
+    """Whether nobody else places axes: no layout engine, no grid within a grid, and no place that the user chose."""
+    place = ax.get_subplotspec()
+    whole = place is not None and place.get_topmost_subplotspec() == place
+    return whole and ax.figure.get_layout_engine() is None
+
+
+def _headline(ax: Any) -> None:
+    """A title as wide as its axes: in smaller letters, or in several lines."""
+    text, room = ax.get_title("left"), ax.bbox.width
+    if not text:
+        return
+    title = next(one for one in ax.get_children() if getattr(one, "get_text", str)() == text)
+    text = text.replace("\n", " ")
+    title.set_text(text)
+    for size in ("large", "medium", "small"):
+        title.set_fontsize(size)
+        width = title.get_window_extent().width
+        if width <= room:
+            return
+    title.set_text(textwrap.fill(text, max(12, int(len(text) * room / width)), break_long_words=False))
+
+
+def _shortened(label: Any, room: float) -> None:
+    """An axis' label as long as the axis: in smaller letters, with its unit on a second line."""
+    for size in ("small", "x-small", "xx-small"):
+        if not label.get_text() or label.get_window_extent().height <= room:
+            return
+        if size == "x-small":
+            label.set_text(label.get_text().replace(" (", "\n("))
+        label.set_fontsize(size)
+
+
+def _inside(every: Sequence[Any]) -> bool:
+    """Makes axes smaller, together, so that their texts lie in the figure. Returns whether it did."""
+    figure = every[0].figure
+    margin = MARGIN * figure.dpi / 100
+    texts = [box for one in every if (box := one.get_tightbbox()) is not None]
+    places = [one.get_position() for one in every]
+    left, bottom = min(one.x0 for one in places), min(one.y0 for one in places)
+    right, top = max(one.x1 for one in places), max(one.y1 for one in places)
+    width, height = figure.bbox.width, figure.bbox.height
+    more = [
+        max(0.0, margin - min(box.x0 for box in texts)) / width,
+        max(0.0, margin - min(box.y0 for box in texts)) / height,
+        max(0.0, max(box.x1 for box in texts) + margin - width) / width,
+        max(0.0, max(box.y1 for box in texts) + margin - height) / height,
+    ]
+    across = 1 - (more[0] + more[2]) / (right - left)
+    along = 1 - (more[1] + more[3]) / (top - bottom)
+    if max(more) == 0 or min(across, along) < 1 - MOST:
+        return False
+    for one, place in zip(every, places, strict=True):
+        start = left + more[0] + (place.x0 - left) * across
+        floor = bottom + more[1] + (place.y0 - bottom) * along
+        one.set_position((start, floor, place.width * across, place.height * along))
+        one.set_in_layout(True)  # for a layout that is asked for later
+    return True

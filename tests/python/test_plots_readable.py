@@ -1,0 +1,209 @@
+"""Pictures can be read: labels apart from each other and within the figure, numbers on colour bars, lone values."""
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import marketpoints as mp
+from bodies import START, body, heatmap
+from pictures import DOWN, UP, Picture, is_colour
+from test_plots_types import HOUR, MARKET, POINTS, WINDOW, decoded, points
+
+mpl.use("agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+LEVELS = ["BLOCK_BOOK_SNAPSHOT_AGG", "VENUE_LIQUIDATION_AGG", "VOLUME_PROFILE_AGG", "TPO_AGG"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def supply(client):
+    """Token supply of two coins."""
+    return client.token_supply(coin=["BTC", "ETH"], interval="1d", start="2026-01-01", end="2026-01-10")
+
+
+def test_token_supply_of_two_coins_has_room_for_every_panel(supply):
+    picture, one = Picture(supply.plot()), Picture(supply[0].plot())
+    assert len(picture.figure.axes) == 2 * len(one.figure.axes) == 12
+    assert picture.figure.get_figheight() == pytest.approx(2 * one.figure.get_figheight())
+    labels = [ax.yaxis.label.get_window_extent() for ax in picture.figure.axes]
+    assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
+
+
+def test_a_figure_is_not_higher_than_programs_show(supply):
+    # Six panels take 1.2 + 6 x 1.9 inches, 24 pictures of 3.2 inches are the most.
+    with pytest.raises(mp.SelectionError, match="20 pictures do not fit into one figure; pick up to 6 with sel"):
+        mp.SeriesSet([*supply] * 10).plot()
+
+
+def book(*volumes):
+    """A snapshot a minute of the same prices; one volume is that of all its levels."""
+    return mp.decode_points(body(heatmap([([(99.0, volume)], [(100.0, volume)]) for volume in volumes])))
+
+
+@pytest.mark.parametrize("width", [2.5, 5, 10])
+@pytest.mark.parametrize("span", [1.01, 1.5, 3, 9, 40, 1e3, 1e9])
+def test_a_colour_bar_has_numbers(span, width):
+    low = 3.4
+    ax = book(*np.geomspace(low, low * span, 40)).plot(ax=plt.subplots(figsize=(width, 3))[1])
+    Picture(ax)
+    bar = ax.figure.axes[1]
+    bottom, top = bar.get_ylim()
+    told = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
+    assert low * 0.99 <= bottom < top <= low * span * 1.01
+    assert 2 <= len(told) <= 8 and told == sorted(set(told))
+    assert bottom * 0.999 <= told[0] and told[-1] <= top * 1.001
+    boxes = [one.get_window_extent() for one in bar.get_yticklabels()]
+    assert not [pair for pair in itertools.pairwise(boxes) if pair[0].overlaps(pair[1])]
+
+
+def test_a_colour_bar_of_one_volume_has_its_number():
+    ax = book(5.0, 5.0).plot()
+    assert "5" in Picture(ax).texts
+    assert ax.figure.axes[1].get_ylim() == pytest.approx((2.5, 10.0))  # its colour is the one in the middle
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+@pytest.mark.parametrize("step", [0, -1, float("nan"), float("inf"), "x", 1e-9])
+def test_a_step_that_is_no_height_is_refused(kind, step):
+    answer = decoded(points(kind, [START]))
+    with pytest.raises(mp.InvalidRequest, match=r"^step: "):
+        answer.plot(step=step, prices=(90, 110))
+    if kind == "BLOCK_BOOK_SNAPSHOT_AGG" and step != 1e-9:
+        with pytest.raises(mp.InvalidRequest, match=r"^step"):
+            answer.to_grid(step)
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+@pytest.mark.parametrize("prices", [(110, 90), (90, 90), (90, float("nan")), 90, "ab", (1, 2, 3), (None, 100)])
+def test_prices_that_are_no_range_are_refused(kind, prices):
+    with pytest.raises(mp.InvalidRequest, match=r"^prices: "):
+        decoded(points(kind, [START])).plot(prices=prices)
+
+
+def test_prices_the_other_way_round_are_told():
+    with pytest.raises(mp.InvalidRequest, match=r"87000 is not below 86500; prices=\(86500, 87000\)"):
+        decoded(points(LEVELS[0], [START])).plot(prices=(87000, 86500))
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_prices_without_levels_say_where_levels_are(kind):
+    lowest, highest = {"VOLUME_PROFILE_AGG": (100, 101), "TPO_AGG": (100, 101)}.get(kind, (99, 100))
+    picture = Picture(decoded(points(kind, [START])).plot(prices=(1, 2)))
+    assert f"no levels from 1 to 2;\nthey lie from {lowest} to {highest}" in picture.texts
+    assert (picture.within(picture.figure.axes[0])[2:-2, 2:-2] > 100).all()  # no black
+
+
+@pytest.mark.parametrize("width", [4, 6.4, 10])
+def test_the_legend_of_a_volume_profile_lies_above_the_bars(width):
+    answer = decoded(points("VOLUME_PROFILE_AGG", [START]))
+    ax = answer.plot(ax=plt.subplots(figsize=(width, width * 0.7))[1])
+    picture = Picture(ax)
+    box = ax.get_legend().get_window_extent()
+    frame = picture.pixels[int(len(picture.pixels) - box.y1) : int(len(picture.pixels) - box.y0) - 1]
+    shown = picture.within(ax)
+    bars = is_colour(shown, UP) | is_colour(shown, DOWN)
+    assert bars.any() and ax.get_legend().get_frame().get_alpha() == 0.8
+    # Bars begin below the legend: its own two patches are the only such colours beside it.
+    right = frame[:, int(box.x1) + 1 :]
+    assert not (is_colour(right, UP) | is_colour(right, DOWN)).any()
+
+
+@pytest.mark.parametrize("kind", [one for one in POINTS if "SKEW" in one or "RATE" in one or "SUPPLY" in one])
+def test_a_lone_value_is_seen(kind):
+    ax = decoded(points(kind, [START])).plot()
+    picture = Picture(ax)
+    for panel in picture.figure.axes:
+        shown = picture.within(panel)
+        assert sum(is_colour(shown, f"C{number}", 40).sum() for number in range(4)) >= 20
+
+
+def test_a_lone_mid_price_is_seen_and_in_the_legend():
+    ax = book(5.0).plot()
+    picture = Picture(ax)
+    middle = picture.within(ax, START + 20, START + 40, 99.4, 99.6)
+    assert (middle.min(axis=2) > 200).sum() >= 9
+    assert ax.get_legend().legend_handles[0].get_marker() == "o"
+
+
+def test_closes_of_every_second_hour_are_seen():
+    rows = 3000
+    ax = decoded(points("TRADE_SIDE_AGNOSTIC_AGG", range(START, START + 2 * HOUR * rows, 2 * HOUR))).plot(volume=False)
+    picture = Picture(ax)
+    row = picture.within(ax, START, START + 2 * HOUR * rows, 1.48, 1.52)
+    assert (row.min(axis=2) < 150).any(axis=0).mean() > 0.98
+
+
+def test_legends_name_a_market_once():
+    known = {"normalizedSymbol": "BTC-USDT", "coin": "BTC", "category": "PERPETUAL"}
+    other = {"normalizedSymbol": "ETH-USDT", "coin": "ETH", "category": "SPOT"}
+    answer = decoded(
+        points("SKEW_OPTION_SUMMARY_AGG", [START], **known),
+        points("SKEW_OPTION_SUMMARY_AGG", [START], exchange="DERIBIT", rawSymbol="ETHUSDT", **other),
+    )
+    assert {"BYBIT BTCUSDT · skew", "DERIBIT ETHUSDT · skew"} <= set(Picture(answer.plot()).texts)
+    # What alone tells two apart is told.
+    same = decoded(
+        points("SKEW_OPTION_SUMMARY_AGG", [START], category="OPTION"),
+        points("SKEW_OPTION_SUMMARY_AGG", [START], category="COMBO"),
+    )
+    assert {"OPTION · skew", "COMBO · skew"} <= set(Picture(same.plot()).texts)
+
+
+def test_empty_pictures_say_why(client):
+    answer = client.candles(*MARKET, start="2005-01-01", period="1h")
+    why = answer.why_empty
+    assert why is not None and "2005-01-01 00:00" in why
+    texts = [" ".join(text.split()) for text in Picture(answer.plot()).texts]
+    assert f"no candles: {why}" in texts
+    # A series alone knows the window.
+    assert "no candles\n2005-01-01 00:00 to 2005-01-01 01:00 UTC" in Picture(answer.only.plot()).texts
+
+
+def calls(client):
+    start = {"start": "2026-01-01", "period": "3h"}
+    yield client.candles(*MARKET, **WINDOW)
+    yield client.side_candles(*MARKET, **WINDOW)
+    yield client.liquidations(*MARKET, **WINDOW)
+    yield client.funding_rate(*MARKET, **WINDOW)
+    yield client.open_interest(*MARKET, **WINDOW)
+    yield client.volume_profile(*MARKET, **start)
+    yield client.orderbook_heatmap(*MARKET, block_size=10, **start)
+    yield client.liquidation_heatmap(coin="BTC", interval="1h", **WINDOW)
+    yield client.tpo(*MARKET, session="daily", **WINDOW)
+    yield client.implied_volatility("DERIBIT", "BTC_ATM", "1h", coin="BTC", tenor="ONE_M", **WINDOW)
+    yield client.skew("DERIBIT", "BTC_25", "1h", coin="BTC", tenor="ONE_M", **WINDOW)
+
+
+@pytest.mark.parametrize("size", [(2.5, 2.0), (4.0, 2.6), (6.4, 4.8)])
+def test_all_texts_lie_in_a_small_figure(client, size):
+    for answer in calls(client):
+        figure, ax = plt.subplots(figsize=size)
+        answer.plot(ax=ax)
+        picture = Picture(ax)
+        for one in figure.axes:
+            box = one.get_tightbbox()
+            name = (answer.ids[0].type, box.extents.tolist())
+            assert box.x0 >= 0 and box.y0 >= 0, name
+            assert box.x1 <= figure.bbox.width and box.y1 <= figure.bbox.height, name
+        assert ax.get_position().width > 0.3 and len(picture.texts) > 3
+        figure.tight_layout()  # what users of small figures call next
+        Picture(ax)
+
+
+def test_axes_that_are_placed_stay_where_they_are():
+    figure = plt.figure(figsize=(3, 2))
+    free = figure.add_axes((0.05, 0.1, 0.9, 0.8))
+    decoded(points("SKEW_OPTION_SUMMARY_AGG", [START])).plot(ax=free)
+    assert free.get_position().bounds == pytest.approx((0.05, 0.1, 0.9, 0.8))
+    neighbours = plt.subplots(1, 2, figsize=(3, 2))[1]
+    before = neighbours[1].get_position().bounds
+    decoded(points("SKEW_OPTION_SUMMARY_AGG", [START])).plot(ax=neighbours[0])
+    assert neighbours[1].get_position().bounds == before
