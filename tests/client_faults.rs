@@ -303,6 +303,41 @@ async fn every_request_for_sessions_begins_with_one() {
     }
 }
 
+/// A request that began within a session would be refused, or paid for nothing.
+#[tokio::test]
+async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would_do() {
+    let plan = |tier, session: &str, interval: &str| {
+        let config = Config { tier, ..Config::new(KEY, "http://127.0.0.1:9") };
+        let arguments = PointsArguments {
+            data_type: "TPO_AGG".into(),
+            exchanges: vec!["BINANCE".into()],
+            symbol: Some("BTCUSDT".into()),
+            session: Some(session.into()),
+            interval: Some(interval.into()),
+            // The month of April 2026, or its week from Monday the 13th on.
+            start: Some(if session == "monthly" { 1_775_001_600.0 } else { 1_776_643_200.0 - 7.0 * 86_400.0 }),
+            end: Some(if session == "monthly" { 1_777_593_600.0 } else { 1_776_643_200.0 }),
+            ..PointsArguments::default()
+        };
+        let request = PointsRequest::new(arguments).unwrap();
+        let now = request.bounded().unwrap().to as f64 + 30.0;
+        Client::new(&config, &Registry::default()).unwrap().plan(&request, now)
+    };
+    // 30 days are 43,200 minutes; one request has at most 20,000 points (section 8.4).
+    let error = plan(None, "monthly", "1m").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidRequest);
+    for words in ["from 2026-04-01T00:00:00Z holds 43200 buckets of 1m", "interval=\"5m\" gives the same profiles"] {
+        assert!(error.message.contains(words), "{error}");
+    }
+    let one = plan(None, "monthly", "5m").unwrap();
+    assert_eq!((one.requests.len(), one.requests[0].points), (1, 8_640));
+    // A week of minutes is 10,080 points: ⌈10.08⌉ × 5 = 55, more than the 20 that the free tier's bucket holds; 2,016 points
+    // of five minutes weigh 15.
+    assert_eq!(plan(None, "weekly", "1m").unwrap().weight(), 55);
+    let error = plan(Some(Tier::Free), "weekly", "1m").unwrap_err();
+    assert!(error.kind == ErrorKind::InvalidRequest && error.message.contains("interval=\"5m\""), "{error}");
+}
+
 #[tokio::test]
 async fn the_key_never_follows_a_redirect_to_another_origin() {
     let other = Scripted::start(vec![send("200 OK", BODY)]);

@@ -272,6 +272,7 @@ class Client:
         archive_source: str | None = None,
         dialect: Dialect | None = None,
         check_symbols: bool = True,
+        any_block_size: bool = False,
     ) -> Client: ...
     def is_listed(self, query: Query) -> bool | None:
         """Whether the service lists a query's symbol or coin; None where the client does not know. Sends nothing."""
@@ -279,10 +280,10 @@ class Client:
         """Whether nothing has to be looked up before the query is sent, and a warning. Sends nothing.
 
         Raises:
-            InvalidRequest: The service surely does not have the symbol or coin.
+            InvalidRequest: The service surely does not have the symbol or coin, or the block size does not fit.
         """
     def look_up(self, query: Query, now: float, archive: Archive | None = None) -> str | None:
-        """Asks the listing in which a query's symbol or coin must stand; a warning where it is not sure.
+        """Asks the lists in which a query's symbol or coin and its block size must stand; a warning where one is not sure.
 
         Nothing is asked where the query itself would send nothing at ``now``, Unix seconds, such as where the client's
         archive answers it, or this one.
@@ -432,6 +433,14 @@ class Client:
 class EventStream:
     """The live stream (supplement 7). Waiting and taking are two steps: a wait that is given up loses nothing."""
 
+    def look_up(self) -> str | None:
+        """Asks the lists in which the channels' symbols and categories must stand; a warning where one is not sure.
+
+        Raises:
+            InvalidRequest: The service surely does not have a symbol.
+        """
+    def look_up_async(self) -> Awaitable[str | None]:
+        """:meth:`look_up`, awaited."""
     def open(self) -> None:
         """Connects and subscribes; a second call does nothing."""
     def open_async(self) -> Awaitable[None]:

@@ -33,7 +33,6 @@ pub(super) struct Client {
     open: Mutex<Option<client::Client>>,
     process: Arc<Process>,
     clock: Option<Py<PyAny>>,
-    check_symbols: bool,
 }
 
 #[pymethods]
@@ -42,7 +41,8 @@ impl Client {
     #[pyo3(signature = (
         api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
         max_wait = None, max_body = 1 << 30, max_memory = None, budget = "process", proxy = None, ca_certs = None, clock = None,
-        archive = None, archive_source = None, dialect = None, check_symbols = true
+        archive = None, archive_source = None, dialect = None, check_symbols = true,
+        any_block_size = false
     ))]
     fn new(
         py: Python<'_>,
@@ -64,6 +64,7 @@ impl Client {
         archive_source: Option<String>,
         dialect: Option<PyRef<'_, Dialect>>,
         check_symbols: bool,
+        any_block_size: bool,
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
@@ -86,11 +87,13 @@ impl Client {
             archive: archive.map(|archive| archive.0.clone()),
             source: archive_source,
             dialect: dialect.map(|dialect| dialect.0.clone()).unwrap_or_default(),
+            check_symbols,
+            any_block_size,
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;
         let client = client::Client::new(&config, &process.registry).map_err(|error| errors::from_client(py, error))?;
-        Ok(Self { open: Mutex::new(Some(client)), process, clock, check_symbols })
+        Ok(Self { open: Mutex::new(Some(client)), process, clock })
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
@@ -125,9 +128,6 @@ impl Client {
 
     /// What is known of it before a query is sent: whether nothing has to be looked up, and a warning.
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
-        if !self.check_symbols {
-            return Ok((true, None));
-        }
         let listed = self.client(py)?.listed_all(&query.0).map_err(|error| errors::from_client(py, error))?;
         Ok((listed.is_some(), listed.and_then(warning)))
     }
@@ -388,7 +388,10 @@ impl Client {
         budget.set_item("burst", view.burst)?;
         budget.set_item("remaining", view.remaining)?;
         budget.set_item("used", view.used)?;
-        budget.set_item("reset", view.reset)?;
+        // By the client's clock, as `/v1/usage` tells it by the service's; a full bucket is full now (section 8.5).
+        let full_at = self.now(py)? + view.full_in.as_secs_f64();
+        let reset = if view.full_in.is_zero() { full_at.floor() } else { full_at.ceil() };
+        budget.set_item("reset", reset as i64)?;
         Ok(Some(budget))
     }
 }
@@ -517,7 +520,7 @@ fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, Stri
 }
 
 /// What a caller is warned of.
-fn warning(listed: Listed) -> Option<String> {
+pub(super) fn warning(listed: Listed) -> Option<String> {
     match listed {
         Listed::Unsure(words) => Some(words),
         Listed::Yes | Listed::Unknown => None,

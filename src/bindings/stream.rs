@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value};
 
+use super::client::warning;
 use super::errors;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
@@ -96,6 +97,21 @@ pub(super) fn options(
 
 #[pymethods]
 impl EventStream {
+    /// What is to be warned of before the channels are opened.
+    fn look_up(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let stream = self.own(py)?;
+        let listed = wait(py, &self.process, async move { stream.look_up().await })?;
+        listed.map(warning).map_err(|error| errors::from_client(py, error))
+    }
+
+    fn look_up_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stream = self.own(py)?;
+        awaitable(py, &self.process, async move { stream.look_up().await }, |py, listed| {
+            let listed = listed.map_err(|error| errors::from_client(py, error))?;
+            warning(listed).into_py_any(py)
+        })
+    }
+
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.own(py)?;
         wait(py, &self.process, async move { stream.open().await })?.map_err(|error| errors::from_client(py, error))

@@ -2,6 +2,7 @@
 //! what arrived of the others.
 
 use futures::StreamExt;
+use futures::future::join_all;
 use futures::stream;
 
 use super::archived::{Checked, Synced, read_archive};
@@ -111,7 +112,7 @@ impl Client {
         for request in requests.each() {
             every.push(self.listed(request)?);
         }
-        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(together))
+        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::together))
     }
 
     /// As [`Client::look_up`], for every request of a call: requests of one exchange share its listing.
@@ -124,11 +125,9 @@ impl Client {
         now: f64,
         archive: Option<&Archive>,
     ) -> Result<Listed, ClientError> {
-        let mut every = Vec::with_capacity(requests.each().len());
-        for request in requests.each() {
-            every.push(self.look_up(request, now, archive).await?);
-        }
-        Ok(together(every))
+        // At once: lists that do not come hold the call up as long as one of them.
+        let every = join_all(requests.each().iter().map(|request| self.look_up(request, now, archive))).await;
+        Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     /// As [`Client::sync`], for every request of a call. What fails of one does not end the others.
@@ -232,16 +231,6 @@ impl Inner {
         };
         Ok(Amount { requests: slices.len(), weight: slices.iter().map(|slice| slice.weight).sum() })
     }
-}
-
-/// What listings say of several names.
-fn together(every: Vec<Listed>) -> Listed {
-    if every.iter().all(|one| *one == Listed::Yes) {
-        return Listed::Yes;
-    }
-    let doubts = every.into_iter().filter_map(|one| if let Listed::Unsure(words) = one { Some(words) } else { None });
-    let doubts: Vec<String> = doubts.collect();
-    if doubts.is_empty() { Listed::Unknown } else { Listed::Unsure(doubts.join("; ")) }
 }
 
 /// The error of a call for `all` symbols of which some failed, with what `arrived` of the others. Where nothing did, it is

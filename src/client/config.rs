@@ -90,6 +90,10 @@ pub struct Config {
     pub source: Option<String>,
     /// Names that the service publishes instead of the specification's. Its base address is not looked at.
     pub dialect: Dialect,
+    /// Whether symbols and coins are looked up in the service's lists ([`super::Client::look_up`]).
+    pub check_symbols: bool,
+    /// Whether block sizes that are no multiple of the recommended one are asked all the same (supplement 9).
+    pub any_block_size: bool,
 }
 
 impl Config {
@@ -114,6 +118,8 @@ impl Config {
             archive: None,
             source: None,
             dialect: Dialect::default(),
+            check_symbols: true,
+            any_block_size: false,
         }
     }
 }

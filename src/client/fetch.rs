@@ -30,7 +30,14 @@ impl Inner {
                 let Ok(permit) = self.pacer.acquire(0, self.patience()).await else { return };
                 let mut body = Whole::default();
                 let url = self.transport.url(USAGE_PATH, "");
-                let Ok(answer) = self.transport.get(&url, &mut body).await else { return };
+                let sent = Instant::now();
+                let answer = match self.transport.get(&url, &mut body).await {
+                    Ok(answer) => answer,
+                    Err(broken) => return self.tell_attempt(&url, sent, None, Some(&broken.error)),
+                };
+                let refused = (answer.status != 200)
+                    .then(|| ClientError::refused(ErrorBody::parse(answer.status, &answer.refusal)));
+                self.tell_attempt(&url, sent, Some(answer.status), refused.as_ref());
                 let mut told = answer.told;
                 if answer.status == 200
                     && let Some(usage) = self.usage_of(&body.into_bytes())
@@ -46,6 +53,12 @@ impl Inner {
                 }
             })
             .await;
+    }
+
+    /// Tells the log of the only attempt of a request of weight 0 that a call makes for itself.
+    pub(super) fn tell_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
+        let words = || error.map(|error| self.transport.redact(&error.message));
+        log::tell(Level::Debug, || attempt_record(url, 0, sent, 0, status, words(), None));
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {

@@ -71,6 +71,8 @@ struct Inner {
     /// Name under which an archive knows the service.
     source: String,
     listings: Listings,
+    check_symbols: bool,
+    any_block_size: bool,
 }
 
 impl Client {
@@ -97,6 +99,8 @@ impl Client {
             archive: config.archive.clone(),
             source,
             listings: Listings::default(),
+            check_symbols: config.check_symbols,
+            any_block_size: config.any_block_size,
         };
         Ok(Self { inner: Arc::new(inner) })
     }

@@ -14,7 +14,7 @@ use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
 use crate::budget::{Account, LONGEST_PAUSE, Limits, Outcome, Refusal, Told};
-use crate::clock::{RunningClock, SECOND, SharedClock};
+use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::tier::TIERS;
 
 /// Longest pause between two looks at the line: a place in it is given up when nobody asks for it.
@@ -45,8 +45,8 @@ impl Registry {
             std::collections::hash_map::Entry::Occupied(entry) => Arc::clone(entry.get()),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let clock: SharedClock = Arc::new(RunningClock::wall());
-                let ledger = Ledger::new(&config.budget, &account, Arc::clone(&clock))?;
-                Arc::clone(entry.insert(Arc::new(Pacer::new(ledger, clock))))
+                let ledger = Ledger::new(&config.budget, &account, clock)?;
+                Arc::clone(entry.insert(Arc::new(Pacer::new(ledger))))
             }
         };
         if let Some(tier) = config.tier {
@@ -67,8 +67,8 @@ pub struct BudgetView {
     pub remaining: u64,
     /// Weight spent in the last 60 seconds.
     pub used: u64,
-    /// Unix second at which the bucket is full again.
-    pub reset: i64,
+    /// Time until the bucket is full again; what time that is, only who knows the service's clock can tell.
+    pub full_in: Duration,
 }
 
 /// The pace of one key at one base address.
@@ -77,7 +77,6 @@ pub(super) struct Pacer {
     /// Held by whoever is first in line in this process; tokio's mutex hands it on in order of arrival.
     line: tokio::sync::Mutex<()>,
     pub(super) learnt: OnceCell<()>,
-    clock: SharedClock,
     /// Names of requests; those of different processes start at random.
     names: AtomicU64,
     /// Limits of the tier that a client was given.
@@ -118,12 +117,11 @@ impl Drop for InLine<'_> {
 }
 
 impl Pacer {
-    fn new(ledger: Ledger, clock: SharedClock) -> Self {
+    fn new(ledger: Ledger) -> Self {
         Self {
             ledger: Arc::new(ledger),
             line: tokio::sync::Mutex::default(),
             learnt: OnceCell::new(),
-            clock,
             names: AtomicU64::new(fastrand::u64(..)),
             assumed: Mutex::default(),
         }
@@ -151,17 +149,15 @@ impl Pacer {
     }
 
     pub(super) fn view(&self) -> Option<BudgetView> {
-        let wall = self.clock.now();
         self.ledger.update_now(|account, now| {
             let bucket = account.bucket(now)?;
-            // The account may go by another clock than this process.
-            let full_at = wall.saturating_add(bucket.full_at(now) - now);
+            let full_in = u64::try_from(bucket.full_at(now).saturating_sub(now)).unwrap_or(0);
             Some(BudgetView {
                 limit: u64::from(bucket.limits().per_minute),
                 burst: u64::from(bucket.limits().burst),
                 remaining: bucket.remaining(now),
                 used: bucket.used(now),
-                reset: full_at.div_euclid(SECOND) + i64::from(full_at.rem_euclid(SECOND) > 0),
+                full_in: Duration::from_nanos(full_in),
             })
         })
     }

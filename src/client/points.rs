@@ -12,14 +12,15 @@ use super::request::PointsRequest;
 use super::run::{Amount, MOST_FAILURES, PARALLEL, Progress, Run};
 use super::tiers::{Terms, TierWait};
 use super::{Client, Inner};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, utc};
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::interval::INTERVALS;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, Grid, PointsQuery, SeriesId, TypeSpec};
-use crate::weight::{BLOCK, Slice, Window, slices};
+use crate::protocol::{DataType, Grid, Interval, PointsQuery, SeriesId, TypeSpec};
+use crate::weight::{BLOCK, Demand, Slice, Window, slices};
 
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,7 +235,13 @@ pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Resu
     };
     let cut = least(window)?;
     match request.sessions() {
-        Some(grid) if cut.len() > 1 => at_sessions(grid, window, cut[0].period, least),
+        Some(grid) if cut.len() > 1 => {
+            let whole = |session: Window| match least(session)?.as_slice() {
+                [one] => Ok(*one),
+                _ => Err(too_long_a_session(request, spec, session, most, terms.burst)),
+            };
+            at_sessions(grid, window, cut[0].period, whole)
+        }
         _ => Ok(cut),
     }
 }
@@ -254,22 +261,49 @@ fn most_memory(query: &PointsQuery, points: u64) -> u64 {
     answer.saturating_add(BASE).min(MOST)
 }
 
-/// Requests of at most `longest` seconds, each beginning with a session; a session that is longer is cut itself.
+/// Requests of at most `longest` seconds, of whole sessions each.
 fn at_sessions(
     grid: Grid,
     window: Window,
     longest: i64,
-    least: impl Fn(Window) -> Result<Vec<Slice>, ClientError>,
+    one: impl Fn(Window) -> Result<Slice, ClientError>,
 ) -> Result<Vec<Slice>, ClientError> {
     let (mut cut, mut from) = (Vec::new(), window.from);
     while from < window.to {
         let most = from.saturating_add(longest);
         let whole = if most < window.to { grid.floor(most) } else { window.to };
         let to = if whole > from { whole } else { grid.end(grid.floor(from)).min(window.to) };
-        cut.extend(least(Window { from, to })?);
+        cut.push(one(Window { from, to })?);
         from = to;
     }
     Ok(cut)
+}
+
+/// A session that no request holds whole. A request that begins within a session is refused, or brings nothing and is paid:
+/// a session counts by its start (supplement 4). What is in its profile does not depend on the interval.
+fn too_long_a_session(
+    request: &PointsRequest,
+    spec: &TypeSpec,
+    session: Window,
+    most: u64,
+    burst: Option<u64>,
+) -> ClientError {
+    let demand = request.demand();
+    let fits = |interval: &&Interval| {
+        let demand = Demand { interval: interval.seconds, ..demand };
+        interval.seconds > request.interval.seconds
+            && slices(spec, &demand, session, most, burst).is_ok_and(|cut| cut.len() == 1)
+    };
+    let remedy = INTERVALS.iter().find(fits).map_or_else(String::new, |interval| {
+        format!("; interval=\"{}\" gives the same profiles for less weight", interval.short)
+    });
+    let points = session.to.saturating_sub(session.from).max(0).div_euclid(request.interval.seconds);
+    ClientError::invalid(format!(
+        "the session from {} holds {points} buckets of {}, more than one request may have, and no request may begin within a \
+         session{remedy}",
+        utc(session.from),
+        request.interval.short,
+    ))
 }
 
 /// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for

@@ -11,7 +11,7 @@ use super::feed::Feed;
 use super::profiles::nearest_step;
 use super::source::{Source, SourceError};
 use crate::clock::SECOND;
-use crate::protocol::{DataType, ParamError};
+use crate::protocol::{DataType, ParamError, check_block_size};
 
 /// Share of the price that the included depth reaches with the recommended block size, to either side.
 const REACH: f64 = 0.1;
@@ -43,46 +43,9 @@ fn last_price(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64
 /// Refuses a size that is no multiple of the recommended one of each market, with the nearest that fits. Markets without a
 /// recommended size take any.
 pub(super) fn check(source: &dyn Source, markets: &[usize], size: f64, now: i64) -> Result<(), MarketError> {
-    let mut step: Option<f64> = None;
+    let mut sizes = Vec::new();
     for &market in markets {
-        if let Some(one) = recommended(source, market, now)? {
-            step = Some(step.map_or(one, |other| common(one, other)));
-        }
+        sizes.extend(recommended(source, market, now)?);
     }
-    let Some(step) = step else { return Ok(()) };
-    let blocks = (size / step).round().max(1.0);
-    if (size / step - blocks).abs() <= 1e-9 * blocks {
-        return Ok(());
-    }
-    let nearest = blocks * step;
-    let decimals = (-step.log10()).ceil().max(0.0) as usize;
-    let size = if size < 1e-6 { format!("{size:e}") } else { size.to_string() };
-    let problem = format!(
-        "{size} is no multiple of {step}, which GET /v1/block-sizes recommends; the nearest that fits is {nearest:.decimals$}"
-    );
-    Err(ParamError::new("blockSize", problem).into())
-}
-
-/// The least size that two recommended ones divide: the larger, or their lowest common multiple (10 of 2 and 5).
-fn common(one: f64, other: f64) -> f64 {
-    let (small, large) = (one.min(other), one.max(other));
-    let fits = |size: f64| (size / small - (size / small).round()).abs() <= 1e-9 * (size / small);
-    (1..=10u32).map(|times| large * f64::from(times)).find(|size| fits(*size)).unwrap_or(large)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recommended_sizes_have_a_common_multiple() {
-        for (one, other, both) in
-            [(2.0, 2.0, 2.0), (2.0, 5.0, 10.0), (5.0, 10.0, 10.0), (2.0, 50.0, 50.0), (0.2, 0.5, 1.0)]
-        {
-            assert!(
-                (common(one, other) - both).abs() < 1e-9 && (common(other, one) - both).abs() < 1e-9,
-                "{one} {other}"
-            );
-        }
-    }
+    check_block_size(size, sizes).map_err(|misfit| ParamError::new("blockSize", misfit.to_string()).into())
 }

@@ -28,7 +28,7 @@ use crate::protocol::suggest::hint;
 use crate::protocol::symbol::Category;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
-    PointsQuery, Selection, SeriesId, SortDirection, TypeSpec,
+    PointsQuery, Selection, SeriesId, SortDirection, TypeSpec, has_block_size,
 };
 
 /// The market behind a service.
@@ -113,9 +113,7 @@ impl Market {
 
     /// Whether [`Self::check_block_size`] looks at this query.
     pub fn has_block_size(&self, query: &PointsQuery) -> bool {
-        let of_levels = [DataType::BlockBookSnapshotAgg, DataType::TpoAgg];
-        let by_level = DataType::find(&query.data_type).is_some_and(|data_type| of_levels.contains(&data_type));
-        by_level && query.block_size.is_some() && !self.any_block_size
+        has_block_size(&query.data_type) && query.block_size.is_some() && !self.any_block_size
     }
 
     /// Refuses a block size that is no multiple of the one recommended as of `now` (Unix nanoseconds; supplement 9). In USD

@@ -2,8 +2,9 @@
 
 use super::interval::{INTERVALS, Interval};
 
-/// The wire's name of "as the interval".
-const UNSPECIFIED: &str = "TPO_SESSION_UNSPECIFIED";
+/// Wire names of the sessions; the last is "as the interval".
+pub const SESSIONS: [&str; 4] =
+    ["TPO_SESSION_DAILY", "TPO_SESSION_WEEKLY", "TPO_SESSION_MONTHLY", "TPO_SESSION_UNSPECIFIED"];
 
 /// A way to cut time into buckets. All times are Unix seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Grid {
     pub fn of(session: Option<&str>, interval: &'static Interval) -> Option<Self> {
         let every = |name: &str| INTERVALS.iter().find(|row| row.name == name).map(Self::Every);
         match session {
-            None | Some(UNSPECIFIED) => Some(Self::Every(interval)),
+            None | Some("TPO_SESSION_UNSPECIFIED") => Some(Self::Every(interval)),
             Some("TPO_SESSION_DAILY") => every("DAY"),
             Some("TPO_SESSION_WEEKLY") => every("WEEK"),
             Some("TPO_SESSION_MONTHLY") => Some(Self::Month),

@@ -2,6 +2,7 @@
 //! records, error bodies and dialects. No I/O, no clock, no Python; every other room reads these tables and none repeats them.
 
 pub mod analytics;
+pub mod block_size;
 pub mod body_size;
 pub mod contract;
 pub mod data_type;
@@ -21,6 +22,7 @@ pub mod tier;
 pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
+pub use block_size::{BlockSizeMisfit, check_block_size, has_block_size};
 pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, TypeSpec};
 pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};

@@ -63,7 +63,9 @@ TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 # An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
 ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)|\b([a-z]+(?:_[a-z]+)+)\b")
 # Settings that only a call in Python takes: what stands in the environment is all that a command line has.
-SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])|; check_symbols=False asks all the same")
+SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])")
+# Settings that are switches here.
+SWITCHES = {"check_symbols=False": "--no-check-symbols", "any_block_size=True": "--any-block-size"}
 # Arguments that are not options.
 PLACES = ("type", "exchange", "symbol")
 # Warnings that are told each time.
@@ -107,7 +109,10 @@ def one_line(error: BaseException, given: Container[str]) -> str:
         # `block_size=` is `--block-size`, and `symbol=` the argument SYMBOL.
         return name.upper() if name in PLACES else "--" + name.replace("_", "-")
 
-    text = ARGUMENT.sub(spelled, SETTING.sub("", str(error)))
+    text = SETTING.sub("", str(error))
+    for setting, switch in SWITCHES.items():
+        text = text.replace(setting, switch)
+    text = ARGUMENT.sub(spelled, text)
     return printable(" ".join(text.split())) or type(error).__name__
 
 
@@ -241,5 +246,14 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
         type=commands.sizes,
         metavar="PRICE",
         help="height of a heatmap's or market profile's level; one for all, or for each symbol, separated by commas",
+    )
+    one.add_argument(
+        "--any-block-size", action="store_true", help="ask block sizes that are no multiple of the recommended one, too"
+    )
+    one.add_argument(
+        "--check-symbols",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="look symbols and coins up in the service's lists before they are paid for (default: yes)",
     )
     one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

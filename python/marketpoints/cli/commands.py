@@ -120,7 +120,7 @@ def fetch(given: argparse.Namespace) -> int:
     if piped and form == "parquet":
         raise InvalidRequest("a Parquet file is not for a pipe: name it with --output FILE.parquet")
     output = None if piped or given.output is None else tables.target(given.output, given.format)
-    with Client() as client:
+    with Client(**checks(given)) as client:
         wait = client.plan(wanted, *where(given), **window(given)).eta
         if wait > 1:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
@@ -146,7 +146,7 @@ def plan(given: argparse.Namespace) -> int:
     # Nothing is spent: without a key there is no budget that others share.
     scope = None if known else "process"
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
-    with Client(known or NO_KEY, url, budget=scope) as client:
+    with Client(known or NO_KEY, url, budget=scope, **checks(given)) as client:
         planned = client.plan(wanted, *where(given), **window(given))
     rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
     tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
@@ -205,6 +205,11 @@ def several(typed: str | None) -> list[str] | None:
 def sizes(typed: str) -> list[float]:
     """Numbers separated by commas."""
     return [float(one) for one in typed.split(",")]
+
+
+def checks(given: argparse.Namespace) -> dict[str, bool]:
+    """The client's settings of what it checks against the service's lists."""
+    return {"check_symbols": given.check_symbols, "any_block_size": given.any_block_size}
 
 
 def window(given: argparse.Namespace) -> dict[str, Any]:

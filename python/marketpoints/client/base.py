@@ -62,6 +62,7 @@ class Connection(ABC):
         archive_source: str | None = None,
         dialect: Dialect | str | os.PathLike[str] | None = None,
         check_symbols: bool = True,
+        any_block_size: bool = False,
     ) -> None:
         """Settings come from the arguments, then from the environment.
 
@@ -95,8 +96,11 @@ class Connection(ABC):
                 :class:`~marketpoints.Dialect` or the path of its TOML file; None takes the file that
                 ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
             check_symbols: Whether a symbol or coin is looked up in the service's listing (weight 0, asked once and
-                kept) before it is paid for: one that the service does not have is refused with the nearest, and where
-                the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+                kept) before it is paid for or a stream is opened: one that the service does not have is refused with
+                the nearest, and where the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+            any_block_size: Whether block sizes that are no multiple of the recommended one are asked all the same.
+                Otherwise they are refused before they are paid for, with the nearest that fits (supplement 9), where
+                the service recommends a size (weight 0, asked once for a market and kept).
 
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
@@ -134,6 +138,7 @@ class Connection(ABC):
             "archive_source": text(archive_source, "archive_source"),
             "dialect": speaks,
             "check_symbols": flag(check_symbols, "check_symbols"),
+            "any_block_size": flag(any_block_size, "any_block_size"),
         }
         # Like the key, an address that may hold a password stands in no attribute.
         secret = {name for name, place in addresses.items() if "@" in (place.reveal() or "")}

@@ -96,6 +96,7 @@ class LocalService:
         self._data = folder
         # The port is another one each time, the data are not: what an archive knows the service by.
         self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
+        self._any_block_size = any_block_size
         self._stopped = False
         try:
             self._warn(given, now)
@@ -204,6 +205,7 @@ class LocalService:
             "tier": known,
             "clock": self.now,
             "archive_source": self._source,
+            "any_block_size": self._any_block_size,
             # It speaks the neutral names, whatever the environment says of another service.
             "dialect": Dialect(),
         }

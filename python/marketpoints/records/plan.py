@@ -28,7 +28,8 @@ class Usage(TypedRecord):
         limit: Weight budget of a window.
         remaining: Whole weight left, burst included.
         used: Weight spent in the last window.
-        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        reset: When the bucket is full again by the service's clock, ``datetime64[ns]`` in UTC; NaT where the answer does
+            not say.
         window_seconds: Length of the window.
     """
 
@@ -57,7 +58,8 @@ class Budget(TypedRecord):
         limit: Weight per minute.
         remaining: Whole weight left, burst included.
         used: Weight spent in the last minute.
-        reset: When the bucket is full again, ``datetime64[ns]`` in UTC; NaT where the answer does not say.
+        reset: When the bucket is full again, ``datetime64[ns]`` in UTC, by the client's clock (``clock=``): that of the
+            service, for a client that :meth:`LocalService.client` made, so that it agrees with :class:`Usage`.
         burst: Most weight that can be left: what the full bucket holds.
     """
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from .. import _engine
 from ..common.display import shown_half_made
+from ..common.logs import warn
+from ..common.warnings import UnknownSymbolWarning
 from .events import StreamEvent, event_of
 
 __all__ = ["AsyncStream", "Stream"]
@@ -27,6 +29,11 @@ class _Taken:
     def _take(self) -> None:
         events, self._ended = self._stream.take(BATCH)
         self._events.extend(events)
+
+    def _warn(self, words: str | None) -> None:
+        """Warns of a channel that may stay silent, before it is opened: a program may turn warnings into errors."""
+        if words is not None:
+            warn(words, UnknownSymbolWarning)
 
     def _next(self) -> StreamEvent | None:
         """The next event of those taken; None when there are none.
@@ -91,13 +98,18 @@ class Stream(_Taken, Iterator[StreamEvent]):
     def open(self) -> "Stream":
         """Connects, tells the key and subscribes; iterating does it as well.
 
+        Symbols are looked up in the service's lists first, as those of the other methods (``check_symbols=``): a
+        channel of what is not there is told nothing, for ever. Where a list is not sure, the market has no data of the
+        channel's type, or is not of its category, an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+
         Raises:
             AuthenticationError: The service does not know the key.
             TierError: The key's tier has no streams, or not so many (section 6).
-            InvalidRequest: The service refuses a channel, such as one of a market that it does not know.
+            InvalidRequest: The service does not list a symbol, or refuses a channel.
             TransportError: The service cannot be reached; the first attempt is not repeated.
         """
         if not self._opened:
+            self._warn(self._stream.look_up())
             self._stream.open()
             self._opened = True
         return self
@@ -146,6 +158,7 @@ class AsyncStream(_Taken, AsyncIterator[StreamEvent]):
     async def open(self) -> "AsyncStream":
         """Connects, tells the key and subscribes; iterating does it as well. Raises as :meth:`Stream.open`."""
         if not self._opened:
+            self._warn(await self._stream.look_up_async())
             await self._stream.open_async()
             self._opened = True
         return self

@@ -1,12 +1,13 @@
 use futures::StreamExt;
 
 use super::*;
+use crate::clock::SECOND;
 use crate::protocol::Tier;
 
 fn pacer() -> Arc<Pacer> {
     let clock: SharedClock = Arc::new(RunningClock::wall());
-    let ledger = Ledger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
-    let pacer = Pacer::new(ledger, clock);
+    let ledger = Ledger::new(&BudgetScope::Process, "test", clock).unwrap();
+    let pacer = Pacer::new(ledger);
     pacer.assume(Tier::Free.spec().into());
     Arc::new(pacer)
 }
@@ -36,13 +37,16 @@ async fn a_dropped_permit_stays_spent_and_an_unsent_one_does_not() {
 #[tokio::test]
 async fn headers_teach_the_limit_and_the_level() {
     let clock: SharedClock = Arc::new(RunningClock::wall());
-    let ledger = Ledger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
-    let pacer = Arc::new(Pacer::new(ledger, clock));
+    let ledger = Ledger::new(&BudgetScope::Process, "test", clock).unwrap();
+    let pacer = Arc::new(Pacer::new(ledger));
     assert_eq!(pacer.view(), None);
     let permit = pacer.acquire(3, Patience::default()).await.unwrap();
     permit.answered(Told { limit: Some(50), remaining: Some(12), used: Some(88) }).await;
     let view = pacer.view().unwrap();
     assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
+    // 88 at 50 a minute.
+    let seconds = view.full_in.as_secs_f64();
+    assert!((100.0..=105.6).contains(&seconds), "{seconds}");
 }
 
 #[tokio::test]
@@ -118,7 +122,7 @@ async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
     ] {
         let clock: SharedClock = Arc::new(Paused(Instant::now()));
         let ledger = Ledger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
-        let pacer = Arc::new(Pacer::new(ledger, Arc::clone(&clock)));
+        let pacer = Arc::new(Pacer::new(ledger));
         pacer.assume(tier.spec().into());
         let (begun, weight) = (Instant::now(), weights.iter().sum::<u64>() as f64);
         let sent: Vec<(u64, i64)> = futures::stream::iter(weights)

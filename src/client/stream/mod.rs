@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use self::queue::Queue;
 use self::session::Session;
 use super::rules::check_exchanges;
-use super::{Client, ClientError, Inner};
+use super::{Client, ClientError, Inner, Listed};
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
 
 /// How a stream is kept up.
@@ -167,6 +167,16 @@ impl EventStream {
             }
         }
         Ok(())
+    }
+
+    /// What the service's lists say of the channels: whether it has their symbols, in their categories, with data of their
+    /// kinds. Asks what [`Client::look_up`] asks, as it does; to be called before [`EventStream::open`].
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have, with the nearest that it has.
+    pub async fn look_up(&self) -> Result<Listed, ClientError> {
+        let channels: Vec<&Channel> = self.channels.values().flatten().collect();
+        self.common.client.look_up_channels(&channels).await
     }
 
     fn start(&self) -> Vec<watch::Receiver<Standing>> {

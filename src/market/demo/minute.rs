@@ -1,8 +1,10 @@
 //! The trades of one minute of one market.
 
+use std::ops::Range;
+
 use super::catalog::Traits;
 use super::noise::{mix, normal, smooth, uniform};
-use super::path::{Block, within_minute};
+use super::path::{Block, Path, Peaks, within_minute};
 use crate::clock::SECOND;
 use crate::market::source::Trade;
 
@@ -48,17 +50,23 @@ pub(super) fn basis(traits: &Traits, minute: i64) -> f64 {
     1.0 + premium(traits, minute as f64)
 }
 
-/// The highest price that a market trades at in the Unix minutes `first..end`. `high` tells a minute's highest price; only
-/// minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
+/// The minutes of a window that [`highest`] looks at, for all markets of a coin.
+pub(super) fn peaks(path: &Path, window: (i64, i64)) -> Peaks {
+    path.peaks(window, within_minute(HALVINGS))
+}
+
+/// The highest price that a market trades at in the Unix minutes `minutes`, which `peaks` of its coin must have. `high` tells a
+/// minute's highest price; only minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(super) fn highest(
     traits: &Traits,
-    minutes: (i64, i64),
+    peaks: &mut Peaks,
+    minutes: Range<i64>,
     floor: Option<f64>,
     high: impl FnMut(i64) -> Option<f64>,
 ) -> Option<f64> {
     let dearest = (1.0 + traits.premium + MOOD + STRAY) * (1.0 + HALF_SPREAD);
     let above = |price: f64| price * dearest + 10f64.powi(-traits.price_decimals);
-    traits.path.highest(minutes, within_minute(HALVINGS), above, floor, high)
+    traits.path.highest(peaks, minutes, above, floor, high)
 }
 
 /// The common price at the eighths of a Unix minute.

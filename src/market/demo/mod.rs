@@ -24,11 +24,11 @@ mod walk;
 
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::catalog::{BEGIN, END, Traits};
 use self::options::OptionTraits;
-use self::path::{BLOCK, Block, Path};
+use self::path::{BLOCK, Block, Path, Peaks};
 use self::supply::TokenTraits;
 use self::venue::Venue;
 use super::cache::Cache;
@@ -48,6 +48,11 @@ const KEPT_FIRSTS: usize = 1_000;
 const KEPT_HOURS: usize = 20_000;
 const HOUR: i64 = 3_600;
 
+/// Windows whose highest minutes are kept: three for each coin, some hundred kilobytes each.
+const KEPT_PEAKS: usize = 30;
+/// Minutes of a day.
+const DAY: i64 = 1_440;
+
 /// The demo market.
 pub struct Demo {
     listings: Vec<Listing>,
@@ -64,6 +69,8 @@ pub struct Demo {
     interest: Cache<(usize, i64), Vec<f64>>,
     /// Bars of closed hours by (market, start).
     hours: Cache<(usize, i64), Option<Bar>>,
+    /// Highest minutes by path and window, in Unix minutes.
+    peaks: Cache<(u64, (i64, i64)), Mutex<Peaks>>,
     /// First liquidation by market.
     first_liquidations: Cache<usize, Option<i64>>,
 }
@@ -96,6 +103,7 @@ impl Demo {
             blocks: Cache::new(KEPT_BLOCKS),
             interest: Cache::new(KEPT_BLOCKS),
             hours: Cache::new(KEPT_HOURS),
+            peaks: Cache::new(KEPT_PEAKS),
             first_liquidations: Cache::new(KEPT_FIRSTS),
         }
     }
@@ -105,7 +113,16 @@ impl Demo {
     fn top(&self, market: usize, floor: Option<f64>, from: i64, to: i64, now: i64) -> Option<f64> {
         let traits = &self.traits[market];
         let high = |minute: i64| bar(traits, &self.block(traits, minute), minute, now).map(|bar| bar.high);
-        minute::highest(traits, minutes(from, to, now), floor, high)
+        let (first, end) = minutes(from, to, now);
+        // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
+        let days = (first.div_euclid(DAY) * DAY, (end + DAY - 1).div_euclid(DAY) * DAY);
+        let find = || Ok::<_, Infallible>(Mutex::new(minute::peaks(&traits.path, days)));
+        let peaks = match self.peaks.get((traits.path.seed(), days), find) {
+            Ok(peaks) => peaks,
+            Err(never) => match never {},
+        };
+        let mut peaks = peaks.lock().unwrap_or_else(PoisonError::into_inner);
+        minute::highest(traits, &mut peaks, first..end, floor, high)
     }
 
     /// Unix nanoseconds of the first trade of a coin's market; a book stands from then on.

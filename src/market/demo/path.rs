@@ -1,5 +1,10 @@
 //! The price of a coin at every minute, by random access: its history, a walk that all coins share, and one of its own.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::ops::Range;
+
 use super::history::History;
 use super::noise::{FURTHEST, place};
 use super::season::season;
@@ -164,54 +169,112 @@ impl Path {
         volume * season(i64::midpoint(first, end)).volume
     }
 
-    /// The highest of the Unix minutes `first..end`. `high` tells how high a minute reaches, `None` for one without trades;
-    /// it is asked only for minutes that may be the highest. `within` is how far a minute reaches beyond its ends at most, in
-    /// deviations of its change, `above` what makes a common price dearest. What is not above `floor` is not looked for.
+    /// The minutes of a window, to be looked at by [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
+    /// most, in deviations of its change.
+    pub(super) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
+        let mut peaks =
+            Peaks { within, reaches: reaches(within), window: first..end, left: BinaryHeap::new(), found: Vec::new() };
+        if first < end {
+            for segment in first >> KNOT_BITS..=(end - 1) >> KNOT_BITS {
+                peaks.add(self, self.segment(segment));
+            }
+        }
+        peaks
+    }
+
+    /// The highest of the Unix minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
+    /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
+    /// What is not above `floor` is not looked for.
     pub(super) fn highest(
         &self,
-        (first, end): (i64, i64),
-        within: f64,
+        peaks: &mut Peaks,
+        minutes: Range<i64>,
         above: impl Fn(f64) -> f64,
         floor: Option<f64>,
         mut high: impl FnMut(i64) -> Option<f64>,
     ) -> Option<f64> {
-        if first >= end {
-            return None;
-        }
-        let reaches = reaches(within);
-        let most = |both: &Both| {
-            let ends = self.ends(both);
-            let reach = match both.own.bits {
-                0 => within * self.wildness(both) * self.minute_deviation,
-                bits => {
-                    (self.loading * both.market.variance.sqrt() + both.own.variance.sqrt()) * reaches[bits as usize]
-                }
-            };
-            above(ends[0].max(ends[1]) * reach.exp())
-        };
         let (mut best, mut found) = (floor, None);
-        // The last on the pile is looked at first.
-        let mut pile: Vec<(f64, Both)> = (first >> KNOT_BITS..=(end - 1) >> KNOT_BITS)
-            .map(|segment| self.segment(segment))
-            .map(|both| (most(&both), both))
-            .collect();
-        pile.sort_by(|one, other| one.0.total_cmp(&other.0));
-        while let Some((bound, both)) = pile.pop() {
-            let (low, bits) = (both.own.low, both.own.bits);
-            if best.is_some_and(|best| bound <= best) || low >= end || low + (1 << bits) <= first {
+        for rank in 0.. {
+            let may_be_higher = |bound: f64| best.is_none_or(|best| above(bound) > best);
+            let Some(minute) = peaks.get(rank, self, may_be_higher) else { break };
+            if !minutes.contains(&minute) {
                 continue;
             }
-            if bits == 0 {
-                if let Some(high) = high(low).filter(|high| best.is_none_or(|best| *high > best)) {
-                    (best, found) = (Some(high), Some(high));
-                }
-                continue;
+            if let Some(high) = high(minute).filter(|high| best.is_none_or(|best| *high > best)) {
+                (best, found) = (Some(high), Some(high));
             }
-            let [one, other] = self.halves(&both).map(|half| (most(&half), half));
-            let (lower, higher) = if one.0 <= other.0 { (one, other) } else { (other, one) };
-            pile.extend([lower, higher]);
         }
         found
+    }
+}
+
+/// The minutes of a window by the most that the common price may reach in them, the highest first. They are looked for as far
+/// as they are asked for, once for all markets of a coin.
+pub(super) struct Peaks {
+    within: f64,
+    reaches: [f64; KNOT_BITS as usize + 1],
+    window: Range<i64>,
+    /// Stretches that hold the minutes that are not found yet.
+    left: BinaryHeap<Reach>,
+    found: Vec<(f64, i64)>,
+}
+
+/// A stretch, by the most that the price may reach in it.
+struct Reach {
+    most: f64,
+    both: Both,
+}
+
+impl Ord for Reach {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.most.total_cmp(&other.most)
+    }
+}
+
+impl PartialOrd for Reach {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Reach {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Reach {}
+
+impl Peaks {
+    /// The minute of a rank, where the price may reach high enough to be worth the search.
+    fn get(&mut self, rank: usize, path: &Path, is_worth: impl Fn(f64) -> bool) -> Option<i64> {
+        while self.found.len() <= rank {
+            let both = {
+                let top = self.left.peek_mut().filter(|top| is_worth(top.most))?;
+                PeekMut::pop(top)
+            };
+            match both {
+                Reach { most, both } if both.own.bits == 0 => self.found.push((most, both.own.low)),
+                Reach { both, .. } => path.halves(&both).into_iter().for_each(|half| self.add(path, half)),
+            }
+        }
+        let (most, minute) = self.found[rank];
+        is_worth(most).then_some(minute)
+    }
+
+    fn add(&mut self, path: &Path, both: Both) {
+        let (low, bits) = (both.own.low, both.own.bits);
+        if low >= self.window.end || low + (1 << bits) <= self.window.start {
+            return;
+        }
+        let ends = path.ends(&both);
+        let reach = match bits {
+            0 => self.within * path.wildness(&both) * path.minute_deviation,
+            bits => {
+                (path.loading * both.market.variance.sqrt() + both.own.variance.sqrt()) * self.reaches[bits as usize]
+            }
+        };
+        self.left.push(Reach { most: ends[0].max(ends[1]) * reach.exp(), both });
     }
 }
 
@@ -291,16 +354,21 @@ mod tests {
                 looks += 1;
                 Some(high(minute))
             };
-            let found = path.highest((first, end), within, |price| price, None, look);
+            let found = path.highest(&mut path.peaks((first, end), within), first..end, |price| price, None, look);
             let expected = (first..end).map(high).fold(0.0, f64::max);
             assert_eq!(found, Some(expected));
-            let above =
-                |floor| path.highest((first, end), within, |price| price, Some(floor), |minute| Some(high(minute)));
+            // Peaks that another market looked for already, of a window that is longer than the minutes asked.
+            let mut peaks = path.peaks((first - 500, end + 200), within);
+            let mut above =
+                |floor| path.highest(&mut peaks, first..end, |price| price, Some(floor), |minute| Some(high(minute)));
             assert_eq!((above(expected), above(expected * 0.999)), (None, Some(expected)));
             assert!(looks * 4 < end - first + 4, "{looks} looks");
         }
-        assert_eq!(path.highest((NOW, NOW), within, |price| price, None, |_| Some(1.0)), None);
-        assert_eq!(path.highest((NOW, NOW + 9), within, |price| price, None, |_| None), None);
+        let highest = |minutes: Range<i64>, high: fn(i64) -> Option<f64>| {
+            path.highest(&mut path.peaks((minutes.start, minutes.end), within), minutes, |price| price, None, high)
+        };
+        assert_eq!(highest(NOW..NOW, |_| Some(1.0)), None);
+        assert_eq!(highest(NOW..NOW + 9, |_| None), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::sessions::Grid;
+use super::sessions::Session;
 use super::step::server_step;
 use crate::market::MarketError;
 use crate::market::feed;
@@ -10,6 +10,7 @@ use crate::market::heatmap::Step;
 use crate::market::source::{Bar, Source, SourceError, Trade};
 use crate::market::usd::{Converter, NoRate};
 use crate::market::window::Buckets;
+use crate::protocol::Grid;
 
 /// What a profile is made of: events with a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Feed<'_> {
             if outcome.is_err() || bar.start < told {
                 return;
             }
-            let session = self.grid.session(bar.start);
+            let session = Session::at(self.grid, bar.start);
             told = session.end;
             match converted(converter.bar(bar)) {
                 Ok(bar) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::feed::{Feed, Steps, Tape};
 use super::profile::Profile;
-use super::sessions::{Grid, Session};
+use super::sessions::{Session, grid_of, sessions};
 use super::tpo_columns::TpoColumns;
 use crate::clock::SECOND;
 use crate::columns::Series;
@@ -13,7 +13,7 @@ use crate::market::MarketError;
 use crate::market::source::Source;
 use crate::market::stop::{Stop, Stoppable};
 use crate::market::window::Buckets;
-use crate::protocol::{Interval, ParamError, PointsQuery, SeriesId};
+use crate::protocol::{Grid, Interval, ParamError, PointsQuery, SeriesId};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
@@ -45,8 +45,8 @@ impl TpoSettings {
             let problem = format!("{block_minutes} is not one of 5, 30, 60, 240");
             return Err(ParamError::new("tpoBlockSizeMinutes", problem));
         }
-        let grid = Grid::of(query.session.as_deref(), interval)?;
-        let window = grid.window(interval, query.from, query.period, now);
+        let grid = grid_of(query.session.as_deref(), interval)?;
+        let window = sessions(grid, interval, query.from, query.period, now);
         Ok(Self { grid, window, block_minutes, block_size: query.block_size, usd: query.usd })
     }
 }
@@ -80,7 +80,7 @@ pub(in crate::market) fn market_profiles(
         }
         let second = trade.time.div_euclid(SECOND);
         if !(session.start..session.end).contains(&second) {
-            session = grid.session(second);
+            session = Session::at(grid, second);
         }
         let profile = profiles.entry(session.start).or_insert_with(|| {
             let (size, step) = steps.of(session.start, trade.price);

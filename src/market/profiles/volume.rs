@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::feed::{Feed, Tape};
-use super::sessions::{Grid, Session};
+use super::sessions::Session;
 use super::step::level;
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Series};
@@ -12,7 +12,7 @@ use crate::market::MarketError;
 use crate::market::heatmap::Step;
 use crate::market::source::Source;
 use crate::market::window::Buckets;
-use crate::protocol::{SeriesId, Shape};
+use crate::protocol::{Grid, SeriesId, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
 pub(super) struct Profile {
@@ -38,7 +38,7 @@ pub(super) fn profiles(
     feed.events(|_, event, volume| {
         let second = event.time.div_euclid(SECOND);
         if !(bucket.start..bucket.end).contains(&second) {
-            bucket = feed.grid.session(second);
+            bucket = Session::at(feed.grid, second);
         }
         let profile = profiles.entry(bucket.start).or_insert_with(|| {
             let (size, step) = steps.of(bucket.start, event.price);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::parameters::Pairs;
 
 /// Common filters: each repeatable, or within a filter, and between filters.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Filters {
     /// `type`
     pub types: Vec<String>,

@@ -55,9 +55,14 @@ impl Channel {
         self.parameters.get(name).map(String::as_str)
     }
 
+    /// Whether a market of any category is meant.
+    pub fn takes_any_category(&self) -> bool {
+        self.category == ANY
+    }
+
     /// Whether a market of a category is meant.
     pub fn takes(&self, category: &str) -> bool {
-        self.category == ANY || self.category == category
+        self.takes_any_category() || self.category == category
     }
 
     /// Which path serves it.

@@ -1,0 +1,99 @@
+//! Whether a request's block size fits the recommended one (supplement 9).
+
+use super::Listed;
+use super::kept::{Place, Question};
+use crate::client::error::ClientError;
+use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
+
+/// Whether a block size fits.
+pub(super) struct SizeQuestion {
+    place: Place,
+    size: f64,
+    /// Whether several markets are summed. A service may leave some of them out of the sum, so what is recommended for all of
+    /// them is no rule where they differ.
+    summed: bool,
+}
+
+impl SizeQuestion {
+    /// That of a query; `None` where it has no block size, or none that a recommendation is for: in USD, the size is in USD
+    /// and the recommended one in the market's quote.
+    pub(super) fn of(query: &PointsQuery, usd: bool) -> Option<Self> {
+        let size = query.block_size.filter(|_| has_block_size(&query.data_type) && !usd)?;
+        let mut filters = Filters {
+            types: vec![query.data_type.clone()],
+            exchanges: query.exchanges.clone(),
+            coins: query.coin.iter().cloned().collect(),
+            raw_symbols: query.raw_symbol.iter().cloned().collect(),
+            normalized_symbols: query.normalized_symbol.iter().cloned().collect(),
+            ..Filters::default()
+        };
+        filters.exchanges.sort_unstable();
+        Some(Self { place: Place { list: DiscoveryList::BlockSizes, filters }, size, summed: query.is_aggregated() })
+    }
+}
+
+impl Question<f64> for SizeQuestion {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn judge(&self, list: &[f64]) -> Result<Listed, ClientError> {
+        let told = list.iter().filter(|size| **size > 0.0).count();
+        if told == 0 || (self.summed && told > 1) {
+            return Ok(Listed::Unknown);
+        }
+        match check_block_size(self.size, list.iter().copied()) {
+            Ok(()) => Ok(Listed::Yes),
+            Err(misfit) => {
+                Err(ClientError::invalid(format!("block_size={misfit}; any_block_size=True asks all the same")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(change: impl FnOnce(&mut PointsQuery)) -> PointsQuery {
+        let mut query = PointsQuery {
+            data_type: "BLOCK_BOOK_SNAPSHOT_AGG".into(),
+            exchanges: vec!["BYBIT".into(), "BINANCE".into()],
+            coin: Some("BTC".into()),
+            block_size: Some(3.0),
+            ..PointsQuery::default()
+        };
+        change(&mut query);
+        query
+    }
+
+    #[test]
+    fn only_what_a_recommendation_is_for_is_asked() {
+        let asked = SizeQuestion::of(&query(|_| ()), false).unwrap();
+        assert_eq!(
+            asked.place.filters.to_query_string(),
+            "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BINANCE&exchange=BYBIT&coin=BTC"
+        );
+        let none: [fn(&mut PointsQuery); 2] =
+            [|query| query.block_size = None, |query| query.data_type = "TRADE_AGG".into()];
+        assert!(none.into_iter().all(|change| SizeQuestion::of(&query(change), false).is_none()));
+        assert!(SizeQuestion::of(&query(|_| ()), true).is_none());
+    }
+
+    #[test]
+    fn a_size_is_refused_with_the_nearest_only_where_the_recommendation_is_sure() {
+        use crate::protocol::GroupBy;
+        let judge = |list: &[f64], summed: bool| {
+            let query = query(|query| query.group_by = summed.then_some(GroupBy::Sum));
+            SizeQuestion::of(&query, false).unwrap().judge(list).map_err(|error| error.message)
+        };
+        assert_eq!(judge(&[3.0], false), Ok(Listed::Yes));
+        assert_eq!((judge(&[0.0], false), judge(&[], false)), (Ok(Listed::Unknown), Ok(Listed::Unknown)));
+        let refused = judge(&[2.0], true).unwrap_err();
+        assert!(
+            refused.starts_with("block_size=3 is no multiple of 2, ") && refused.contains("fits is 4; any_block_size=")
+        );
+        assert!(judge(&[1.0, 2.0], false).is_err());
+        assert_eq!(judge(&[1.0, 2.0], true), Ok(Listed::Unknown));
+    }
+}

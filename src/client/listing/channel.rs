@@ -1,0 +1,115 @@
+//! Whether a service lists what the channels of a stream are of: a channel of what is not there tells nothing, for ever.
+
+use futures::future;
+
+use super::Listed;
+use super::kept::{Place, Question};
+use super::names::NameQuestion;
+use crate::client::Inner;
+use crate::client::error::ClientError;
+use crate::protocol::stream::{Channel, ChannelKind};
+use crate::protocol::{DataType, DiscoveryList, Filters};
+
+/// Whether a market is of a category.
+struct CategoryQuestion<'a> {
+    place: Place,
+    channel: &'a Channel,
+}
+
+impl<'a> CategoryQuestion<'a> {
+    /// `None` for a channel of any category.
+    fn of(channel: &'a Channel) -> Option<Self> {
+        if channel.takes_any_category() {
+            return None;
+        }
+        let filters = Filters {
+            exchanges: vec![channel.exchange.clone()],
+            raw_symbols: vec![channel.symbol.clone()],
+            ..Filters::default()
+        };
+        Some(Self { place: Place { list: DiscoveryList::Categories, filters }, channel })
+    }
+}
+
+impl Question<String> for CategoryQuestion<'_> {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn judge(&self, categories: &[String]) -> Result<Listed, ClientError> {
+        let Channel { exchange, symbol, category, kind, .. } = self.channel;
+        if categories.is_empty() {
+            return Ok(Listed::Unknown);
+        }
+        if categories.iter().any(|known| self.channel.takes(known)) {
+            return Ok(Listed::Yes);
+        }
+        let known = categories.join(", ");
+        Ok(Listed::Unsure(format!(
+            "{exchange} {symbol} is of the category {known}, not {category}: its channel {kind} may stay silent"
+        )))
+    }
+}
+
+/// The data type whose list tells whether there is what a kind of channels is of.
+fn data_type(kind: ChannelKind) -> DataType {
+    match kind {
+        ChannelKind::Trade | ChannelKind::TradeAgg => DataType::TradeAgg,
+        ChannelKind::BlockBookSnapshot => DataType::BlockBookSnapshotAgg,
+        ChannelKind::Liquidation => DataType::LiquidationAgg,
+        ChannelKind::FundingRate => DataType::FundingRateAgg,
+        ChannelKind::OpenInterest => DataType::OpenInterestAgg,
+        ChannelKind::VolumeProfileAgg => DataType::VolumeProfileAgg,
+    }
+}
+
+impl Inner {
+    /// What the lists say of the channels of a stream, asked where they must be; at once, so that the wait is that of one.
+    ///
+    /// # Errors
+    /// [`crate::client::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have.
+    pub(in crate::client) async fn look_up_channels(&self, channels: &[&Channel]) -> Result<Listed, ClientError> {
+        if !self.check_symbols {
+            return Ok(Listed::Unknown);
+        }
+        let every = future::join_all(channels.iter().map(|channel| self.look_up_channel(channel))).await;
+        Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
+    }
+
+    async fn look_up_channel(&self, channel: &Channel) -> Result<Listed, ClientError> {
+        // Of a kind that this version does not know nothing tells which list it is in.
+        let Some(kind) = ChannelKind::find(&channel.kind) else { return Ok(Listed::Unknown) };
+        let of_category = async {
+            match CategoryQuestion::of(channel) {
+                Some(question) => self.listings.names.ask(self, &question).await,
+                None => Ok(Listed::Yes),
+            }
+        };
+        let (market, category) = future::join(self.look_up_market(kind, channel), of_category).await;
+        Ok(Listed::together([market?, category?]))
+    }
+
+    async fn look_up_market(&self, kind: ChannelKind, channel: &Channel) -> Result<Listed, ClientError> {
+        let Channel { exchange, symbol, .. } = channel;
+        let ask = async |data_type: DataType| {
+            let question = NameQuestion::of_market(data_type.spec().name, exchange, symbol);
+            self.listings.names.ask(self, &question).await
+        };
+        let wanted = data_type(kind);
+        let said = ask(wanted).await;
+        if wanted == DataType::TradeAgg || matches!(said, Ok(Listed::Yes | Listed::Unknown)) {
+            return said;
+        }
+        // A market that is there may have no data of this kind: the service takes the channel and has nothing to tell.
+        match ask(DataType::TradeAgg).await {
+            Ok(Listed::Yes) => Ok(Listed::Unsure(format!(
+                "the service lists {exchange} {symbol}, but not for {}: its channel {} may stay silent",
+                wanted.spec().name,
+                channel.kind,
+            ))),
+            // A list of nothing is not sure; that of the trades may be.
+            Err(refused) if matches!(said, Ok(Listed::Unsure(_))) => Err(refused),
+            _ => said,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a service lists (service.md 4.2), looked up before a request costs: a symbol or a coin that it does not have is
+//! charged in full and answered with nothing, and a block size that does not fit is refused.
+//!
+//! A list weighs nothing, is asked once for each type and exchange (block sizes: for each market) and kept. One that cannot
+//! be had within a moment refuses nothing and is left alone for some minutes.
+
+mod block_size;
+mod channel;
+mod kept;
+mod names;
+
+pub(super) use kept::{Listings, entries};
+
+use futures::future;
+
+use self::block_size::SizeQuestion;
+use self::names::NameQuestion;
+use super::error::ClientError;
+use super::keeping::blocking;
+use super::request::PointsRequest;
+use super::{Client, Inner};
+use crate::archive::points::{Archive, Key, gaps};
+
+/// What a list says of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    /// It is there.
+    Yes,
+    /// It may not be there, in words for the caller; the list is not sure.
+    Unsure(String),
+    /// Nobody knows, or there is nothing to look up.
+    Unknown,
+}
+
+impl Listed {
+    /// What lists say of several names: that they are there only where all of them are.
+    pub(super) fn together(every: impl IntoIterator<Item = Self>) -> Self {
+        let (mut all, mut doubts) = (true, Vec::new());
+        for one in every {
+            all &= one == Self::Yes;
+            if let Self::Unsure(words) = one {
+                doubts.push(words);
+            }
+        }
+        match doubts.is_empty() {
+            _ if all => Self::Yes,
+            true => Self::Unknown,
+            false => Self::Unsure(doubts.join("; ")),
+        }
+    }
+}
+
+impl Client {
+    /// What the lists that are known say of a request's symbol or coin, and of its block size. Sends nothing. `None` where one
+    /// must be asked.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for a name that the service surely does not have, and for a block size that is no
+    /// multiple of the recommended one (supplement 9), each with the nearest that would do.
+    pub fn listed(&self, request: &PointsRequest) -> Result<Option<Listed>, ClientError> {
+        let inner = &self.inner;
+        let named = match inner.name_question(request) {
+            Some(question) => inner.listings.names.says(&question).transpose()?,
+            None => Some(Listed::Unknown),
+        };
+        let sized = match inner.size_question(request) {
+            Some(question) => inner.listings.sizes.says(&question).transpose()?,
+            None => Some(Listed::Unknown),
+        };
+        Ok(named.filter(|_| sized.is_some()))
+    }
+
+    /// As [`Client::listed`], with the lists asked where they must be: requests of weight 0, for which the call waits two
+    /// seconds at most. A list that cannot be had is [`Listed::Unknown`]. Nothing is asked for a request that would send
+    /// nothing at `now` (Unix seconds), such as one that an archive answers: the client's, or `archive` where one is given.
+    ///
+    /// # Errors
+    /// As [`Client::listed`].
+    pub async fn look_up(
+        &self,
+        request: &PointsRequest,
+        now: f64,
+        archive: Option<&Archive>,
+    ) -> Result<Listed, ClientError> {
+        if let Some(known) = self.listed(request)? {
+            return Ok(known);
+        }
+        let inner = &self.inner;
+        if !inner.sends(request, now, archive).await {
+            return Ok(Listed::Unknown);
+        }
+        let named = async {
+            match inner.name_question(request) {
+                Some(question) => inner.listings.names.ask(inner, &question).await,
+                None => Ok(Listed::Unknown),
+            }
+        };
+        let sized = async {
+            match inner.size_question(request) {
+                Some(question) => inner.listings.sizes.ask(inner, &question).await,
+                None => Ok(Listed::Unknown),
+            }
+        };
+        let (named, sized) = future::join(named, sized).await;
+        let named = named?; // a wrong name is told before the size of its blocks
+        sized.map(|_| named)
+    }
+}
+
+impl Inner {
+    fn name_question<'a>(&self, request: &'a PointsRequest) -> Option<NameQuestion<'a>> {
+        NameQuestion::of(&request.query).filter(|_| self.check_symbols)
+    }
+
+    fn size_question(&self, request: &PointsRequest) -> Option<SizeQuestion> {
+        SizeQuestion::of(&request.query, request.usd()).filter(|_| !self.any_block_size)
+    }
+
+    /// Whether a request sends anything, as far as that is known without sending.
+    async fn sends(&self, request: &PointsRequest, now: f64, archive: Option<&Archive>) -> bool {
+        let window = request.window(now, self.tier);
+        if window.from >= window.to {
+            return false;
+        }
+        // What the client refuses by itself costs nothing either, and says so.
+        if self.tier.is_some_and(|tier| request.check_walls(tier, window, now).is_err()) {
+            return false;
+        }
+        let Some(archive) = archive.or(self.archive.as_ref()) else { return true };
+        let Some(key) = Key::new(&self.source, &request.query) else { return true };
+        match blocking(archive, &key, Archive::asked).await {
+            Ok(asked) => !gaps(&asked, window).is_empty(),
+            Err(_) => false, // told by the call itself
+        }
+    }
+}
