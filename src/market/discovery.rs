@@ -170,6 +170,8 @@ fn fits(entry: &Entry<'_>, filters: &Filters) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use serde_json::json;
 
     use super::*;
@@ -177,8 +179,10 @@ mod tests {
 
     const NOW: i64 = 1_776_880_830 * SECOND;
 
+    static DEMO: LazyLock<Demo> = LazyLock::new(|| Demo::new(0));
+
     fn ask(endpoint: DiscoveryList, query: &str) -> Value {
-        list(&Demo::new(0), endpoint, &Filters::parse(query), NOW).unwrap()
+        list(&*DEMO, endpoint, &Filters::parse(query), NOW).unwrap()
     }
 
     #[test]
@@ -233,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_block_size_reaches_a_tenth_of_the_price_on_the_ticks() {
-        let demo = Demo::new(0);
+        let demo = &*DEMO;
         for (market, listing) in demo.listings().iter().enumerate() {
             if listing.available_since > NOW / SECOND {
                 continue;

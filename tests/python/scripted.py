@@ -38,8 +38,8 @@ def serving(handler):
             thread.join(10)
 
 
-#: Where a client looks a symbol or coin up before it asks for points of it.
-LISTINGS = ("/v1/symbols?", "/v1/normalized-symbols?", "/v1/coins?")
+#: Where a client looks a symbol, a coin or a block size up before it asks for points of it.
+LISTINGS = ("/v1/symbols?", "/v1/normalized-symbols?", "/v1/coins?", "/v1/block-sizes?", "/v1/categories?")
 
 
 @contextmanager

@@ -409,3 +409,19 @@ def test_the_demo_makes_its_files(cli, tmp_path):
     picture = (tmp_path / "out" / "demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 50_000
+
+
+def test_unknown_symbols_and_any_block_size_can_be_asked_all_the_same(cli):
+    market = ("BINANCE_FUTURES", "BTCUSD", "1h", "--period", "2h")
+    refused = cli("fetch", "candles", *market)
+    assert refused.returncode == 2 and "did you mean BTCUSDT?" in refused.stderr
+    assert "--no-check-symbols asks all the same" in refused.stderr
+    asked = cli("fetch", "candles", *market, "--no-check-symbols")
+    assert "did you mean" not in asked.stderr and asked.stdout != ""
+    book = ("fetch", "orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1h", "--period", "1h", "--block-size", "0.35")
+    refused = cli(*book)
+    assert refused.returncode == 2 and "--block-size=0.35 is no multiple of" in refused.stderr
+    assert "--any-block-size asks all the same" in refused.stderr
+    # The service refuses it, too.
+    assert "answered 400" in cli(*book, "--any-block-size").stderr
+    assert "weight 1" in good(cli("plan", "candles", *market, "--no-check-symbols", "--any-block-size"))

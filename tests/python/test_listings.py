@@ -220,3 +220,116 @@ def test_own_data_without_now_say_when_they_end(tmp_path):
         assert "the data of the service end on 2019-12-30" in repr(last) and "now='2019-12-31 00:00'" in last.why_empty
     with mp.LocalService(data=tmp_path / "store", now="2019-12-31") as service, service.client() as client:
         assert client.candles(*MARKET, period="1d")["close"].tolist() == [7300.5]
+
+
+BOOK = {"max_depth": 10, **WINDOW}
+
+
+def test_a_block_size_that_does_not_fit_is_refused_unpaid_with_the_nearest_that_does(service):
+    with service.client() as client:
+        (step,) = client.block_sizes(type="BLOCK_BOOK_SNAPSHOT_AGG", exchange=MARKET[0], raw_symbol=MARKET[1])
+        wrong = pytest.raises(
+            mp.InvalidRequest, match=rf"^block_size={2.75 * step:g} is no multiple of {step:g}, .* fits is {3 * step:g}; "
+        )
+        with wrong as raised:
+            client.orderbook_heatmap(*MARKET, block_size=2.75 * step, **BOOK)
+        assert raised.value.status is None, "not the service's refusal"
+        with pytest.raises(mp.InvalidRequest, match="^block_size="):
+            client.tpo(*MARKET, block_size=2.75 * step, **WINDOW)
+        with pytest.raises(mp.InvalidRequest, match="^block_size="):
+            client.orderbook_heatmap("BINANCE_FUTURES", None, "1h", coin="BTC", block_size=2.75 * step, **BOOK)
+        assert client.usage().used == 0
+        # HD is five times the recommended size (section 4.1).
+        assert len(client.orderbook_heatmap(*MARKET, block_size=5 * step, **BOOK)) == 1
+
+    async def awaited():
+        async with service.async_client() as client:
+            await client.orderbook_heatmap(*MARKET, block_size=2.75 * step, **BOOK)
+
+    with pytest.raises(mp.InvalidRequest, match="^block_size="):
+        asyncio.run(awaited())
+    # The switch: then the service judges.
+    with service.client(any_block_size=True) as client:
+        with pytest.raises(mp.InvalidRequest, match="the nearest that fits") as raised:
+            client.orderbook_heatmap(*MARKET, block_size=2.75 * step, **BOOK)
+        assert raised.value.status == 400
+
+
+def test_a_service_that_takes_any_block_size_gives_clients_that_ask_any():
+    with mp.LocalService(now=NOW, any_block_size=True) as service, service.client() as client:
+        assert len(client.orderbook_heatmap(*MARKET, block_size=7.77, **BOOK).only) > 0
+
+
+def test_block_sizes_are_asked_once_for_a_market_and_refuse_nothing_where_they_are_not_known():
+    sizes = {"BTCUSDT": {"blockSizes": [2]}, "ETHUSDT": {"blockSizes": [0]}, "BTCUSDC": (500, {}, b"oops")}
+
+    def answer(path):
+        if path.startswith("/v1/block-sizes"):
+            return sizes[path.rpartition("rawSymbol=")[2]]
+        return LISTED if path.startswith("/v1/symbols") else points(path)
+
+    with scripted(answer, listings=True) as (url, asked), mp.Client("key", url, **SETTINGS) as client:
+        for symbol in ("BTCUSDT", "BTCUSDT", "ETHUSDT", "BTCUSDC", "BTCUSDC"):
+            client.orderbook_heatmap("BYBIT", symbol, "1h", block_size=4, **BOOK)
+        with pytest.raises(mp.InvalidRequest, match=r"^block_size=3 is no multiple of 2, .* the nearest that fits is 4"):
+            client.orderbook_heatmap("BYBIT", "BTCUSDT", "1h", block_size=3, **BOOK)
+        with pytest.raises(mp.InvalidRequest, match="^block_size=3"):
+            client.plan("orderbook_heatmap", "BYBIT", "BTCUSDT", "1h", block_size=3, **BOOK)
+        # In USD the size is another one than what is recommended in the market's quote.
+        client.orderbook_heatmap("BYBIT", "BTCUSDT", "1h", block_size=3, usd=True, **BOOK)
+        listings = [path for path in asked if path.startswith("/v1/block-sizes")]
+        query = "/v1/block-sizes?type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BYBIT&rawSymbol="
+        assert listings == [f"{query}{symbol}" for symbol in ("BTCUSDT", "ETHUSDT", "BTCUSDC")]
+        assert sum(path.startswith("/v1/points") for path in asked) == 6
+
+
+def channel(symbol, kind="TRADE", exchange="BINANCE_FUTURES", **fields):
+    return mp.Channel(type=kind, exchange=exchange, symbol=symbol, **fields)
+
+
+def test_a_channel_of_an_unknown_symbol_is_refused_before_it_is_opened(service):
+    unknown = pytest.raises(mp.InvalidRequest, match=r"^BINANCE_FUTURES has no BTCUSD; did you mean BTCUSDT\?")
+    with service.client() as client:
+        with unknown as raised:
+            client.stream([channel("BTCUSDT"), channel("BTCUSD")]).open()
+        assert raised.value.status is None, "not the service's refusal"
+        with unknown:
+            client.stream(channel("BTCUSD", "FUNDING_RATE")).poll()
+
+    async def awaited():
+        async with service.async_client() as client, client.stream(channel("BTCUSD")):
+            pass
+
+    with unknown:
+        asyncio.run(awaited())
+    # This service answers unknown symbols with nothing.
+    with service.client(check_symbols=False) as client, client.stream(channel("BTCUSD")) as stream:
+        assert stream.state == "open"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (channel("BTCUSDT", category="SPOT"), "BINANCE_FUTURES BTCUSDT is of the category PERPETUAL, not SPOT"),
+        (channel("BTC-USD", "FUNDING_RATE", "COINBASE"), "COINBASE BTC-USD, but not for FUNDING_RATE_AGG"),
+    ],
+)
+def test_a_channel_that_may_stay_silent_warns(service, wrong, words):
+    with service.client() as client:
+        with pytest.warns(mp.UnknownSymbolWarning, match=f"{words}.* may stay silent") as told, client.stream(wrong):
+            pass
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with client.stream([channel("BTCUSDT", category="PERPETUAL"), channel("BTCUSDT", "FUNDING_RATE")]):
+                pass
+            with pytest.raises(mp.UnknownSymbolWarning):
+                client.stream(wrong).open()
+
+
+def test_a_stream_opens_where_no_list_can_be_had(service):
+    service.faults.set(path="/v1/symbols", status=500)
+    with service.client() as client, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with client.stream(channel("NOSUCH")) as stream:
+            assert stream.state == "open"

@@ -27,7 +27,9 @@ def test_a_record_for_each_answer(service, log):
     with service.client("advanced") as client:
         plan = client.plan("TRADE_AGG", *MARKET, "1m", period=600)
         client.side_candles(*MARKET, "1m", period=600)
-    (record,) = seen(log)
+    listing, record = seen(log)
+    assert listing.url == f"{service.url}/v1/symbols?type=TRADE_AGG&exchange=BINANCE_FUTURES"
+    assert (listing.weight, listing.status, listing.attempt, listing.levelno) == (0, 200, 1, logging.DEBUG)
     assert (record.url, record.weight, record.status, record.attempt) == (plan.requests[0].url, plan.weight, 200, 1)
     assert (record.error, record.again_in, record.levelno) == (None, None, logging.DEBUG)
     assert 0 < record.seconds < 60
@@ -57,13 +59,27 @@ def test_what_got_no_answer_has_no_status(log):
     assert "no answer" in second.getMessage()
 
 
+def test_lists_that_cannot_be_had_are_logged_with_what_went_wrong(log):
+    said = {"/v1/symbols": (503, {}, {"error": "BUSY", "message": f"the key {KEY} is busy"}), "/v1/usage": b"oops"}
+    answer = lambda path: said.get(path.partition("?")[0], {})  # noqa: E731
+    with scripted(answer, listings=True) as (url, _), mp.Client(KEY, url) as client:
+        client.candles(*MARKET, "1m", start=0, period=60)
+    first, second, points = seen(log)
+    by_path = {record.url.removeprefix(url).partition("?")[0]: record for record in (first, second, points)}
+    listing, usage = by_path["/v1/symbols"], by_path["/v1/usage"]
+    assert (listing.weight, listing.status, listing.again_in, listing.levelno) == (0, 503, None, logging.DEBUG)
+    assert "BUSY: the key <API key> is busy" in listing.error
+    assert (usage.weight, usage.status, usage.error) == (0, 200, None)
+    assert KEY not in "".join(f"{record.getMessage()} {vars(record)}" for record in seen(log))
+
+
 def test_awaited_calls_are_logged_too(service, log):
     async def main():
         async with service.async_client("advanced") as client:
             await asyncio.gather(client.candles(*MARKET, "1m", period=60), client.usage())
 
     asyncio.run(main())
-    assert sorted(record.weight for record in seen(log)) == [0, 1]
+    assert sorted(record.weight for record in seen(log)) == [0, 0, 1], "the listing, the usage and the candles"
 
 
 def test_what_nobody_wants_is_not_made(service, caplog):

@@ -372,6 +372,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_searched_for_one_market_is_not_searched_for_another() {
+        let path = path();
+        let mut peaks = path.peaks((NOW - 300_000, NOW), within_minute(1));
+        // Markets that trade at the common price, a little above it and a little below.
+        let mut highest = |times: f64| {
+            let high = |minute| Some(times * path.price(minute));
+            let found = path.highest(&mut peaks, NOW - 300_000..NOW, |price| times * price, None, high);
+            (found.unwrap() / times, peaks.left.len() + peaks.found.len())
+        };
+        let (top, searched) = highest(1.0);
+        assert!(searched > 100);
+        for times in [1.001, 0.999] {
+            let (other, more) = highest(times);
+            assert!((other / top - 1.0).abs() < 1e-12);
+            assert!(more <= searched + 2, "{more} stretches after {searched}");
+        }
+    }
+
+    #[test]
     fn sizes_are_those_of_the_years_and_volatility_clusters() {
         let path = path();
         let (mut sizes, mut far) = (Vec::new(), 0.0f64);
