@@ -1,11 +1,9 @@
 //! Analytics through the client: pages, weights, and what is never sent.
 
-mod support;
-
+use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{Client, Config, ErrorKind, Registry};
 use marketpoints::protocol::query::{LeaderboardQuery, Page, PositionsQuery};
 use marketpoints::protocol::{AnalyticsAsk, AnalyticsQuery, Tier};
-use support::{Scripted, Step, answer};
 
 fn client(server: &Scripted, tier: Tier) -> Client {
     let config = Config { tier: Some(tier), retries: 0, ..Config::new("key", server.url.as_str()) };

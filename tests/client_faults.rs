@@ -1,14 +1,12 @@
 //! What the client survives, and what it refuses to take for data. Each test is a fault over a real socket.
 
-mod support;
-
 use std::io::Write;
 use std::time::Duration;
 
+use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::columns::Series;
 use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, Tier};
-use support::{Scripted, Step, answer};
 
 const KEY: &str = "secret-key-of-the-test";
 const NOW: f64 = 1_776_900_000.0;

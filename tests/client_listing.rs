@@ -1,7 +1,5 @@
 //! Listings whose order moves between two pages.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +10,7 @@ use marketpoints::market::{Bar, Book, Feed, Listing, Market, Source, SourceError
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
 
-use self::support::{Scripted, Step, answer};
+use crate::support::{Scripted, Step, answer};
 
 /// 2026-04-22 18:00:00 UTC.
 const NOW: i64 = 1_776_880_800;

@@ -1,18 +1,16 @@
 //! Faults of networks, proxies and servers, by their number in docs/faults.md: each over a real socket.
 
-mod support;
-
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{
     Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Progress, Registry,
 };
 use marketpoints::columns::Series;
 use marketpoints::protocol::Tier;
-use support::{Scripted, Step, answer};
 
 const NOW: f64 = 1_776_900_000.0;
 const BODY: &str = r#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE"},"points":[

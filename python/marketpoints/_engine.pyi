@@ -283,7 +283,7 @@ class Client:
             InvalidRequest: The service surely does not have the symbol or coin, or the block size does not fit.
         """
     def look_up(self, query: Query, now: float, archive: Archive | None = None) -> str | None:
-        """Asks the lists in which a query's symbol or coin and its block size must stand; a warning where one is not sure.
+        """Asks the lists of a query's symbol or coin and of its block size; a warning where one is not sure.
 
         Nothing is asked where the query itself would send nothing at ``now``, Unix seconds, such as where the client's
         archive answers it, or this one.

@@ -276,7 +276,7 @@ def test_a_block_size_is_a_multiple_of_the_recommended_one():
         (size,) = client.block_sizes(exchange="BYBIT", raw_symbol="BTCUSDT", type="BLOCK_BOOK_SNAPSHOT_AGG")
         assert len(client.orderbook_heatmap(*market, block_size=3 * size, max_depth=5, period=7200).timestamps) > 0
         for ask in (client.orderbook_heatmap, client.tpo):
-            with pytest.raises(mp.InvalidRequest, match="answered 400 .*nearest that fits") as caught:
+            with pytest.raises(mp.InvalidRequest, match=r"answered 400 .*nearest that fits") as caught:
                 ask(*market, block_size=2.75 * size, period=7200)
             assert str(caught.value).split("nearest that fits is ")[1].startswith(f"{3 * size:g}")
     with mp.LocalService(now=NOW, any_block_size=True) as service, service.client() as client:

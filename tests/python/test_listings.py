@@ -229,14 +229,15 @@ def test_a_block_size_that_does_not_fit_is_refused_unpaid_with_the_nearest_that_
     with service.client() as client:
         (step,) = client.block_sizes(type="BLOCK_BOOK_SNAPSHOT_AGG", exchange=MARKET[0], raw_symbol=MARKET[1])
         wrong = pytest.raises(
-            mp.InvalidRequest, match=rf"^block_size={2.75 * step:g} is no multiple of {step:g}, .* fits is {3 * step:g}; "
+            mp.InvalidRequest,
+            match=rf"^block_size={2.75 * step:g} is no multiple of {step:g}, .* fits is {3 * step:g}; ",
         )
         with wrong as raised:
             client.orderbook_heatmap(*MARKET, block_size=2.75 * step, **BOOK)
         assert raised.value.status is None, "not the service's refusal"
-        with pytest.raises(mp.InvalidRequest, match="^block_size="):
+        with pytest.raises(mp.InvalidRequest, match=r"^block_size="):
             client.tpo(*MARKET, block_size=2.75 * step, **WINDOW)
-        with pytest.raises(mp.InvalidRequest, match="^block_size="):
+        with pytest.raises(mp.InvalidRequest, match=r"^block_size="):
             client.orderbook_heatmap("BINANCE_FUTURES", None, "1h", coin="BTC", block_size=2.75 * step, **BOOK)
         assert client.usage().used == 0
         # HD is five times the recommended size (section 4.1).
@@ -246,7 +247,7 @@ def test_a_block_size_that_does_not_fit_is_refused_unpaid_with_the_nearest_that_
         async with service.async_client() as client:
             await client.orderbook_heatmap(*MARKET, block_size=2.75 * step, **BOOK)
 
-    with pytest.raises(mp.InvalidRequest, match="^block_size="):
+    with pytest.raises(mp.InvalidRequest, match=r"^block_size="):
         asyncio.run(awaited())
     # The switch: then the service judges.
     with service.client(any_block_size=True) as client:
@@ -271,9 +272,11 @@ def test_block_sizes_are_asked_once_for_a_market_and_refuse_nothing_where_they_a
     with scripted(answer, listings=True) as (url, asked), mp.Client("key", url, **SETTINGS) as client:
         for symbol in ("BTCUSDT", "BTCUSDT", "ETHUSDT", "BTCUSDC", "BTCUSDC"):
             client.orderbook_heatmap("BYBIT", symbol, "1h", block_size=4, **BOOK)
-        with pytest.raises(mp.InvalidRequest, match=r"^block_size=3 is no multiple of 2, .* the nearest that fits is 4"):
+        with pytest.raises(
+            mp.InvalidRequest, match=r"^block_size=3 is no multiple of 2, .* the nearest that fits is 4"
+        ):
             client.orderbook_heatmap("BYBIT", "BTCUSDT", "1h", block_size=3, **BOOK)
-        with pytest.raises(mp.InvalidRequest, match="^block_size=3"):
+        with pytest.raises(mp.InvalidRequest, match=r"^block_size=3"):
             client.plan("orderbook_heatmap", "BYBIT", "BTCUSDT", "1h", block_size=3, **BOOK)
         # In USD the size is another one than what is recommended in the market's quote.
         client.orderbook_heatmap("BYBIT", "BTCUSDT", "1h", block_size=3, usd=True, **BOOK)

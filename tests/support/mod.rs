@@ -8,7 +8,6 @@ use std::thread;
 
 /// What happens on one request.
 #[derive(Clone)]
-#[allow(dead_code)] // each test file uses its own part
 pub(crate) enum Step {
     /// Send these bytes and close.
     Send(Vec<u8>),

@@ -207,7 +207,7 @@ def sizes(typed: str) -> list[float]:
     return [float(one) for one in typed.split(",")]
 
 
-def checks(given: argparse.Namespace) -> dict[str, bool]:
+def checks(given: argparse.Namespace) -> dict[str, Any]:
     """The client's settings of what it checks against the service's lists."""
     return {"check_symbols": given.check_symbols, "any_block_size": given.any_block_size}
 

@@ -28,8 +28,8 @@ class Usage(TypedRecord):
         limit: Weight budget of a window.
         remaining: Whole weight left, burst included.
         used: Weight spent in the last window.
-        reset: When the bucket is full again by the service's clock, ``datetime64[ns]`` in UTC; NaT where the answer does
-            not say.
+        reset: When the bucket is full again by the service's clock, ``datetime64[ns]`` in UTC; NaT where it does not
+            say.
         window_seconds: Length of the window.
     """
 
