@@ -64,9 +64,12 @@ def test_lists_that_cannot_be_had_are_logged_with_what_went_wrong(log):
     answer = lambda path: said.get(path.partition("?")[0], {})  # noqa: E731
     with scripted(answer, listings=True) as (url, _), mp.Client(KEY, url) as client:
         client.candles(*MARKET, "1m", start=0, period=60)
-    first, second, points = seen(log)
-    by_path = {record.url.removeprefix(url).partition("?")[0]: record for record in (first, second, points)}
-    listing, usage = by_path["/v1/symbols"], by_path["/v1/usage"]
+    listing, usage, points, _why_it_is_empty = seen(log)
+    assert [record.url.removeprefix(url).partition("?")[0] for record in (listing, usage, points)] == [
+        "/v1/symbols",
+        "/v1/usage",
+        "/v1/points",
+    ]
     assert (listing.weight, listing.status, listing.again_in, listing.levelno) == (0, 503, None, logging.DEBUG)
     assert "BUSY: the key <API key> is busy" in listing.error
     assert (usage.weight, usage.status, usage.error) == (0, 200, None)
