@@ -157,7 +157,7 @@ def test_every_series_method_is_a_type(cli, tmp_path):
 def test_fetch_prints_a_table(cli, client):
     lines = good(cli("fetch", "candles", *MARKET, "4h", "--start", 1_767_225_600, "--period", 86_400)).splitlines()
     assert lines[0] == "# TRADE_SIDE_AGNOSTIC_AGG BINANCE_FUTURES BTCUSDT FOUR_HOURS"
-    assert lines[1].split()[:3] == ["time", "open", "high"]
+    assert lines[1].split()[:4] == ["time", "(UTC)", "open", "high"]
     rows = [line.split("  ") for line in lines[2:]]
     close = client.candles(*MARKET, "4h", start="2026-01-01", end="2026-01-02")["close"]
     assert [float([cell for cell in row if cell][4]) for row in rows] == close.tolist()
@@ -278,9 +278,9 @@ def test_what_is_missing_is_named_as_a_command_line_has_it(cli):
 
 def test_levels_without_sides_print_no_column_of_sides(cli):
     arguments = ("liquidation_heatmap", "-", "-", "4h", *WINDOW, "--coin", "BTC")
-    assert good(cli("fetch", *arguments)).splitlines()[1].split() == ["time", "price", "volume"]
+    assert good(cli("fetch", *arguments)).splitlines()[1].split() == ["time", "(UTC)", "price", "volume"]
     book = good(cli("fetch", "orderbook_heatmap", *MARKET, "4h", *WINDOW, "--block-size", 50))
-    assert book.splitlines()[1].split() == ["time", "price", "volume", "side"]
+    assert book.splitlines()[1].split() == ["time", "(UTC)", "price", "volume", "side"]
 
 
 def test_unknown_commands_and_options_are_status_2(cli):

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -148,8 +149,7 @@ def plan(given: argparse.Namespace) -> int:
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
     with Client(known or NO_KEY, url, budget=scope, **checks(given)) as client:
         planned = client.plan(wanted, *where(given), **window(given))
-    rows = [[f"{one.weight:,}", f"{one.points:,}", one.url.replace(NO_URL, "")] for one in planned.requests]
-    tables.lay_out(["weight", "points", "request"], rows, sys.stdout, left={2})
+    tables.show_plan([replace(one, url=one.url.replace(NO_URL, "")) for one in planned.requests], sys.stdout)
     totals = [counted(len(planned.requests), "request"), counted(planned.points, "point"), f"weight {planned.weight:,}"]
     if planned.eta:
         totals.append(f"waits {planned.eta:.0f} s for budget")

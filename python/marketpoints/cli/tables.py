@@ -4,20 +4,27 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import parse_qsl, urlsplit
 
 from .. import _engine
+from ..common.times import iso
 from ..errors import InvalidRequest
 from ..identity import SeriesId
 from ..printable import printable
+from ..records.plan import PlannedRequest
 from ..results.frames import SIDES
 from ..results.ragged import Nested, Ragged
 from ..results.series import Series
 from ..results.sets import SeriesSet
 
-__all__ = ["FORMATS", "lay_out", "show", "target", "tell", "write"]
+__all__ = ["FORMATS", "lay_out", "show", "show_plan", "target", "tell", "write"]
 
 #: Forms of a table besides that on the screen; files of Parquet are not for a screen or a pipe.
 FORMATS = ("parquet", "csv", "json")
+#: Rows of a table on a terminal: more than a screen's would hide what was typed.
+MOST = 40
+# What a market is named besides its symbol.
+MARKET = ("normalized_symbol", "category", "coin")
 # The columns that say what a row is of, and the identity's field that each tells; named as in long frames.
 IDENTITY = {
     {"raw_symbol": "symbol"}.get(one.name, one.name): one.name for one in fields(SeriesId) if one.name != "extra"
@@ -95,18 +102,73 @@ def show(answer: SeriesSet, out: TextIO) -> None:
     if not shown:
         print("no data", file=out)
     for series in shown:
-        print(f"# {series.id}", file=out)
+        # A sum or mean over exchanges names no market (section 2.2).
+        of = f" of {series.asked_for}" if series.asked_for and not (series.id.raw_symbol or series.id.coin) else ""
+        print(printable(f"# {series.id}{of}{', values in USD' if series.usd else ''}"), file=out)
         table = {name: values for name, values in _columns(series, labelled=False).items() if not _empty(values)}
-        cells = [[_cell(value) for value in values] for values in table.values()]
+        count, places = len(table["time"]), _seen(len(table["time"]), out)
+        cells = [[_cell(values[place]) for place in places] for values in table.values()]
         texts = {index for index, values in enumerate(table.values()) if isinstance(values, list)}
-        lay_out(list(table), list(zip(*cells, strict=True)), out, left=texts)
+        header = ["time (UTC)" if name == "time" else name for name in table]
+        lay_out(header, list(zip(*cells, strict=True)), out, left=texts, between=_between(count, places))
+        if len(places) < count:
+            print(f"{count:,} rows; --output FILE writes all of them, --format csv prints them", file=out)
 
 
-def lay_out(header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: set[int]) -> None:
-    """Prints rows in columns; those in ``left`` are aligned to the left, all others to the right."""
+def _seen(count: int, out: TextIO) -> Sequence[int]:
+    """The rows that are printed: on a terminal the first and the last ones of many."""
+    if count <= MOST or not out.isatty():
+        return range(count)
+    return (*range(MOST // 2), *range(count - MOST // 2, count))
+
+
+def _between(count: int, places: Sequence[int]) -> str | None:
+    """What stands for the rows that are left out."""
+    return f"… {count - len(places):,} more" if len(places) < count else None
+
+
+def show_plan(requests: Sequence[PlannedRequest], out: TextIO) -> None:
+    """Prints the requests of a plan with their windows; on a terminal the first and the last ones of many."""
+    places = _seen(len(requests), out)
+    windows = [_window(one.url) for one in requests]
+    rows = [
+        [
+            f"{requests[place].weight:,}",
+            f"{requests[place].points:,}",
+            " to ".join(map(iso, windows[place])),
+            requests[place].url,
+        ]
+        for place in places
+    ]
+    header = ["weight", "points", "window (UTC)", "request"]
+    lay_out(header, rows, out, left={2, 3}, between=_between(len(requests), places))
+    edges = [edge for window in windows for edge in window]
+    if edges:
+        print(f"window: {iso(min(edges))} to {iso(max(edges))} UTC", file=out)
+
+
+def _window(url: str) -> tuple[float, ...]:
+    """Start and end of a request's window, Unix seconds; nothing where its URL does not tell (section 4.1)."""
+    told = dict(parse_qsl(urlsplit(url).query))
+    try:
+        start, period = float(told["from"]), float(told["period"])
+    except (KeyError, ValueError):  # a deployment with names of its own
+        return ()
+    return start, start + period
+
+
+def lay_out(
+    header: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO, *, left: set[int], between: str | None = None
+) -> None:
+    """Prints rows in columns; those in ``left`` are aligned to the left, all others to the right.
+
+    ``between`` is a line amid the rows.
+    """
     header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
+    for place, row in enumerate((header, *rows)):
+        if between is not None and place == 1 + len(rows) // 2:
+            print(between, file=out)
         cells = (
             cell.ljust(width) if index in left else cell.rjust(width)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -135,12 +197,16 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
         else:
             table[name] = np.ascontiguousarray(values)
     if labelled:
-        known = series.id.known()
+        known: dict[str, str | None] = dict(series.id.known())
+        if not len(times) and "raw_symbol" in known:  # the service names the market in its answer, and there is none
+            known = dict.fromkeys(MARKET) | known
         table |= {
             name: [known[field]] * len(times)
             for name, field in IDENTITY.items()
             if field in known and name not in table
         }
+        if series.usd:
+            table.setdefault("quote", ["USD"] * len(times))
     return table
 
 

@@ -3,6 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 from .. import _engine
@@ -40,6 +41,13 @@ class Connection(ABC):
 
     #: End of the service's data in Unix seconds, where it is a local one and they end.
     _data_end: float | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Methods by the name that users call: a TypeError of Python's own names no class that they do not know."""
+        super().__init_subclass__(**options)
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                method.__qualname__ = name
 
     def __init__(
         self,

@@ -35,6 +35,10 @@ class Framed(Protocol):
     def id(self) -> SeriesId:
         """What it is of."""
 
+    @property
+    def usd(self) -> bool | None:
+        """Whether values were asked in USD; None where that is not known."""
+
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The time of each row, datetime64[ns] in UTC, and the columns by name."""
 

@@ -43,7 +43,7 @@ def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:
     frame = pandas.DataFrame(data, index=index, copy=False)
     if copy:
         frame = frame.copy(deep=True)
-    frame.attrs["id"] = series.id.known()
+    frame.attrs |= {"id": series.id.known(), **_usd([series])}
     return frame
 
 
@@ -76,7 +76,20 @@ def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
             # One set of categories for all parts: joining them keeps the columns categorical.
             part.insert(place, name, pandas.Categorical([value] * len(part), categories=choices))
         parts.append(part)
-    return pandas.concat(parts)
+    frame = pandas.concat(parts)
+    frame.attrs = _usd(every)
+    return frame
+
+
+def _usd(every: Sequence[Framed]) -> dict[str, bool]:
+    """Whether values are in USD, where that is known and the same of all series."""
+    told = {series.usd for series in every}
+    return {"usd": one} if len(told) == 1 and (one := told.pop()) is not None else {}
+
+
+def _metadata(every: Sequence[Framed]) -> dict[str, str]:
+    """As :func:`_usd`, as the texts that Arrow keeps."""
+    return {name: str(value).lower() for name, value in _usd(every).items()}
 
 
 def to_polars(series: Framed, label: Label = "left") -> Any:
@@ -122,7 +135,7 @@ def to_arrow(series: Framed, label: Label = "left") -> Any:
     times, columns = series.flat(label)
     data = {"time": times, **columns}
     arrays = {name: _arrow_column(pyarrow, name, values) for name, values in data.items()}
-    return pyarrow.table(arrays, metadata=series.id.known())
+    return pyarrow.table(arrays, metadata=series.id.known() | _metadata([series]))
 
 
 def _arrow_column(pyarrow: Any, name: str, values: Any) -> Any:
@@ -153,7 +166,7 @@ def set_to_arrow(every: Sequence[Framed], label: Label = "left") -> Any:
             column = pyarrow.repeat(pyarrow.scalar(value, pyarrow.string()), len(part))
             part = part.add_column(1 + place, name, column)
         parts.append(part)
-    return pyarrow.concat_tables(parts, promote_options="default")
+    return pyarrow.concat_tables(parts, promote_options="default").replace_schema_metadata(_metadata(every) or None)
 
 
 def table_to_pandas(table: Table) -> Any:

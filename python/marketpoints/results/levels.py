@@ -247,6 +247,17 @@ class Sessions(Series):
         return step_of(self.id.interval, self._session)
 
 
+def _whole(numbers: Ragged) -> Ragged:
+    """Numbers as int32, where all of them are."""
+    import numpy as np
+
+    bounds = np.iinfo(np.int32)
+    values: Any = numbers.values
+    if not ((values >= bounds.min) & (values <= bounds.max) & (values == np.floor(values))).all():
+        return numbers
+    return Ragged(numbers.offsets, values.astype(np.int32))
+
+
 class Tpo(Sessions):
     """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
 
@@ -314,12 +325,14 @@ class Tpo(Sessions):
         """A row a level: the fields of a level, then the values of its session, the same on each of its levels.
 
         Lists of prices become a truth value of a level: ``single_print``, ``poor_high`` and ``poor_low`` say whether
-        its price is one of them.
+        its price is one of them. ``block_ids`` are int32 (section 2.3) as long as the service sends such numbers.
         """
         import numpy as np
 
         counts = np.diff(self.offsets)
         columns = dict(self.levels.fields)
+        if isinstance(blocks := columns.get("block_ids"), Ragged):
+            columns["block_ids"] = _whole(blocks)
         for name, values in super().flat(label)[1].items():
             if isinstance(values, np.ndarray):
                 columns.setdefault(name, np.repeat(values, counts))

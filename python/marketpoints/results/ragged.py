@@ -20,7 +20,7 @@ class Ragged:
 
     Attributes:
         offsets: Where each row starts in ``values``: int64 (rows + 1).
-        values: All rows' numbers back to back: float64, read-only, no copy.
+        values: All rows' numbers back to back: float64, read-only, no copy; int32 of ``block_ids`` in frames.
     """
 
     offsets: "npt.NDArray[np.int64]"

@@ -1,0 +1,133 @@
+"""Tables on a screen and in files: what they are of, in which unit, and how much of them is shown."""
+
+import io
+import itertools
+import os
+import pty
+import subprocess
+
+import pandas as pd
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import marketpoints as mp
+from bodies import START, body, candles
+from marketpoints.cli import tables
+from test_cli import COMMAND, MARKET, WINDOW, cli, good
+
+__all__ = ["cli"]
+
+
+def on_a_terminal(environment, *arguments):
+    """What the command line prints on a terminal."""
+    above, below = pty.openpty()
+    with subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, stdout=below, stdin=below) as child:
+        os.close(below)
+        printed = bytearray()
+        while True:
+            try:
+                part = os.read(above, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            printed += part
+        assert child.wait(60) == 0
+    os.close(above)
+    return printed.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_shows_both_ends_of_many_rows(cli, environment):
+    command = ("fetch", "candles", *MARKET, "1m", *WINDOW)
+    whole = good(cli(*command)).splitlines()
+    assert len(whole) == 2 + 1440  # into a pipe goes everything
+    lines = on_a_terminal(environment, *command).splitlines()
+    assert lines[:2] == whole[:2] and lines[2:22] == whole[2:22]
+    assert lines[22:-1] == ["… 1,400 more", *whole[-20:]]
+    assert lines[-1].startswith("1,440 rows; ") and "--output" in lines[-1]
+
+
+def test_a_terminal_shows_few_rows_as_they_are(cli, environment):
+    command = ("fetch", "candles", *MARKET, "1h", *WINDOW)
+    assert on_a_terminal(environment, *command) == good(cli(*command))
+
+
+def test_a_table_says_what_a_sum_is_of(cli):
+    markets = ("BINANCE_FUTURES,BYBIT", "-", "4h", "--coin", "BTC")
+    text = good(cli("fetch", "open_interest", *markets, *WINDOW, "--group-by", "sum", "--usd"))
+    assert text.splitlines()[0] == "# OPEN_INTEREST_AGG FOUR_HOURS of BTC on BINANCE_FUTURES + BYBIT, values in USD"
+
+
+def test_a_plan_tells_its_windows(cli, environment):
+    own = environment | {"MARKETPOINTS_API_KEY": "", "MARKETPOINTS_BASE_URL": ""}
+    # 250,000 minutes in requests of up to 100,000 (section 8.3), which begin where the others end.
+    text = good(cli("plan", "candles", *MARKET, "1m", "--start", "2026-01-01", "--end", "2026-03-01T00:10"))
+    lines = text.splitlines()
+    assert lines[0].split()[:4] == ["weight", "points", "window", "(UTC)"]
+    windows = [line.split("  ") for line in lines[1:] if "/v1/points" in line]
+    edges = [next(cell for cell in line if " to " in cell).strip().split(" to ") for line in windows]
+    assert edges[0][0] == "2026-01-01 00:00" and edges[-1][1] == "2026-03-01 00:10"
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(edges))
+    assert "window: 2026-01-01 00:00 to 2026-03-01 00:10 UTC" in lines
+    many = ("plan", "orderbook_heatmap", *MARKET, "1m", "--block-size", 10, "--start", "2026-01-01", "--period", "200d")
+    shown, every = (text.count("/v1/points") for text in (on_a_terminal(own, *many), good(cli(*many))))
+    assert shown == 40 < every
+
+
+def test_values_in_usd_are_told(client, tmp_path):
+    for usd in (True, False):
+        answer = client.candles(*MARKET, "1h", start="2026-01-01", period="2h", usd=usd)
+        assert answer.to_pandas().attrs["usd"] is usd
+        assert answer.to_arrow().schema.metadata[b"usd"] == str(usd).lower().encode()
+        sides = client.liquidations(*MARKET, "1h", start="2026-01-01", period="2d", usd=usd)
+        assert len(sides) == 2
+        assert (
+            sides.to_pandas().attrs["usd"] is usd
+            and sides.to_arrow().schema.metadata[b"usd"] == str(usd).lower().encode()
+        )
+        tables.write(answer, tmp_path / "one.csv")
+        frame = pd.read_csv(tmp_path / "one.csv")
+        assert frame.get("quote", pd.Series([None] * 2)).tolist() == (["USD"] * 2 if usd else [None] * 2)
+    alone = mp.decode_points(body(candles([(1.0, 2.0, 0.5, 1.5, 3.0)])))  # a body alone does not tell
+    assert "usd" not in alone.to_pandas().attrs and b"usd" not in alone.to_arrow().schema.metadata
+    out = io.StringIO()
+    tables.show(alone, out)
+    assert "USD" not in out.getvalue().splitlines()[0].removesuffix("BTCUSDT HOUR")
+
+
+def test_block_ids_are_int32_in_frames(client):
+    answer = client.tpo(*MARKET, "30m", start="2026-01-01", period="2d", session="daily", block_minutes=30)
+    ids = [row.tolist() for row in answer.block_ids]
+    assert max(map(max, ids)) > 10
+    pandas, polars, arrow = answer.to_pandas(), answer.to_polars(), answer.to_arrow()
+    assert {one.dtype.str for one in pandas["block_ids"]} == {"<i4"}
+    assert [one.tolist() for one in pandas["block_ids"]] == ids
+    assert polars["block_ids"].dtype == pl.List(pl.Int32) and polars["block_ids"].to_list() == ids
+    assert str(arrow.schema.field("block_ids").type) == "large_list<item: int32>"
+    assert arrow["block_ids"].to_pylist() == ids
+    none = client.tpo(*MARKET, "30m", start="2005-01-01", period="2d", session="daily", block_minutes=30)
+    assert len(none.to_polars()) == 0
+
+
+@pytest.mark.parametrize("number", [0.5, 3e9, -3e9])
+def test_block_ids_that_are_no_int32_stay_as_sent(number):
+    level = {"price": 1.0, "block_ids": [0, number]}
+    point = {"timestamp": {"s": START}, "levels": [level]}
+    answer = mp.decode_points(body({"id": {"type": "TPO_AGG"}, "points": [{"Point": {"TpoAggregation": point}}]}))
+    assert answer.to_polars()["block_ids"].to_list() == [[0.0, number]]
+
+
+def test_an_empty_file_has_the_columns_of_a_full_one(client, tmp_path):
+    schemas = []
+    for start in ("2026-01-01", "2005-01-01"):
+        answer = client.candles(*MARKET, "1h", start=start, period="2h")
+        tables.write(answer, tmp_path / "file.parquet")
+        schemas.append(pyarrow.parquet.read_schema(tmp_path / "file.parquet"))
+    assert schemas[1].names == schemas[0].names and schemas[1].types == schemas[0].types
+
+
+@pytest.mark.parametrize("name", ["candles", "markets", "leaderboard"])
+def test_a_wrong_argument_names_the_call_as_it_is_typed(client, name):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'unheard_of'"):
+        getattr(client, name)(unheard_of=1)
