@@ -1,0 +1,136 @@
+"""Every block of Python of every page runs, in the order of the page, in one namespace, against a local service."""
+
+import ast
+import logging
+import re
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.dataset
+import pytest
+
+import marketpoints as mp
+from deployment import Names, deployed
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^(#+ [^\n]+)$|^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if "```python" in path.read_text("utf-8")
+]
+
+
+def blocks(path):
+    """Heading and code of each block of Python, in order."""
+    heading, found = "", []
+    for match in FENCE.finditer(path.read_text("utf-8")):
+        if match[2] is None:
+            heading = match[1].lstrip("# ")
+        else:
+            found.append((heading, match[2]))
+    return found
+
+
+def elsewhere():
+    """The headings whose blocks run in an environment of their framework."""
+    calls = [
+        node
+        for path in (ROOT / "tests" / "frameworks").glob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "recipes"
+    ]
+    return {call.args[0].value for call in calls}
+
+
+@contextmanager
+def nothing(demo, monkeypatch):
+    yield {}
+
+
+@contextmanager
+def archive(demo, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")  # the object store's own settings; nothing is asked of it
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    with mp.Client() as client, duckdb.connect() as connection:
+        yield {"client": client, "pl": pl, "duckdb": connection, "pyarrow": pyarrow}
+
+
+@contextmanager
+def client(demo, monkeypatch):
+    with demo.client("unlimited") as made:
+        yield {"client": made}
+
+
+@contextmanager
+def dialect(demo, monkeypatch):
+    """The page's own file, of a deployment that speaks so."""
+    (told,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "dialect.md").read_text("utf-8"), flags=re.DOTALL)
+    known = mp.Dialect.from_toml(write("acme.toml", told))
+    names = Names(
+        known.key_header, known.analytics_prefix, dict(known.types), dict(known.exchanges), dict(known.fields)
+    )
+    monkeypatch.delenv("MARKETPOINTS_BASE_URL")
+    with deployed(demo, names) as (url, heads):
+        write("acme.toml", told.replace("https://api.acme.example", url))
+        yield {}
+        assert any("type=ACME_LIQUIDATION_AGG" in head for head in heads)
+
+
+@contextmanager
+def results(demo, monkeypatch):
+    with demo.client("unlimited") as made:
+        candles = made.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-03")
+        yield {"pd": pd, "candles": candles}
+
+
+#: What a page needs besides the settings of a service: a page that is not named needs nothing.
+NEEDS = {"archive.md": archive, "client.md": client, "dialect.md": dialect, "results.md": results}
+
+
+def write(name, text):
+    Path(name).write_text(text, "utf-8")
+    return name
+
+
+@pytest.fixture
+def settings(demo, tmp_path, monkeypatch):
+    """An empty folder, and the environment of a client of the demo service."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MARKETPOINTS_API_KEY", demo.keys["unlimited"])
+    monkeypatch.setenv("MARKETPOINTS_BASE_URL", demo.url)
+    monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", str(demo.now() - time.time()))
+    for name in ("MARKETPOINTS_TIER", "MARKETPOINTS_DIALECT"):
+        monkeypatch.delenv(name, raising=False)
+    level, handlers = logging.getLogger("marketpoints").level, logging.root.handlers[:]
+    yield
+    logging.getLogger("marketpoints").setLevel(level)
+    logging.root.handlers[:] = handlers
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_block_runs(page, demo, monkeypatch, settings):
+    ran = 0
+    with NEEDS.get(page.name, nothing)(demo, monkeypatch) as names:
+        for number, (heading, code) in enumerate(blocks(page)):
+            if page.name == "results.md" and heading in elsewhere():
+                continue
+            exec(compile(code, f"{page.name}, block {number + 1}", "exec"), names)
+            ran += 1
+        for value in names.values():
+            if isinstance(value, mp.Client):
+                value.close()
+    assert ran > 0
+
+
+def test_blocks_of_frameworks_run_in_their_environments():
+    headings = {heading for heading, code in blocks(ROOT / "docs" / "results.md")}
+    assert len(elsewhere()) >= 3 and elsewhere() <= headings
+
+
+def test_no_page_of_the_table_is_gone():
+    assert set(NEEDS) <= {page.name for page in PAGES} and len(PAGES) > 5
