@@ -321,6 +321,16 @@ def test_what_is_not_what_was_written_is_told_apart_and_never_data(archive, demo
     assert not any(name.endswith(".parquet") for name in aside)
 
 
+def test_a_message_names_the_call_that_mends_what_has_its_length(archive, client, bucket):
+    victim = next(name for name in bucket.parts() if "TRADE_AGG" in name)
+    whole = bucket.read(victim)
+    bucket.write(victim, whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    with pytest.raises(mp.DamagedFileError, match="; a refresh fetches it again"):
+        archive.read("side_candles", *MARKET)
+    assert archive.refresh(client, "side_candles", *MARKET, **WINDOW).mended
+    assert archive.verify()
+
+
 @pytest.mark.parametrize("how", ["gone", "truncated"])
 def test_a_lost_ledger_is_made_anew_without_paying(archive, client, bucket, how):
     expected = content(archive.read("side_candles", *MARKET))

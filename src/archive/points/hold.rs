@@ -95,7 +95,8 @@ impl Hold {
     }
 
     /// Mends what of a window is not what was written: damaged and foreign files are set aside, and their buckets count as
-    /// never asked. A quick look goes by presence and length, a thorough one by checksum.
+    /// never asked. A thorough look goes by checksum; any other as well in a folder, and in an object store by presence and
+    /// length, since reading every object is a download of what is kept.
     pub fn mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
         self.again(|hold| hold.try_mend(window, thorough))
     }
@@ -150,6 +151,7 @@ impl Hold {
         let touched =
             |name: &String| named(&self.key, name).is_none_or(|whole| whole.from < window.to && whole.to > window.from);
         let names: Vec<String> = self.ledger.parts.keys().filter(|name| touched(name)).cloned().collect();
+        let thorough = thorough || self.archive.store.is_local();
         for partition in names {
             let length = self.ledger.parts.get(&partition).map(|part| part.bytes);
             if thorough || self.archive.store.length(&part_name(&self.key, &partition))? != length {

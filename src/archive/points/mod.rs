@@ -145,7 +145,7 @@ impl Archive {
                 let next = next.map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
                 let hash = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
                 if hash.as_deref() != now && next != Some(hash.as_deref()) {
-                    return Err(strange(key, name, bytes.as_ref()));
+                    return Err(self.strange(key, name, bytes.as_ref()));
                 }
                 if let Some(bytes) = bytes {
                     parts.push(part_file::series(name, bytes)?);
@@ -159,16 +159,24 @@ impl Archive {
         let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
         Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
     }
-}
 
-/// Why a file that is not what the ledger names is none.
-fn strange(key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault {
-    let Some(bytes) = bytes else {
-        return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
-    };
-    match part_file::examine(key, name, bytes) {
-        Err(fault) => fault,
-        Ok(_) => ArchiveFault::file(name, FileState::Damaged, "not the file that the ledger names; a sync mends that"),
+    /// Why a file that is not what the ledger names is none, and what mends it.
+    fn strange(&self, key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault {
+        let Some(bytes) = bytes else {
+            return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
+        };
+        // In an object store a sync looks at lengths only (`Hold::mend`).
+        let work = if self.store.is_local() { "sync" } else { "refresh" };
+        match part_file::examine(key, name, bytes) {
+            Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {
+                ArchiveFault::file(&path, FileState::Damaged, format!("{problem}; a {work} fetches it again"))
+            }
+            Err(fault) => fault,
+            Ok(_) => {
+                let problem = format!("not the file that the ledger names; a {work} mends that");
+                ArchiveFault::file(name, FileState::Damaged, problem)
+            }
+        }
     }
 }
 

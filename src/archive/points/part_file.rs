@@ -60,7 +60,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     }
     let Ok(metadata) = nested_read::metadata(bytes.clone()) else {
         let problem = if bytes.is_empty() { "the file is empty" } else { "the file is cut short or damaged" };
-        return fault(FileState::Damaged, &format!("{problem}; a sync fetches it again"));
+        return fault(FileState::Damaged, problem);
     };
     if find(&metadata, FORMAT.0) != Some(FORMAT.1) {
         return fault(FileState::Foreign, "a Parquet file of another program; move it away");
@@ -72,7 +72,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     if find(&metadata, KEY) != Some(&key.name) {
         return fault(FileState::Foreign, "the file of another query or another archive; move it away");
     }
-    let damaged = || ArchiveFault::file(path, FileState::Damaged, "the file is damaged; a sync fetches it again");
+    let damaged = || ArchiveFault::file(path, FileState::Damaged, "the file is damaged");
     let (table, _) = nested_read::decode(bytes.clone(), |_| true).map_err(|_| damaged())?;
     let (windows, series) = (find(&metadata, WINDOWS).unwrap_or_default(), find(&metadata, SERIES).unwrap_or_default());
     if find(&metadata, CONTENT) != Some(&content(key, windows, series, &table)) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::Archive;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger, part_name, sha256};
 use super::store::own;
-use super::{Archive, strange};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
 
@@ -84,7 +84,8 @@ impl Archive {
                     survey.note(fault)?;
                     continue;
                 }
-                let problem = "no ledger names it; a sync of its query takes it in or sets it aside".to_owned();
+                let problem =
+                    "no ledger names it; a sync that downloads its dates takes it in or sets it aside".to_owned();
                 survey.problems.push(FileProblem { path: name, state: FileState::Foreign, problem });
             }
         }
@@ -115,7 +116,7 @@ impl Archive {
                     survey.files += 1;
                     survey.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
                 }
-                _ => survey.note(strange(key, &name, bytes.as_ref()))?,
+                _ => survey.note(self.strange(key, &name, bytes.as_ref()))?,
             }
         }
         known.extend(ledger.pending.keys().map(|partition| part_name(key, partition)));

@@ -41,6 +41,17 @@ impl Folder {
         Self { root: root.to_owned() }
     }
 
+    /// Refuses a file in the folder's place; nothing is there yet or a folder.
+    fn is_no_file(&self) -> Result<(), ArchiveFault> {
+        match std::fs::metadata(&self.root) {
+            Ok(about) if !about.is_dir() => {
+                let path = self.root.display().to_string();
+                Err(ArchiveFault::access(&path, &"a file; an archive is a folder: name another"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Where a file lies. The archive's own folder may be a link; what lies in it may not: a link would lead what is written,
     /// moved or removed out of the archive.
     fn path(&self, name: &str) -> Result<PathBuf, ArchiveFault> {
@@ -81,20 +92,29 @@ impl Store for Folder {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
         match std::fs::read(self.path(name)?) {
             Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                self.is_no_file().map(|()| None)
+            }
             Err(error) => Err(ArchiveFault::access(name, &error)),
         }
+    }
+
+    fn is_local(&self) -> bool {
+        true
     }
 
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
         match std::fs::metadata(self.path(name)?) {
             Ok(about) => Ok(Some(about.len())),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                self.is_no_file().map(|()| None)
+            }
             Err(error) => Err(ArchiveFault::access(name, &error)),
         }
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>, ArchiveFault> {
+        self.is_no_file()?;
         let mut names = Vec::new();
         let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
@@ -169,6 +189,7 @@ impl Store for Folder {
     }
 
     fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
+        self.is_no_file()?;
         let name = own(&format!("lock/{name}"));
         let bad = |error: &dyn ToString| ArchiveFault::access(&name, error);
         let path = self.path(&name)?;

@@ -73,6 +73,9 @@ pub(super) trait Store: Debug + Send + Sync {
         names.iter().map(|name| self.read(name)).collect()
     }
 
+    /// Whether reading a file costs next to nothing: it lies on this machine, not behind a network.
+    fn is_local(&self) -> bool;
+
     /// A file's length; `None` where there is none.
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault>;
 

@@ -230,6 +230,10 @@ impl Store for Objects {
         names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
     }
 
+    fn is_local(&self) -> bool {
+        false
+    }
+
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
         Ok(self.find(name, |store, path| async move { store.head(&path).await })?.map(|meta| meta.size))
     }
