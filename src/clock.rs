@@ -7,9 +7,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
 
-/// A Unix second as people write it, in ISO 8601 and UTC.
+/// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
 pub fn utc(second: i64) -> String {
-    jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |time| time.to_string())
+    jiff::Timestamp::from_second(second)
+        .map_or_else(|_| format!("{second} s"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 /// Tells the time in nanoseconds since the Unix epoch. Never runs backwards, whatever the wall clock does.

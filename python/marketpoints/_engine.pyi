@@ -142,6 +142,8 @@ class Query:
     ) -> Query: ...
     def window(self, now: float, tier: str | None = None) -> tuple[int, int]:
         """The half-open window of bucket starts that the query means at ``now`` for a tier, Unix seconds."""
+    def why_no_bucket(self, now: float, tier: str | None = None) -> str | None:
+        """Why that window holds no bucket, in words; None where it holds one."""
     @property
     def bounded(self) -> tuple[int, int] | None:
         """The half-open window of bucket starts where the query names both its ends, Unix seconds."""
@@ -170,6 +172,8 @@ class Archive:
     @property
     def source(self) -> str | None:
         """Which service the data are from; None while there are none."""
+    def first_kept(self, query: Query) -> int | None:
+        """The first bucket start that is kept of a query, Unix seconds; None where there is none."""
     def read(self, query: Query) -> list[Columns]:
         """The series of a query, whose window may be open."""
     def contents(self) -> list[dict[str, Any]]:
@@ -423,6 +427,9 @@ class Client:
         """The usage record (section 2.4): limit, remaining, used, reset, window_seconds."""
     def usage_async(self) -> Awaitable[dict[str, int]]:
         """:meth:`usage`, awaited."""
+    @property
+    def service_time(self) -> float | None:
+        """The service's clock by its latest answer, Unix seconds; None before the first."""
     @property
     def budget(self) -> dict[str, int] | None:
         """limit, burst, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""

@@ -1,14 +1,15 @@
 """Candles in the shapes that backtest frameworks take. None of them is imported here, and none is needed."""
 
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from .common.optional import load
 from .common.protocols import Label
-from .errors import SelectionError
+from .errors import InvalidRequest, SelectionError
 from .results.buckets import step_of
 from .results.series import Series
-from .results.sets import SeriesSet
+from .results.sets import IDENTITY, SeriesSet, no_field
 
 __all__ = ["backtesting", "closes", "nautilus"]
 
@@ -63,10 +64,12 @@ def nautilus(candles: Series | SeriesSet) -> Any:
 
 def _candles(candles: Series | SeriesSet, label: Label) -> Any:
     """The closed candles of one series: five columns of a frame of its own."""
-    series = candles.only if isinstance(candles, SeriesSet) else candles
-    absent = [name for name in OHLCV.values() if name not in series]
-    if absent:
-        raise SelectionError(f"{series.id}: these are no candles, there is no column {', '.join(absent)}")
+    every = candles if isinstance(candles, SeriesSet) else SeriesSet([candles])
+    lacking = [[name for name in OHLCV.values() if name not in one] for one in every]
+    # Told before one of several is to be picked: no other would do either.
+    if every and all(lacking):
+        raise SelectionError(f"{every[0].id}: these are no candles, there is no column {', '.join(lacking[0])}")
+    series = every.only
     return series.to_pandas(label=label)[list(OHLCV.values())].loc[series.is_closed].copy()
 
 
@@ -88,6 +91,7 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
 
     Raises:
         MissingDependencyError: pandas is not installed.
+        InvalidRequest: ``by`` names no field of an identity.
         SelectionError: There is no series, their names are not distinct, their intervals differ, or one has no such
             column or several rows of one time.
     """
@@ -98,7 +102,11 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
         raise SelectionError(f"the series have different intervals: {', '.join(sorted(map(str, intervals)))}")
     for series in candles:
         if column not in series:
-            raise SelectionError(f"{series.id}: there is no column {column!r}")
+            near = difflib.get_close_matches(str(column), series.columns, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ","
+            raise SelectionError(
+                f"{series.id}: there is no column {column!r}{hint} there are {', '.join(series.columns)}"
+            )
     for series in candles:
         if (series.timestamps[1:] == series.timestamps[:-1]).any():
             raise SelectionError(f"{series.id}: several rows share a time, which has no one place in such a frame")
@@ -122,6 +130,9 @@ def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
         SelectionError: There is no series, or the fields do not tell them apart.
     """
     choices = NAMES if by is None else ((by,) if isinstance(by, str) else tuple(by),)
+    for field in choices[0] if by is not None else ():
+        if field not in IDENTITY:
+            raise InvalidRequest(f"by: {field!r} is {no_field(field)}")
     known = [series.id.known() for series in candles]
     for fields in choices:
         if all(field in one for one in known for field in fields):

@@ -155,8 +155,9 @@ class Archive:
             PartialError: Some requests failed; what arrived is kept. Of several symbols, ``results`` is the report of
                 those that did not fail.
         """
+        asks = _client(client, "sync")
         query = build_query(type, exchange, symbol, interval, **arguments)
-        answer: Synced | Later[Synced] = _client(client)._archived("sync", (query, self._engine), progress, synced)
+        answer: Synced | Later[Synced] = asks._archived("sync", (query, self._engine), progress, synced)
         return answer
 
     @overload
@@ -200,9 +201,10 @@ class Archive:
             ArchiveError: The folder or the store cannot be written, or holds another service's data.
             PartialError: Some requests failed; what arrived is kept.
         """
+        asks = _client(client, "refresh")
         query = build_query(type, exchange, symbol, interval, **arguments)
         work = (query, self._engine, True)
-        answer: Refreshed | Later[Refreshed] = _client(client)._archived("ask_again", work, progress, refreshed)
+        answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
     @overload
@@ -256,12 +258,32 @@ class Archive:
             found = self._engine.survey()
             problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
             return Verification(found["files"], found["bytes"], problems)
+        asks = _client(client, "verify")
         if type is None:
             raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
-        query = build_query(type, exchange, symbol, interval, **arguments)
+        query = build_query(
+            type, exchange, symbol, interval, **self._kept_window(type, exchange, symbol, interval, arguments)
+        )
         work = (query, self._engine, False)
-        answer: Refreshed | Later[Refreshed] = _client(client)._archived("ask_again", work, progress, refreshed)
+        answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
+
+    def _kept_window(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names",
+        symbol: "Names",
+        interval: "Interval | None",
+        arguments: dict[str, Any],
+    ) -> dict[str, Any]:
+        """The arguments with the start that they leave open: the first bucket that is kept."""
+        if arguments.get("start") is not None or arguments.get("period") is not None:
+            return arguments
+        query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
+        starts = self._engine.first_kept(query)
+        if starts is None:
+            raise NotArchivedError(f"{self.path}: nothing is kept of this query: there is nothing to verify")
+        return arguments | {"start": starts}
 
     def contents(self) -> Records[Archived]:
         """The windows that are kept, by query.
@@ -286,7 +308,8 @@ def _unpickle(kind: type[Archive], path: str, options: dict[str, str], lease: fl
     return kind(path, storage_options=options, lease=lease)
 
 
-def _client(client: object) -> Client | AsyncClient:
+def _client(client: object, call: str) -> Client | AsyncClient:
     if isinstance(client, (Client, AsyncClient)):
         return client
-    raise InvalidRequest(f"client: {client!r} is neither a Client nor an AsyncClient")
+    first = f"the client that asks comes first: archive.{call}(client, …)"
+    raise InvalidRequest(f"client: {client!r} is neither a Client nor an AsyncClient; {first}")

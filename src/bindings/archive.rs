@@ -14,7 +14,7 @@ use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{moment, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Revision};
-use crate::client::{Checked, ClientError, Each, Synced, call_failure, read_archive_all};
+use crate::client::{Checked, ClientError, Each, Synced, call_failure, first_kept, read_archive_all};
 use crate::columns::NO_TIME;
 
 /// An archive of points.
@@ -53,6 +53,12 @@ impl Archive {
         let request = query.0.clone();
         let series = self.beside(py, move |archive| read_archive_all(archive, &request))?;
         Columns::hand_over(py, series)
+    }
+
+    /// The first bucket start that is kept of a query, Unix seconds; None where there is none.
+    fn first_kept(&self, py: Python<'_>, query: &Query) -> PyResult<Option<i64>> {
+        let request = query.0.clone();
+        self.beside(py, move |archive| first_kept(archive, &request))
     }
 
     fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

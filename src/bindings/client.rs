@@ -154,6 +154,12 @@ impl Client {
         })
     }
 
+    /// What the service's clock says by its latest answer; None before the first.
+    #[getter]
+    fn service_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.client(py)?.service_time())
+    }
+
     /// What the client's clock says.
     #[pyo3(name = "now")]
     fn time(&self, py: Python<'_>) -> PyResult<f64> {

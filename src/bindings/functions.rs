@@ -59,8 +59,10 @@ pub(super) fn weight(
         return Ok(u64::from(endpoint.spec().weight));
     }
     let spec = DataType::find(data_type).map(DataType::spec).ok_or_else(|| {
-        let near = hint(data_type, DATA_TYPES.iter().map(|row| row.name).chain(ANALYTICS.iter().map(|row| row.name)));
-        invalid(format!("type {data_type:?} is not in the table, so its weight is not known{near}"))
+        let known: Vec<&str> =
+            DATA_TYPES.iter().map(|row| row.name).chain(ANALYTICS.iter().map(|row| row.name)).collect();
+        let near = hint(data_type, known.iter().copied());
+        invalid(format!("the weight of type {data_type:?} is not known; known are {}{near}", known.join(", ")))
     })?;
     let seconds = match (interval, interval_seconds) {
         (Some(_), Some(_)) => return Err(invalid("give interval= or interval_seconds=, not both".to_owned())),
@@ -79,7 +81,15 @@ pub(super) fn weight(
         _ => return Err(invalid("give period= (seconds) or points=, one of the two".to_owned())),
     };
     let demand = Demand { interval: seconds, period, exchanges, max_depth };
-    formula::of(spec, &demand).map_err(|problem| invalid(problem.to_string()))
+    let weight = formula::of(spec, &demand).map_err(|problem| invalid(problem.to_string()))?;
+    let (asked, most) = (formula::points(&demand), spec.max_points);
+    if asked > most {
+        return Err(invalid(format!(
+            "one request of {data_type} has {most} points at most (section 8.3), not {asked}; client.plan(…) cuts a window \
+             into requests and tells their weight"
+        )));
+    }
+    Ok(weight)
 }
 
 /// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error and not a

@@ -77,6 +77,12 @@ impl Query {
         (window.from, window.to)
     }
 
+    /// Why the window holds no bucket, in words; None where it holds one.
+    #[pyo3(signature = (now, tier = None))]
+    fn why_no_bucket(&self, now: f64, tier: Option<&str>) -> Option<String> {
+        self.0.first().why_no_bucket(now, tier.and_then(Tier::find))
+    }
+
     #[getter]
     fn bounded(&self) -> Option<(i64, i64)> {
         self.0.first().bounded().map(|window| (window.from, window.to))

@@ -58,8 +58,8 @@ impl Client {
     }
 
     /// Fetches the points of a call as of `now` (Unix seconds): the series of each request, in the order asked. The requests
-    /// share the budget and run at once, as those of one plan do. Series of several symbols that do not say what they are of
-    /// are told by what was asked.
+    /// share the budget and run at once, as those of one plan do. Series that do not say what they are of are told by what
+    /// was asked.
     ///
     /// # Errors
     /// As [`Client::points`]. When some symbols arrived and others did not, [`ErrorKind::Partial`] carries both, and each
@@ -71,22 +71,13 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
         if let Some(one) = requests.only() {
-            return self.points(one, now, progress).await;
+            return told(self.points(one, now, progress).await, one);
         }
         let run = Run::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
         let fetch = |place: usize, expected| async move {
             let request = &requests.each()[place];
-            let outcome = client.points_within(run, request, now, expected).await;
-            match outcome {
-                Ok(series) => Ok(named(series, request)),
-                Err(mut error) => {
-                    if let Some(partial) = &mut error.partial {
-                        partial.results = named(std::mem::take(&mut partial.results), request);
-                    }
-                    Err(error)
-                }
-            }
+            told(client.points_within(run, request, now, expected).await, request)
         };
         let outcomes = run.watched(self.each(run, requests, Work::Points, now, fetch)).await?;
         let (mut arrived, mut failures) = (Vec::new(), Vec::new());
@@ -233,6 +224,19 @@ impl Inner {
     }
 }
 
+/// An outcome whose series, also those that arrived of what failed, say what they are of.
+fn told(outcome: Result<Vec<Series>, ClientError>, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
+    match outcome {
+        Ok(series) => Ok(named(series, request)),
+        Err(mut error) => {
+            if let Some(partial) = &mut error.partial {
+                partial.results = named(std::mem::take(&mut partial.results), request);
+            }
+            Err(error)
+        }
+    }
+}
+
 /// The error of a call for `all` symbols of which some failed, with what `arrived` of the others. Where nothing did, it is
 /// of the first failure's kind.
 pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: Vec<Series>) -> ClientError {
@@ -255,13 +259,27 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     ClientError { kind: ErrorKind::Partial, message, partial, place: None, ..first }
 }
 
+/// The first bucket start that an archive keeps of the requests of a call, Unix seconds; `None` where it keeps nothing of them.
+///
+/// # Errors
+/// [`ErrorKind::Archive`] where a ledger is not what was written.
+pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option<i64>, ClientError> {
+    let mut first = None;
+    for request in requests.each() {
+        let Some(key) = archive.key(&request.query)? else { continue };
+        let start = archive.asked(&key)?.first().map(|window| window.from);
+        first = first.into_iter().chain(start).min();
+    }
+    Ok(first)
+}
+
 /// The points of a call from an archive alone, as [`read_archive`] reads those of one request.
 ///
 /// # Errors
 /// As there. Where data of some symbols were never asked, the error has what is there of all, and a failure for each.
 pub fn read_archive_all(archive: &Archive, requests: &PointsRequests) -> Result<Vec<Series>, ClientError> {
     if let Some(one) = requests.only() {
-        return read_archive(archive, one);
+        return told(read_archive(archive, one), one);
     }
     let (mut arrived, mut lacking) = (Vec::new(), Vec::new());
     for request in requests.each() {

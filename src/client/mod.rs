@@ -14,6 +14,7 @@ mod ledger;
 mod listing;
 pub mod log;
 mod pace;
+mod parts;
 mod points;
 mod reading;
 mod request;
@@ -27,7 +28,7 @@ mod transport;
 mod unpack;
 
 pub use archived::{Checked, Synced, read_archive};
-pub use calls::{Each, call_failure, read_archive_all};
+pub use calls::{Each, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter};
 pub use dialect::read_dialect;
 pub use error::{ClientError, ErrorKind, Partial, Place};
@@ -108,5 +109,10 @@ impl Client {
     /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.
     pub fn budget(&self) -> Option<BudgetView> {
         self.inner.pacer.view()
+    }
+
+    /// What the service's clock says now, Unix seconds, going by the `Date` of its latest answer; `None` before the first.
+    pub fn service_time(&self) -> Option<f64> {
+        self.inner.transport.service_time()
     }
 }

@@ -76,7 +76,8 @@ pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>
     match max_weight.filter(|most| weight > *most) {
         None => Ok(()),
         Some(most) => Err(ClientError::invalid(format!(
-            "the call weighs {weight} in {requests} requests, more than max_weight={most}; ask for less, or allow more"
+            "the call weighs {weight} in {requests} request{}, more than max_weight={most}; ask for less, or allow more",
+            if requests == 1 { "" } else { "s" }
         ))),
     }
 }

@@ -2,13 +2,14 @@
 //! (service.md 4.1, supplement 4).
 
 use super::error::{ClientError, ErrorKind};
+use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
 use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
-use crate::protocol::tier::MULTI_EXCHANGE_TIER;
+use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{DataType, Grid, GroupBy, Interval, ParamError, PointsQuery, SortDirection, Tier, TypeSpec};
 use crate::weight::{Demand, Window};
 
@@ -105,7 +106,7 @@ impl PointsRequest {
             block_size: arguments.block_size,
             max_depth: arguments.max_depth,
             block_minutes: arguments.block_minutes,
-            session: arguments.session.map(session),
+            session: arguments.session.as_deref().map(session).transpose()?,
             tenor: arguments.tenor,
             token_name: arguments.token_name,
             extra,
@@ -124,6 +125,7 @@ impl PointsRequest {
             query.validate_meaning(spec, Spelling::Arguments).map_err(broken)?;
             query.validate(spec, Spelling::Arguments).map_err(broken)?;
         }
+        check_values(&query)?;
         let (start, end, period) = (arguments.start, arguments.end, arguments.period);
         if !arguments.open_window || start.is_some() || period.is_some() {
             check_window(start, end, period)?;
@@ -245,10 +247,16 @@ impl PointsRequest {
         let earliest = now.floor() as i64 - depth(tier) - 60;
         if window.from < earliest && window.from < window.to {
             let (days, at) = (spec.history_days, utc(earliest + 60));
-            return refuse(format!(
-                "the window starts at {}, history goes back {days} days, to {at}",
-                utc(window.from)
-            ));
+            let start = utc(window.from);
+            let what =
+                format!("the window starts at {start}, history goes back {days} days, to {at}{}", own_tier(spec));
+            let most = TIERS[TIERS.len() - 1];
+            let way = if most.history_days > spec.history_days {
+                format!("start later, or use a tier that has more ({}: {} days)", most.name, most.history_days)
+            } else {
+                "start later; what is older is only in an archive that was synced while it was there".to_owned()
+            };
+            return Err(ClientError::new(ErrorKind::Tier, format!("{what}; {way}")));
         }
         Ok(())
     }
@@ -317,14 +325,6 @@ fn sort(name: &str) -> Result<SortDirection, ClientError> {
     }
 }
 
-/// A session by its short name, such as `daily`; a wire name, known or not, as it is.
-fn session(name: String) -> String {
-    match name.as_str() {
-        "daily" | "weekly" | "monthly" => format!("TPO_SESSION_{}", name.to_uppercase()),
-        _ => name,
-    }
-}
-
 fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Result<(), ClientError> {
     for (name, time) in [("start", start), ("end", end)] {
         if let Some(time) = time.filter(|time| time.is_nan() || time.abs() >= LATEST_SECONDS) {
@@ -346,5 +346,6 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
     }
 }
 
+mod nothing;
 #[cfg(test)]
 mod tests;

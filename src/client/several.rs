@@ -155,23 +155,23 @@ fn label(query: &PointsQuery, with_size: bool) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The series of a request among several, told apart: an aggregate, for one, does not say of which coin it is.
+/// The series of a request with what they are of: an aggregate, for one, does not say of which coin it is. What the service
+/// says stands.
 pub(super) fn named(mut series: Vec<Series>, request: &PointsRequest) -> Vec<Series> {
     let query = &request.query;
+    let exchange = if let [only] = query.exchanges.as_slice() { Some(only) } else { None };
+    let asked = [query.raw_symbol.as_ref(), exchange, query.coin.as_ref(), query.token_name.as_ref()];
     for one in &mut series {
-        let id = Arc::make_mut(&mut one.id);
-        let SeriesId { raw_symbol, exchange, coin, token_name, .. } = id;
-        // What the service says stands.
-        let fill = |told: &mut Option<String>, asked: Option<&String>| {
-            if told.is_none() {
-                *told = asked.cloned();
+        let SeriesId { raw_symbol, exchange, coin, token_name, .. } = &*one.id;
+        let known = [raw_symbol, exchange, coin, token_name];
+        if asked.iter().zip(known).all(|(asked, known)| asked.is_none() || known.is_some()) {
+            continue; // series of one request share their identity: no copy for nothing
+        }
+        let SeriesId { raw_symbol, exchange, coin, token_name, .. } = Arc::make_mut(&mut one.id);
+        for (known, asked) in [raw_symbol, exchange, coin, token_name].into_iter().zip(asked) {
+            if known.is_none() {
+                *known = asked.cloned();
             }
-        };
-        fill(raw_symbol, query.raw_symbol.as_ref());
-        fill(coin, query.coin.as_ref());
-        fill(token_name, query.token_name.as_ref());
-        if let [only] = query.exchanges.as_slice() {
-            fill(exchange, Some(only));
         }
     }
     series

@@ -36,8 +36,8 @@ impl TierWait {
     pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<u64, ClientError>) -> Vec<Self> {
         let wait = |tier: &TierSpec| match weigh(tier) {
             Ok(weight) => eta(tier, weight),
-            // It is not the client's own tier that refuses.
-            Err(error) => Err(error.message.replace(&own_tier(tier), "")),
+            // It is not the client's own tier that refuses, so what mends it does not hold either.
+            Err(error) => Err(error.message.split(&own_tier(tier)).next().unwrap_or_default().to_owned()),
         };
         TIERS.iter().map(|tier| Self { tier: tier.name, eta: wait(tier) }).collect()
     }

@@ -1,8 +1,8 @@
 //! One attempt: send, hand the body on as it comes, tell what came. No retries.
 
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
@@ -40,6 +40,8 @@ pub(super) struct Transport {
     way: Way,
     /// Time that an attempt may take.
     timeout: Duration,
+    /// The service's clock in the latest answer that told it, and when that came.
+    told_time: Mutex<Option<(i64, Instant)>>,
     /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
 }
@@ -125,8 +127,8 @@ impl Transport {
         let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
-        let sockets = OnceLock::new();
-        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, sockets })
+        let (told_time, sockets) = (Mutex::new(None), OnceLock::new());
+        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, told_time, sockets })
     }
 
     /// Base address without a trailing slash.
@@ -152,6 +154,12 @@ impl Transport {
         self.dialect.as_ref()
     }
 
+    /// What the service's clock says now, Unix seconds, going by its latest answer; `None` before the first.
+    pub(super) fn service_time(&self) -> Option<f64> {
+        let told = *self.told_time.lock().unwrap_or_else(PoisonError::into_inner);
+        told.map(|(date, came)| date as f64 + came.elapsed().as_secs_f64())
+    }
+
     /// Time that an attempt may take.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
@@ -174,10 +182,7 @@ impl Transport {
 
     /// A text of the service without the key, which a careless server may echo.
     pub(super) fn redact(&self, text: &str) -> String {
-        match self.key.to_str() {
-            Ok(key) if text.contains(key) => text.replace(key, "<API key>"),
-            _ => text.to_owned(),
-        }
+        self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key))
     }
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
@@ -190,6 +195,9 @@ impl Transport {
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
         let date = date(response.headers());
+        if let Some(date) = date {
+            *self.told_time.lock().unwrap_or_else(PoisonError::into_inner) = Some((date, Instant::now()));
+        }
         let refusal = if status == 200 {
             self.body(&mut response, reading).await?;
             Bytes::new()
@@ -278,9 +286,32 @@ fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
         .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
 }
 
+/// A text without the key. A short one may be a part of any word, and goes only where it stands alone.
+fn redacted(text: &str, key: &str) -> String {
+    const LONG: usize = 8;
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = 0;
+    for (at, found) in text.match_indices(key) {
+        let after = at + found.len();
+        let in_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric)
+            || text[after..].chars().next().is_some_and(char::is_alphanumeric);
+        if key.len() >= LONG || !in_a_word {
+            clean.push_str(&text[rest..at]);
+            clean.push_str("<API key>");
+            rest = after;
+        }
+    }
+    clean + &text[rest..]
+}
+
 fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
     if key.is_empty() {
         return Err(ClientError::invalid("the API key is empty; pass api_key= or set MARKETPOINTS_API_KEY"));
+    }
+    if key.contains("://") {
+        return Err(ClientError::invalid(
+            "the API key is an address; did you swap the two? The key comes first: Client(api_key, base_url)",
+        ));
     }
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ClientError::invalid(
@@ -294,8 +325,9 @@ fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
 }
 
 fn base_url(text: &str) -> Result<Url, ClientError> {
+    // Not shown: it may be a key in the wrong place, or hold a password.
     let url = Url::parse(text).map_err(|bad| {
-        ClientError::invalid(format!("base_url {text:?}: {bad}; give an address such as https://host"))
+        ClientError::invalid(format!("base_url is no address ({bad}); give one such as https://host"))
     })?;
     let right = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
     if right && url.username().is_empty() && url.password().is_none() {
@@ -336,19 +368,27 @@ fn unusable(error: &reqwest::Error) -> ClientError {
 }
 
 pub(super) fn broken(error: &reqwest::Error) -> Broken {
+    let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
     let (kind, what) = if error.is_timeout() {
-        (ErrorKind::Timeout, "the attempt took longer than its timeout")
+        (ErrorKind::Timeout, "the attempt took longer than its timeout".to_owned())
     } else if error.is_redirect() {
-        (ErrorKind::Server, "the service redirected")
+        (ErrorKind::Server, "the service redirected".to_owned())
     } else if error.is_connect() {
-        (ErrorKind::Transport, "no connection to the service")
+        (ErrorKind::Transport, format!("no connection to the service{origin}"))
     } else {
-        (ErrorKind::Transport, "the connection broke before the answer was whole")
+        (ErrorKind::Transport, "the connection broke before the answer was whole".to_owned())
     };
     let causes = causes(error);
     // A certificate does not become valid by trying again.
     let certificate = error.is_connect() && causes.contains("certificate");
-    let hint = if certificate { "; trust a further authority with ca_certs=, or check the address" } else { "" };
+    let hint = if certificate {
+        "; trust a further authority with ca_certs=, or check the address"
+    } else if kind == ErrorKind::Transport && error.is_connect() {
+        "; is it running there? base_url= or MARKETPOINTS_BASE_URL names another address, and `marketpoints serve` starts \
+         a local service and prints its own"
+    } else {
+        ""
+    };
     let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
     error_out.status = error.status().map(|status| status.as_u16());
     Broken { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
@@ -395,6 +435,23 @@ mod tests {
             assert!(error.contains("base_url"), "{error}");
         }
         assert!(base_url("http://127.0.0.1:8080/prefix/").is_ok());
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_the_address_is_told_and_not_shown() {
+        let error = key_header("http://127.0.0.1:9").unwrap_err().to_string();
+        assert!(error.contains("did you swap the two"), "{error}");
+        for key in ["mp-secret-key-123", "mp:secret-key-123", "//mp-secret-key-123"] {
+            let error = base_url(key).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_short_key_is_no_part_of_a_word() {
+        assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
+        assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
+        assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
     }
 
     #[test]

@@ -368,8 +368,18 @@ impl PointsDecoder {
         // version does not know. Any other new key means nothing here.
         let refuses = text == "false" || REFUSALS.contains(&&*key) && text != "null";
         let holds_data = text.starts_with(['[', '{']) && text.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
-        if (refuses || holds_data) && (key == "error" || self.refusal.is_none()) {
-            self.refusal = Some((offset, format!("{key}: {text}"), refuses && key == "error"));
+        if refuses || holds_data {
+            let told = format!("{key}: {text}");
+            let is_error = refuses && key == "error";
+            self.refusal = Some(match self.refusal.take() {
+                None => (offset, told, is_error),
+                // The code stands first, the message behind it; what is not for people only where there is nothing else.
+                Some((first, known, was_error)) if is_error => {
+                    (first, format!("{told}, {known}"), was_error || is_error)
+                }
+                Some((first, known, was_error)) if key == "message" => (first, format!("{known}, {told}"), was_error),
+                Some(known) => known,
+            });
         }
         Ok(Stage::AfterValue)
     }

@@ -32,16 +32,21 @@ pub enum KeysFileError {
         source: io::Error,
     },
     /// A line that is no key.
-    #[error("keys file, line {line}: {problem}")]
+    #[error("keys file{file}, line {line}: {problem}")]
     Line {
+        /// A space and the file, where it is one; nothing for a text alone.
+        file: String,
         /// Its number, from 1.
         line: usize,
         /// What is wrong, and what would be right.
         problem: String,
     },
     /// No key at all; the service would make random ones, which nobody meant who gives a file.
-    #[error("the keys file has no keys; give at least one line: name tier key")]
-    Empty,
+    #[error("the keys file{file} has no keys; give at least one line: name tier key")]
+    Empty {
+        /// As above.
+        file: String,
+    },
 }
 
 /// Reads a keys file.
@@ -50,7 +55,12 @@ pub enum KeysFileError {
 /// As [`parse_keys`], and when the file cannot be read as UTF-8 text.
 pub fn read_keys(path: &Path) -> Result<Vec<KeyEntry>, KeysFileError> {
     let text = std::fs::read_to_string(path).map_err(|source| KeysFileError::Read { path: path.to_owned(), source })?;
-    parse_keys(&text)
+    parse_keys(&text).map_err(|mut error| {
+        if let KeysFileError::Line { file, .. } | KeysFileError::Empty { file } = &mut error {
+            *file = format!(" {}", path.display());
+        }
+        error
+    })
 }
 
 /// Reads the text of a keys file.
@@ -69,8 +79,9 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEntry>, KeysFileError> {
             continue;
         }
         let line = index + 1;
-        let entry = entry(&words).map_err(|problem| KeysFileError::Line { line, problem })?;
+        let entry = entry(&words).map_err(|problem| KeysFileError::Line { file: String::new(), line, problem })?;
         let same = |what: &str, other: usize| KeysFileError::Line {
+            file: String::new(),
             line,
             problem: format!("the {what} is that of line {other}; each key needs its own"),
         };
@@ -84,7 +95,11 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEntry>, KeysFileError> {
         }
         keys.push((line, entry));
     }
-    if keys.is_empty() { Err(KeysFileError::Empty) } else { Ok(keys.into_iter().map(|(_, entry)| entry).collect()) }
+    if keys.is_empty() {
+        Err(KeysFileError::Empty { file: String::new() })
+    } else {
+        Ok(keys.into_iter().map(|(_, entry)| entry).collect())
+    }
 }
 
 fn entry(words: &[&str]) -> Result<KeyEntry, String> {
@@ -177,5 +192,10 @@ mod tests {
         assert!(read_keys(&path).unwrap_err().to_string().contains("keys: "));
         std::fs::write(&path, "lab free a-key\n").unwrap();
         assert_eq!(read_keys(&path).unwrap().len(), 1);
+        for (text, problem) in [("lab free\n", ", line 1: 2 words"), ("", " has no keys")] {
+            std::fs::write(&path, text).unwrap();
+            let error = read_keys(&path).unwrap_err().to_string();
+            assert!(error.contains(&format!("{}{problem}", path.display())), "{error}");
+        }
     }
 }

@@ -21,17 +21,29 @@ SUMS = {
 
 
 @pytest.mark.parametrize(("method", "group_by"), SUMS.items())
-def test_a_sum_tells_type_interval_and_side_and_the_client_keeps_what_was_asked(client, method, group_by):
+def test_a_sum_tells_type_interval_and_side_and_the_client_adds_what_was_asked(client, method, group_by):
     answer = getattr(client, method)(VENUES, None, "1h", coin="BTC", group_by=group_by, **WINDOW)
     sides = {"BUY", "SELL"} if method in ("side_candles", "liquidations") else {None}
     assert {one.id.side for one in answer} == sides
     assert len(answer) == len(sides)
     for one in answer:
-        assert set(one.id.known()) - {"side"} == {"type", "interval"}
+        assert set(one.id.known()) - {"side"} == {"type", "interval", "coin"}
+        assert one in answer.sel(coin="BTC")
         assert one.asked_for == mp.Selection(("BINANCE_FUTURES", "BYBIT"), None, "BTC")
         assert "BTC on BINANCE_FUTURES + BYBIT" in repr(one)
         again = pickle.loads(pickle.dumps(one))
         assert (again, again.asked_for) == (one, one.asked_for)
+
+
+def test_one_coin_is_found_as_one_of_several_is(client, tmp_path):
+    query = {"exchange": VENUES, "interval": "1h", "group_by": "sum", **WINDOW}
+    archive = mp.Archive(tmp_path)
+    several = client.candles(**query, coin=["BTC", "ETH"])
+    for coin in ("BTC", ["BTC"]):
+        one = client.candles(**query, coin=coin)
+        assert one.sel(coin="BTC").only == several.sel(coin="BTC").only
+        archive.sync(client, "candles", **query, coin=coin)
+        assert archive.read("candles", **query, coin=coin).sel(coin="BTC").only == one.only
 
 
 def test_a_picture_of_a_sum_names_what_was_asked(client):

@@ -72,7 +72,7 @@ def test_the_leaderboard_sends_every_filter():
     assert board[0] == mp.TraderProfile(
         wallet_address="0xa", latest_open_position_ts=np.datetime64("2026-04-19T10:42:24.123456789")
     )
-    assert np.isnat(board[1].latest_open_position_ts) and board[1].total_roi == 0
+    assert np.isnat(board[1].latest_open_position_ts) and np.isnan(board[1].total_roi)
     assert repr(board) == "<2 × TraderProfile>"
     assert board.to_pandas()["wallet_address"].tolist() == ["0xa", "0xb"]
     assert board.to_polars()["latest_open_position_ts"].to_physical().to_list() == [1776595344123456789, None]
@@ -122,16 +122,16 @@ def test_a_row_that_moves_to_the_next_page_comes_once():
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda client: client.positions(), "userWallet"),
+        (lambda client: client.positions(), "user_wallet"),
         (lambda client: client.positions("w", ASSET, "0xc"), "both"),
         (lambda client: client.positions("w", int(ASSET)), "asset_id"),
         (lambda client: client.positions("w", limit=201), "200 rows"),
         (lambda client: client.positions("w", limit=0), "limit"),
         (lambda client: client.positions("w", offset=-1), "offset"),
-        (lambda client: client.market_summary(), "conditionId"),
+        (lambda client: client.market_summary(), "condition_id"),
         (lambda client: client.market_summary(ASSET, "0xc"), "both"),
-        (lambda client: client.trader_profile(""), "userWallet"),
-        (lambda client: client.user_categories(None), "userWallet"),
+        (lambda client: client.trader_profile(""), "user_wallet"),
+        (lambda client: client.user_categories(None), "user_wallet"),
         (lambda client: client.leaderboard(sort_by="PNL"), "REALIZED_PNL"),
         (lambda client: client.leaderboard(win_rate="high"), "win_rate"),
         (lambda client: client.leaderboard(win_rate=float("nan")), "finite"),
@@ -291,5 +291,5 @@ def test_the_recorded_profile(shared):
         got = client.trader_profile(WALLET)
     row = json.loads(body)["traderProfile"]
     assert {name: getattr(got, name) for name in row} == row
-    assert (got.open_position_count, got.total_roi, got.extra) == (0, 0.0, {})
+    assert (got.open_position_count, got.extra) == (0, {}) and np.isnan(got.total_roi)
     assert np.isnat(got.latest_open_position_ts)

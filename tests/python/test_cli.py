@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pandas as pd
@@ -117,7 +118,7 @@ def test_fetch_writes_into_a_pipe(cli, client, tmp_path):
     good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.json"))
     assert json.loads((tmp_path / "sides.json").read_text()) == told
     nothing = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60, "--format", "json")
-    assert (nothing.returncode, json.loads(nothing.stdout)) == (0, []) and "holds no bucket" in nothing.stderr
+    assert (nothing.returncode, json.loads(nothing.stdout)) == (0, []) and "no bucket starts from" in nothing.stderr
 
 
 def test_a_period_has_a_unit(cli):
@@ -174,7 +175,7 @@ def test_a_symbol_that_does_not_exist_is_no_success(cli):
 def test_an_empty_fetch_says_why(cli):
     done = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60)
     assert (done.returncode, done.stdout) == (0, "no data\n")
-    assert done.stderr.startswith("the window holds no bucket that was closed")
+    assert done.stderr.startswith("no bucket starts from 2026-09-21 14:13:20 UTC to 2026-09-21 14:14:20 UTC")
 
 
 def test_several_symbols_and_coins_are_one_fetch(cli, client, tmp_path):
@@ -221,7 +222,7 @@ def test_usage(cli, demo):
         ),
         (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "x.csv", "--format", "json"), 2, "must end in .json"),
         (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "-", "--format", "parquet"), 2, "not for a pipe"),
-        (("fetch", "candles", *MARKET, "1h", "--period", "1M"), 2, "period: '1M' is not a whole number of seconds"),
+        (("fetch", "candles", *MARKET, "1h", "--period", "1M"), 2, "period: '1M': months and years differ in length"),
         (("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "no/x.csv"), 2, "there is no folder no"),
         (("fetch", "candles", *MARKET, "1x", *WINDOW), 2, "1x"),
         (("fetch", "candles", *MARKET, "1h", "--start", "yesterday"), 2, "start: 'yesterday' is not a time"),
@@ -244,6 +245,22 @@ def test_usage(cli, demo):
         (("plan", "candles", *MARKET, "1h", *WINDOW, "--token-name", "Bitcoin"), 2, "leave --token-name out"),
         (("plan", "skew", *MARKET, "1h", *WINDOW, "--group-by", "sum"), 2, "coin"),
         (("plan", "orderbook_heatmap", *MARKET, "1h", *WINDOW), 2, "needs --block-size"),
+        (("plan", "candles", *MARKET, "1h", "--period", "-5d"), 2, "period: '-5d' is negative"),
+        (("plan", "candles", *MARKET, "1h", "--period", "5 fortnights"), 2, "there is no unit 'fortnights'"),
+        (("plan", "candles", *MARKET, "1h", "--period", "2.5"), 2, "give seconds, or a number with a unit such as 90d"),
+        (("plan", "candles", *MARKET, "1h", "--start", "20260421"), 2, "write '2026-04-21'"),
+        (("plan", "token_supply", "-", "-", "1d", "--period", "1d"), 2, "takes --coin (with --token-name)"),
+        (("plan", "tpo", *MARKET, "1h", *WINDOW, "--block-minutes", "15"), 2, "not one of 5, 30, 60, 240"),
+        (("plan", "tpo", *MARKET, "1h", *WINDOW, "--session", "day"), 2, "did you mean daily?"),
+        (("weight", "orderbook_heatmap", "--points", "10", "--max-depth", "-4"), 2, "--max-depth: -4"),
+        (("weight", "orderbook_heatmap", "--points", "10", "--max-depth", "99999999999"), 2, "--max-depth"),
+        (("weight", "candles", "--points", "5", "--exchanges", "-1"), 2, "exchanges: -1"),
+        (("weight", "candles", "--points", "5", "--exchanges", "99999999999999"), 2, "exchanges: 99999999999999"),
+        (("weight", "candles", "--points", "9" * 30), 2, "points"),
+        (("weight", "candles", "--points", "-3"), 2, "points: -3"),
+        (("weight", "candles", "--points", "200000"), 2, "`marketpoints plan` cuts"),
+        (("weight", "candles", "--points", "5", "--interval", "1h"), 2, "--points stands in the place of --interval"),
+        (("weight", "foo"), 2, "known are TRADE_SIDE_AGNOSTIC_AGG"),
         (("serve", "--data", "nowhere"), 2, "nowhere"),
         (("serve", "--host", "nowhere"), 2, "nowhere"),
         (("ingest", "nowhere", "store"), 2, "nowhere"),
@@ -257,6 +274,15 @@ def test_what_is_wrong_is_one_line(cli, arguments, status, words):
     assert done.stderr.startswith("marketpoints: ")
     assert done.stderr.count("\n") == 1
     assert words in done.stderr
+
+
+def test_why_nothing_came_is_told_in_the_words_of_a_command_line(cli):
+    offset = f"{NOW - time.time():.3f}"
+    done = cli("fetch", "candles", *MARKET, "1h", "--start", NOW // 3_600 * 3_600, MARKETPOINTS_CLOCK_OFFSET=offset)
+    assert "no bucket of the window was closed" in done.stderr and "; --include-forming takes those" in done.stderr
+    done = cli("fetch", "candles", *MARKET, "1h", "--period", "5h", MARKETPOINTS_CLOCK_OFFSET="3e9")
+    assert "the service's clock says" in done.stderr and "set MARKETPOINTS_CLOCK_OFFSET" in done.stderr
+    assert "client." not in done.stderr and "clock=" not in done.stderr
 
 
 def test_a_service_that_refuses_is_status_1(cli):

@@ -258,7 +258,7 @@ def test_a_pickle_never_carries_the_key(monkeypatch, demo):
     with pytest.raises(mp.InvalidRequest, match="MARKETPOINTS_API_KEY"):
         pickle.loads(data)
     with pytest.raises(TypeError, match="clock"):
-        pickle.dumps(demo.client())
+        pickle.dumps(demo.client(clock=demo.now))
 
 
 def test_a_service_says_what_it_is(service):

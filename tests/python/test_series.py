@@ -185,7 +185,7 @@ def test_any_buffer_is_a_body():
     data = body(candles(CANDLES))
     for kind in (bytes, bytearray, memoryview):
         assert mp.decode_points(kind(data))["close"][0] == 105.0
-    with pytest.raises(TypeError):
+    with pytest.raises(mp.InvalidRequest, match="a str is no body"):
         mp.decode_points(data.decode())
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from .. import __version__
 from ..common.arguments import ANALYTICS, METHODS
@@ -14,6 +14,7 @@ from ..errors import Error
 from ..printable import printable
 from . import commands
 from .demo import demo
+from .words import one_line
 
 __all__ = ["main"]
 
@@ -60,23 +61,17 @@ INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
-# An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
-ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s,;.]|$)|\b([a-z]+(?:_[a-z]+)+)\b")
-# Settings that only a call in Python takes: what stands in the environment is all that a command line has.
-SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])")
-# Settings that are switches here.
-SWITCHES = {"check_symbols=False": "--no-check-symbols", "any_block_size=True": "--any-block-size"}
-# Arguments that are not options.
-PLACES = ("type", "exchange", "symbol")
 # Warnings that are told each time.
 SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
+# Options whose values may begin with a minus, which argparse takes for another option.
+SIGNED = ("--period", "--start", "--end", "--now")
 # Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
-    given = parser().parse_args(arguments)
+    given = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
     try:
         with warnings.catch_warnings():
             for category in SHOWN:
@@ -99,21 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(status)
 
 
-def one_line(error: BaseException, given: Container[str]) -> str:
-    """The error's text on one line, in the words of a command line that takes the arguments ``given``."""
-
-    def spelled(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        if name not in given:
-            return found[0]
-        # `block_size=` is `--block-size`, and `symbol=` the argument SYMBOL.
-        return name.upper() if name in PLACES else "--" + name.replace("_", "-")
-
-    text = SETTING.sub("", str(error))
-    for setting, switch in SWITCHES.items():
-        text = text.replace(setting, switch)
-    text = ARGUMENT.sub(spelled, text)
-    return printable(" ".join(text.split())) or type(error).__name__
+def joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with negative values joined to their options: ``--period -5d`` is ``--period=-5d``."""
+    left: list[str] = []
+    for one in arguments:
+        if left and left[-1] in SIGNED and re.match(r"-\d", one):
+            left[-1] += f"={one}"
+        else:
+            left.append(one)
+    return left
 
 
 def parser() -> argparse.ArgumentParser:

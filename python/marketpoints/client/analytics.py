@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from .. import _engine
-from ..common.arguments import Extra, count, number, pairs, text, weight_bound, whole
+from ..common.arguments import Extra, number, pairs, rows, text, weight_bound, whole
 from ..common.progress import Progress
 from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
@@ -21,6 +21,8 @@ SummaryAnswer = TypeVar("SummaryAnswer", covariant=True)
 CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
 Record = TypeVar("Record")
 
+#: What the leaderboard is sorted by (section 4.3).
+ORDERS = ("REALIZED_PNL", "ROI", "WIN_COUNT", "WIN_RATE", "TOTAL_SIZE", "TOTAL_POSITION_COUNT")
 DIRECTIONS = {"asc": "SORT_DIRECTION_ASC", "desc": "SORT_DIRECTION_DESC"}
 
 
@@ -91,11 +93,11 @@ class AnalyticsMethods(
             "openPositionCount": whole(open_position_count, "open_position_count"),
             "timeSinceLastTrade": whole(time_since_last_trade, "time_since_last_trade"),
             "avgHoldingTime": whole(avg_holding_time, "avg_holding_time"),
-            "sortBy": None if order is None else order.upper(),
+            "sortBy": order.upper() if order is not None and order.upper() in ORDERS else order,
             "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
         }
         answer: LeaderboardAnswer = self._analytics(
-            "leaderboard", given, extra, max_weight, _rows("traderProfiles", TraderProfile), count(limit, "limit")
+            "leaderboard", given, extra, max_weight, _rows("traderProfiles", TraderProfile), rows(limit)
         )
         return answer
 
@@ -157,7 +159,7 @@ class AnalyticsMethods(
             "offset": _offset(offset),
         }
         answer: PositionsAnswer = self._analytics(
-            "positions", given, extra, max_weight, _rows("userPositions", UserPosition), count(limit, "limit")
+            "positions", given, extra, max_weight, _rows("userPositions", UserPosition), rows(limit)
         )
         return answer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _engine
 from ..common.arguments import archive_engine, between, flag, folder, seconds, text
-from ..common.clock import clock_of_environment
+from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, spoken
 from ..common.display import shown_half_made
 from ..common.hidden import Hidden, hidden_text
@@ -202,7 +202,9 @@ class Connection(ABC):
         """An answer; without rows it says why."""
         if answer.why_empty is None:
             return answer
-        why = why_nothing(asked, self._live.is_listed(query), self._data_end)
+        live = self._live
+        no_bucket = None if asked.now is None else query.why_no_bucket(asked.now, self.tier)
+        why = why_nothing(asked, live.is_listed(query), self._data_end, no_bucket, live.service_time)
         note(why)
         return SeriesSet(answer, why_empty=why)
 
@@ -235,7 +237,8 @@ class Connection(ABC):
         return f"<{type(self).__name__} {self.base_url}, tier {self.tier or 'unknown'}{state}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._settings["clock"] is not None:
+        clock = self._settings["clock"]
+        if clock is not None and not isinstance(clock, OffsetClock):
             raise TypeError("a client with a clock of its own cannot be pickled; make one in the other process")
         if not self._key_is_in_environment():
             raise TypeError(f"a pickle never carries the key: set {KEY} to it here and in the other process")

@@ -1,9 +1,11 @@
 """The methods of discovery and of the budget (specification, section 4.2); every call weighs 0."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..common.arguments import Extra, Names, count, data_type, flag, names, pairs, text
+from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
+from ..errors import InvalidRequest
 from ..records.markets import Market
 from ..records.plan import Usage, numbers
 from ..records.tables import Records
@@ -11,6 +13,8 @@ from .base import Connection
 
 __all__ = ["DiscoveryMethods"]
 
+#: The categories of the supplement, section 1.
+CATEGORIES = ("SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO")
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
 SizesAnswer = TypeVar("SizesAnswer", covariant=True)
@@ -65,13 +69,13 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         filters = {
             "exchanges": names(exchange, "exchange"),
             "coins": names(coin, "coin"),
-            "categories": names(category, "category"),
+            "categories": _categories(category),
             "types": _types(type),
             "symbol_filter": text(symbol_filter, "symbol_filter"),
             "sort_by": text(sort_by, "sort_by"),
             "sort_direction": text(sort_direction, "sort_direction"),
             "distinct": flag(distinct, "distinct"),
-            "limit": count(limit, "limit"),
+            "limit": rows(limit),
             "extra": pairs(extra),
         }
         answer: MarketsAnswer = self._ask("markets", filters, _markets)
@@ -255,7 +259,7 @@ def _filters(
     given = {
         "type": _types(type),
         "exchange": names(exchange, "exchange"),
-        "category": names(category, "category"),
+        "category": _categories(category),
         "coin": names(coin, "coin"),
         "rawSymbol": names(raw_symbol, "raw_symbol"),
         "normalizedSymbol": names(normalized_symbol, "normalized_symbol"),
@@ -265,6 +269,18 @@ def _filters(
 
 def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name
     return [data_type(name) for name in names(type, "type")]
+
+
+def _categories(category: Names) -> list[str]:
+    """Categories, of which the service adds some: only slips of known ones are refused (supplement, section 1)."""
+    given = names(category, "category")
+    for name in given:
+        if name in CATEGORIES:
+            continue
+        near = difflib.get_close_matches(name.upper().removesuffix("S"), CATEGORIES, n=1, cutoff=0.75)
+        if near:
+            raise InvalidRequest(f"category {name!r} is not known; did you mean {near[0]}?")
+    return given
 
 
 def _sizes(sizes: Sequence[float]) -> list[float]:

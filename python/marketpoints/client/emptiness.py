@@ -5,34 +5,52 @@ from ..identity import Asked
 
 __all__ = ["last_day", "why_nothing"]
 
+#: Seconds by which clocks that mean the same time do not differ.
+FAR = 300
 
-def why_nothing(asked: Asked, listed: bool | None, data_end: float | None) -> str:
+
+def why_nothing(
+    asked: Asked,
+    listed: bool | None,
+    data_end: float | None,
+    no_bucket: str | None = None,
+    service_time: float | None = None,
+) -> str:
     """What explains an answer without rows.
 
     Args:
         asked: What was asked for, and when.
         listed: Whether the service lists the symbol or coin; None where nobody knows.
         data_end: End of the service's data, Unix seconds, where they end.
+        no_bucket: Why the window holds no bucket, in words, where it holds none.
+        service_time: What the service's clock says, Unix seconds; None where it did not answer yet.
     """
     if asked.window is None:
         return "the answer holds no data"
     start, end = asked.window
+    clocks = _clocks(asked.now, service_time)
     if start >= end:
-        now = "" if asked.now is None else f" at {iso(asked.now)} UTC"
-        return (
-            f"the window holds no bucket that was closed{now}, so nothing was asked; "
-            "include_forming=True takes those that form"
-        )
+        return (no_bucket or "the window holds no bucket") + clocks
     window = f"{iso(start)} to {iso(end)} UTC"
     if data_end is not None and start >= data_end:
         return (
-            f"the data of the service end on {last_day(data_end)}, before {window}; "
-            f"LocalService(…, now={iso(data_end)!r}) sets its clock there"
+            f"the data of the service end on {last_day(data_end)}, before {window} (of one market maybe earlier); "
+            f"ask for a window before that, or set its clock there: LocalService(…, now={iso(data_end)!r})"
         )
     may = ["nothing happened there", "the market opened later or is closed (client.markets: available_since)"]
     if listed is not True:
         may.append("the service does not know the symbol or coin (client.symbols, client.coins)")
-    return f"the service has no rows from {window}: {', or '.join(may)}"
+    return f"the service has no rows from {window}: {', or '.join(may)}{clocks}"
+
+
+def _clocks(now: float | None, service_time: float | None) -> str:
+    """What to say of two clocks that differ by more than clocks do: one of them is of another day."""
+    if now is None or service_time is None or abs(service_time - now) < FAR:
+        return ""
+    return (
+        f"; the service's clock says {iso(service_time // 1)} UTC and this client's {iso(now // 1)} UTC: for a service "
+        "of another time set MARKETPOINTS_CLOCK_OFFSET, as `marketpoints serve` prints it, or clock="
+    )
 
 
 def last_day(end: float) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "interval_name",
     "names",
     "pairs",
+    "rows",
     "series_type",
 ]
 
@@ -330,6 +331,21 @@ def count(value: Any, name: str) -> int | None:
     return None if value is None else between(value, name, 1, 2**32 - 1)
 
 
+def rows(limit: Any) -> int | None:
+    """Most rows of a listing, or None for all of them.
+
+    Raises:
+        InvalidRequest: The value is no whole number above 0.
+    """
+    if limit is None:
+        return None
+    try:
+        return between(limit, "limit", 1, 2**32 - 1)
+    except InvalidRequest:
+        message = f"limit: {limit!r} is not a number of rows; give 1 or more, or leave it out for all there are"
+        raise InvalidRequest(message) from None
+
+
 def weight_bound(value: Any) -> int | None:
     """A ``max_weight``: a whole number, 0 included, or None.
 
@@ -349,9 +365,11 @@ def between(value: Any, name: str, least: int, most: int) -> int:
         number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = least - 1
-    if not least <= number <= most:
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number from {least} to {most}")
-    return number
+    if least <= number <= most:
+        return number
+    # A bound of the machine's says nothing to people, unless it is what was passed.
+    bounds = f"from {least} to {most}" if most < 2**31 or number > most else f"of {least} or more"
+    raise InvalidRequest(f"{name}: {value!r} is not a whole number {bounds}")
 
 
 def whole(value: Any, name: str) -> int | None:

@@ -6,9 +6,27 @@ from collections.abc import Callable
 
 from ..errors import InvalidRequest
 
-__all__ = ["CLOCK", "clock_of_environment"]
+__all__ = ["CLOCK", "OffsetClock", "clock_of_environment"]
 
 CLOCK = "MARKETPOINTS_CLOCK_OFFSET"
+
+
+class OffsetClock:
+    """A clock that is some seconds off the machine's: in another process it is the machine's with these seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+
+    def __call__(self) -> float:
+        """Unix seconds."""
+        return self._now()
+
+    def __reduce__(self) -> tuple[Callable[[float], "OffsetClock"], tuple[float]]:
+        return _machine_clock, (self._now() - time.time(),)
+
+
+def _machine_clock(offset: float) -> OffsetClock:
+    return OffsetClock(lambda: time.time() + offset)
 
 
 def clock_of_environment() -> Callable[[], float] | None:

@@ -1,11 +1,12 @@
 """What a request costs and what a tier may spend (specification, sections 8.1 to 8.4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from .. import _engine
-from .arguments import data_type, interval_name
+from ..errors import InvalidRequest
+from .arguments import analytics, between, count, data_type, interval_name, names
 from .times import Duration, Interval, to_duration
 
 __all__ = ["TIERS", "Tier", "weight"]
@@ -55,23 +56,33 @@ def weight(
         interval_seconds: Bucket size in seconds, for an interval this version does not know.
         period: Window length in seconds, a ``timedelta``, or a text such as ``"90d"``.
         points: Number of buckets, instead of interval and period.
-        exchanges: How many exchanges are aggregated: their number or their names.
+        exchanges: How many exchanges are aggregated: their number or their names; a name given twice counts once.
         max_depth: ``maxDepth`` of a heatmap.
 
     Raises:
-        InvalidRequest: A name is unknown, the window is not given in one of the two ways, or anything is given besides
-            the name of an analytics method.
+        InvalidRequest: A name is unknown, a number is none that can be, the window is not given in one of the two ways
+            or has more points than one request of the type (section 8.3), or anything is given besides the name of an
+            analytics method.
     """
-    if isinstance(exchanges, str):
-        exchanges = 1
-    elif not isinstance(exchanges, int):
-        exchanges = len(exchanges)
+    windowed = interval is not None or interval_seconds is not None or period is not None
+    if points is not None and windowed and analytics(type) is None:
+        raise InvalidRequest("points= stands in the place of interval= and period=; give one or the other")
     return _engine.weight(
         data_type(type),
         interval=interval_name(interval),
-        interval_seconds=interval_seconds,
+        interval_seconds=None
+        if interval_seconds is None
+        else between(interval_seconds, "interval_seconds", 1, 2**63 - 1),
         period=to_duration(period),
-        points=points,
-        exchanges=exchanges,
-        max_depth=max_depth,
+        points=None if points is None else between(points, "points", 0, 2**63 - 1),
+        exchanges=_aggregated(exchanges),
+        max_depth=count(max_depth, "max_depth"),
     )
+
+
+def _aggregated(exchanges: int | str | Sequence[str]) -> int:
+    """How many exchanges a request aggregates: the client asks each once (section 8.2)."""
+    given: object = exchanges  # whatever was typed
+    if isinstance(given, (str, Iterable)):
+        return len(set(names(exchanges, "exchanges")))  # type: ignore[arg-type]
+    return between(given, "exchanges", 1, 2**32 - 1)

@@ -47,6 +47,8 @@ ISO_TIME = re.compile(
     r" ?(Z|z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
+# A number of seconds in 1970 that was meant for a date: 20260131.
+DATE_NUMBER = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
 # Seconds of the units that a text may have. A capital M is a month elsewhere, and refused here.
 UNITS = {
     1: ("s", "sec", "second", "seconds"),
@@ -69,8 +71,13 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
     Raises:
         InvalidRequest: The value is no time, or a number too large for seconds; the message names ``name``.
     """
-    if value is None:
-        return None
+    seconds = None if value is None else _unix(value, name)
+    if seconds is not None and abs(seconds) > LARGEST_SECONDS:
+        raise InvalidRequest(f"{name}: {value!r} is later than the year 5138, the last that is told; leave {name}= out")
+    return seconds
+
+
+def _unix(value: Time, name: str) -> float:
     if isinstance(value, str):
         return _from_text(value, name)
     if isinstance(value, dt.datetime):
@@ -94,6 +101,8 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
     if value is None:
         return None
     seconds = _exact_seconds(value)
+    if seconds is None and isinstance(value, str):
+        raise InvalidRequest(f"{name}: {_no_length(value.strip())}")
     if seconds is None or seconds.denominator != 1:
         raise InvalidRequest(
             f"{name}: {value!r} is not a whole number of seconds; give seconds, a timedelta, or a text such as 90d"
@@ -124,6 +133,19 @@ def _seconds_of_text(text: str) -> Fraction | None:
     if not parts or PART.sub("", text) or any(unit not in SECONDS_OF for _, unit in parts):
         return None
     return sum((Fraction(count) * SECONDS_OF[unit] for count, unit in parts), Fraction(0))
+
+
+def _no_length(text: str) -> str:
+    """What is wrong with a text that is no duration, and what would be right."""
+    units = "s, min or m, h, d and w"
+    if text.startswith("-") and _seconds_of_text(text[1:]) is not None:
+        return f"{text!r} is negative; a length is 0 or more"
+    unknown = [unit for _, unit in PART.findall(text) if unit not in SECONDS_OF]
+    if not unknown or PART.sub("", text):
+        return f"{text!r} is no length of time; write a number with a unit, such as 90d or 1h30m (units are {units})"
+    if unknown[0][:1].lower() in ("y", "a", "q") or unknown[0] == "M" or unknown[0].lower().startswith("mo"):
+        return f"{text!r}: months and years differ in length; give days, or start and end (units are {units})"
+    return f"{text!r}: there is no unit {unknown[0]!r}; units are {units}"
 
 
 def _seconds_of_numpy(value: Any) -> Fraction | None:
@@ -229,6 +251,11 @@ def _from_number(value: Any, name: str) -> float:
         units = {1e14: "milliseconds", 1e17: "microseconds"}
         unit = next((unit for limit, unit in units.items() if abs(seconds) < limit), "nanoseconds")
         raise InvalidRequest(f"{name}: {value!r} looks like {unit}; times are Unix seconds")
+    date = DATE_NUMBER.fullmatch(f"{seconds:.0f}") if seconds == seconds // 1 else None
+    if date is not None:
+        raise InvalidRequest(
+            f"{name}: {value!r} looks like a date, and would be {iso(seconds)}; write {'-'.join(date.groups())!r}"
+        )
     return seconds
 
 

@@ -113,7 +113,7 @@ class Faults:
             probability=1.0 if chance is None else chance,
             count=positive(count, "count"),
             latency=0.0 if delay is None else delay,
-            status=None if status is None else between(status, "status", 429, 599),
+            status=None if status is None else _status(status),
             retry_after=1 if retry_after is None else between(retry_after, "retry_after", 0, 2**32 - 1),
             cut_body=None if cut_body is None else between(cut_body, "cut_body", 0, 2**63 - 1),
             drop=flag(drop, "drop"),
@@ -142,3 +142,15 @@ class Faults:
     @shown_half_made
     def __repr__(self) -> str:
         return f"<Faults, {self.seen} seen>"
+
+
+def _status(status: int) -> int:
+    """A status that a fault may have.
+
+    Raises:
+        InvalidRequest: It is none of them.
+    """
+    try:
+        return 429 if status == 429 else between(status, "status", 500, 599)
+    except InvalidRequest:
+        raise InvalidRequest(f"status: {status!r} is neither 429 nor one of 500 to 599") from None

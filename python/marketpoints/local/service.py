@@ -11,6 +11,7 @@ from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..client.emptiness import last_day
 from ..common.arguments import between, flag, number, text
+from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import shown_half_made
 from ..common.hidden import Hidden
@@ -195,6 +196,9 @@ class LocalService:
     def _settings(self, tier: str) -> dict[str, Any]:
         names, tiers = list(self.keys), self.tiers
         name = tier if tier in names else next((name for name in names if tiers[name] == tier), None)
+        if name is None and (tier in tiers or tier in tiers.values()):
+            hint = "only its hash is known here; give the key itself: Client(key, service.url, clock=service.now)"
+            raise InvalidRequest(f"tier: {tier!r} has a key, but {hint}")
         if name is None:
             raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(names))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
@@ -203,7 +207,7 @@ class LocalService:
             "api_key": self.keys[name],
             "base_url": self.url,
             "tier": known,
-            "clock": self.now,
+            "clock": OffsetClock(self.now),
             "archive_source": self._source,
             "any_block_size": self._any_block_size,
             # It speaks the neutral names, whatever the environment says of another service.

@@ -33,10 +33,10 @@ MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 def identity_of(shown: Drawable) -> SeriesId:
     """What is shown; of a sum over exchanges, which tells no market (supplement 2), with what was asked for."""
     identity, asked = shown.id, shown.asked_for
-    if asked is None or identity.raw_symbol or identity.coin:
+    if asked is None or identity.raw_symbol or identity.exchange:
         return identity
     exchanges = " + ".join(asked.exchanges) or None
-    return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=asked.coin)
+    return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
 
 
 def title(identity: SeriesId, unit: str | None = None) -> str:

@@ -1,5 +1,6 @@
 """Typed records of the prediction-market analytics (specification, section 2.5). Ids stay texts."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,7 +29,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraderProfile(TypedRecord):
-    """A wallet over all its positions. What the answer left out is 0.
+    """A wallet over all its positions. What the answer left out is 0, but for what is said below.
 
     Attributes:
         wallet_address: Trader wallet.
@@ -39,8 +40,9 @@ class TraderProfile(TypedRecord):
             not say.
         total_size: Tracked size in outcome tokens.
         total_realized_pnl: Realized profit and loss in USD.
-        total_unrealized_pnl: Unrealized profit and loss in USD.
-        total_roi: Return on investment in percent.
+        total_unrealized_pnl: Unrealized profit and loss in USD; NaN where the answer does not say (supplement,
+            section 8: it was never seen).
+        total_roi: Return on investment in percent; NaN likewise.
         win_rate_by_positions: Share of closed positions with a gain, 0 to 100.
         largest_win: Largest realized win in USD.
         largest_loss: Largest realized loss in USD, below 0.
@@ -59,8 +61,8 @@ class TraderProfile(TypedRecord):
     latest_open_position_ts: "np.datetime64" = field(default_factory=no_time)
     total_size: float = 0.0
     total_realized_pnl: float = 0.0
-    total_unrealized_pnl: float = 0.0
-    total_roi: float = 0.0
+    total_unrealized_pnl: float = math.nan
+    total_roi: float = math.nan
     win_rate_by_positions: float = 0.0
     largest_win: float = 0.0
     largest_loss: float = 0.0

@@ -113,16 +113,16 @@ class Market(TypedRecord):
         volume_24h: 24-hour volume.
         volume_change_24h: 24-hour volume change in percent.
         price_change_24h: 24-hour price change in percent.
-        oi_change_24h: 24-hour open interest change.
-        marketcap: Market capitalization.
+        oi_change_24h: 24-hour open interest change; NaN where the answer does not say.
+        marketcap: Market capitalization; NaN where the answer does not say.
         icon_url: Address of the asset's icon.
         available_since: Since when the market is available, ``datetime64[ns]`` in UTC; NaT where the answer does not
             say.
         prices: Recent price history, the newest last.
         pct_from_ath: Distance of the last price to the highest one in percent, 0 or below.
-        volume_24h_usd: 24-hour volume in USD.
+        volume_24h_usd: 24-hour volume in USD; NaN where the answer does not say.
         title: Title of a prediction market.
-        liquidity: What rests in the book of a prediction market, USD.
+        liquidity: What rests in the book of a prediction market, USD; NaN where the answer does not say.
         tags: Tags of a prediction market.
         prediction_markets: The questions of a prediction market; empty on other exchanges.
         extra: Fields that this version does not know, as sent, by wire name.
@@ -143,15 +143,15 @@ class Market(TypedRecord):
     volume_24h: float = 0.0
     volume_change_24h: float = 0.0
     price_change_24h: float = 0.0
-    oi_change_24h: float = 0.0
-    marketcap: float = 0.0
+    oi_change_24h: float = math.nan
+    marketcap: float = math.nan
     icon_url: str = ""
     available_since: "np.datetime64" = field(default_factory=no_time)
     prices: tuple[float, ...] = ()
     pct_from_ath: float = 0.0
-    volume_24h_usd: float = 0.0
+    volume_24h_usd: float = math.nan
     title: str = ""
-    liquidity: float = 0.0
+    liquidity: float = math.nan
     tags: Records[Tag] = field(default_factory=lambda: Records(()))
     prediction_markets: Records[PredictionMarket] = field(default_factory=lambda: Records(()))
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)

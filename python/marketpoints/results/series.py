@@ -85,7 +85,7 @@ class Series:
     def asked_for(self) -> Selection | None:
         """The exchanges, the symbol and the coin that were asked for; None for a body decoded alone.
 
-        A sum or mean over exchanges tells only its type, interval and side in its :attr:`id` (section 2.2).
+        A sum or mean over exchanges tells no exchange in its :attr:`id` (section 2.2).
         """
         return None if self._selection is None else Selection(*self._selection)
 
@@ -264,7 +264,7 @@ class Series:
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
         identity = self.id
-        if self._selection is not None and not (identity.raw_symbol or identity.coin):
+        if self._selection is not None and not (identity.raw_symbol or identity.exchange):
             facts["of"] = str(self.asked_for)
         if self.id.side is not None:
             facts["side"] = f"{self.id.side} only"
@@ -391,8 +391,8 @@ def read(columns: _engine.Columns, name: str) -> Values:
         return columns.array(name)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no column {name!r}{hint} There are: {', '.join(names) or 'none'}")
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind == "text":
         import numpy as np

@@ -19,7 +19,7 @@ from . import frames
 from .levels import Heatmap, Profile, Tpo
 from .series import Series
 
-__all__ = ["SeriesSet", "decode_points", "wrap"]
+__all__ = ["IDENTITY", "SeriesSet", "decode_points", "no_field", "wrap"]
 
 #: The fields of an identity that have one value.
 IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
@@ -84,7 +84,7 @@ class SeriesSet(Items[Series]):
         """
         for name in wanted:
             if name not in IDENTITY:
-                raise InvalidRequest(f"{name}: not a field of a series' identity; those are {', '.join(IDENTITY)}")
+                raise InvalidRequest(f"{name}: {no_field(name)}")
         matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
         if matching:
             return SeriesSet(matching)
@@ -232,6 +232,13 @@ class SeriesSet(Items[Series]):
         return plots.explain(drawn, why) if why and every and self._why_empty else drawn
 
 
+def no_field(name: str) -> str:
+    """What to say of a name that is no field of an identity."""
+    near = ["raw_symbol"] if name == "symbol" else difflib.get_close_matches(name, IDENTITY, n=1)
+    hint = f", did you mean {near[0]}?" if near else ";"
+    return f"not a field of a series' identity{hint} those are {', '.join(IDENTITY)}"
+
+
 def decode_points(
     body: bytes | bytearray | memoryview,
     *,
@@ -250,8 +257,12 @@ def decode_points(
 
     Raises:
         DecodeError: The body is malformed; ``.offset`` and ``.path`` say where.
-        InvalidRequest: ``now`` is no time.
+        InvalidRequest: ``body`` is not bytes, or ``now`` is no time.
     """
+    given: object = body  # whatever was passed
+    if not isinstance(given, (bytes, bytearray, memoryview)):
+        what = f"a {type(given).__name__} is no body"
+        raise InvalidRequest(f"body: {what}; give its bytes, such as response.content or text.encode()")
     asked_at = time.time() if now is None else to_unix(now, "now")
     names = None if dialect is None else dialect._checked
     return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names, strict), asked_at)

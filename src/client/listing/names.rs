@@ -8,6 +8,9 @@ use crate::client::error::ClientError;
 use crate::protocol::exchange::{Venue, venue};
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 
+/// Most names that a message lists.
+const FEW: usize = 8;
+
 /// Whether a symbol or a coin is listed.
 pub(super) struct NameQuestion<'a> {
     place: Place,
@@ -59,8 +62,12 @@ impl Question<String> for NameQuestion<'_> {
             return Ok(Listed::Unsure(words));
         }
         let near = nearest(name, names).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        let (what, count) = (list.endpoint().key, names.len());
-        let words = format!("{at} has no {name}{near} (of {of} the service lists {count} {what} there");
+        // A few are named; of many their number says enough.
+        let there = match names.len() {
+            1..=FEW => names.join(", "),
+            count => format!("{count} {}", words_of(*list)),
+        };
+        let words = format!("{at} has no {name}{near} (of {of} the service lists {there} there");
         // A venue with so many markets may not list them all.
         if filters.exchanges.iter().any(|exchange| venue(exchange) == Some(Venue::Prediction)) {
             return Ok(Listed::Unsure(format!(
@@ -68,6 +75,16 @@ impl Question<String> for NameQuestion<'_> {
             )));
         }
         Err(ClientError::invalid(format!("{words}; check_symbols=False asks all the same)")))
+    }
+}
+
+/// What a list holds, as messages name it.
+fn words_of(list: DiscoveryList) -> &'static str {
+    match list {
+        DiscoveryList::Symbols => "symbols",
+        DiscoveryList::NormalizedSymbols => "normalized symbols",
+        DiscoveryList::Coins => "coins",
+        _ => list.endpoint().key,
     }
 }
 
@@ -131,7 +148,10 @@ mod tests {
         let refused = judge("BINANCE_FUTURES", "BTCUSD", &["BTCUSDT"]).unwrap_err().message;
         assert!(refused.starts_with("BINANCE_FUTURES has no BTCUSD; did you mean BTCUSDT? ("), "{refused}");
         let refused = judge("BINANCE_FUTURES", "NOSUCH", &["BTCUSDT"]).unwrap_err().message;
-        assert!(refused.starts_with("BINANCE_FUTURES has no NOSUCH (of TRADE_AGG the service lists 1 rawSymbols"));
+        assert!(
+            refused.starts_with("BINANCE_FUTURES has no NOSUCH (of TRADE_AGG the service lists BTCUSDT there"),
+            "{refused}"
+        );
         let unsure = [
             judge("BINANCE_FUTURES", "BTCUSD", &[]).unwrap(),
             judge("PREDICTION_VENUE", "some-slug", &["0xabc"]).unwrap(),

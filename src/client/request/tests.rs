@@ -122,7 +122,7 @@ fn walls_of_a_tier_are_known_beforehand() {
     };
     assert_eq!(wall(|_| {}, Tier::Free), Ok(()));
     let old = wall(|a| a.period = Some(8 * 86_400), Tier::Free).unwrap_err();
-    assert!(old.contains("history goes back 7 days, to 2026-04-15T18:00:00Z"), "{old}");
+    assert!(old.contains("history goes back 7 days, to 2026-04-15 18:00:00 UTC"), "{old}");
     assert_eq!(wall(|a| a.period = Some(8 * 86_400), Tier::Basic), Ok(()));
     let several = wall(
         |a| (a.exchanges, a.symbol, a.coin) = (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into())),

@@ -23,6 +23,7 @@ use tokio::sync::watch;
 
 use self::queue::Queue;
 use self::session::Session;
+use super::error::as_arguments;
 use super::rules::check_exchanges;
 use super::{Client, ClientError, Inner, Listed};
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
@@ -118,7 +119,8 @@ impl Client {
         let mut families: BTreeMap<Family, Vec<Channel>> = BTreeMap::new();
         for channel in channels {
             check_type(&channel.kind)?;
-            channel.check().map_err(|error| ClientError::invalid(format!("channel {}: {error}", channel.kind)))?;
+            let refused = |error| ClientError::invalid(as_arguments(&format!("channel {}: {error}", channel.kind)));
+            channel.check().map_err(refused)?;
             self.inner.check_names([&channel.kind], [&channel.exchange])?;
             check_exchanges(std::slice::from_ref(&channel.exchange))?;
             let family = families.entry(channel.family()).or_default();

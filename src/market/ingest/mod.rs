@@ -110,6 +110,31 @@ impl IngestReport {
     }
 }
 
+/// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
+/// store.
+fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
+    // The store need not be there yet: the nearest folder above it is.
+    let real = |path: &Path| {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let there = whole.ancestors().find_map(|above| fs::canonicalize(above).ok().map(|real| (above, real)));
+        there.map_or_else(
+            || whole.clone(),
+            |(above, real)| real.join(whole.strip_prefix(above).unwrap_or(Path::new(""))),
+        )
+    };
+    let (inner, outer) = (real(store), real(dumps));
+    let problem = if inner == outer {
+        "the dumps and the store are one folder"
+    } else if inner.starts_with(&outer) {
+        "the store lies in the folder of dumps"
+    } else if outer.starts_with(&inner) {
+        "the dumps lie in the folder of the store"
+    } else {
+        return Ok(());
+    };
+    Err(MarketError::Internal(format!("{}: {problem}; give the store a folder of its own", store.display())))
+}
+
 /// An ingest: which dumps, into which store, by which rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Ingest<'a> {
@@ -149,15 +174,15 @@ impl<'a> Ingest<'a> {
     /// unfinished an hour ago or more are removed.
     ///
     /// # Errors
-    /// [`MarketError::Internal`] when `dumps` is no folder, the store cannot be written, or the environment names a kernel that is
-    /// not there. Bad data is no error: it is in
-    /// the report.
+    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
+    /// environment names a kernel that is not there. Bad data is no error: it is in the report.
     pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
         let (dumps, store) = (self.dumps, self.store);
         if !dumps.is_dir() {
             let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
             return Err(MarketError::Internal(message));
         }
+        apart(dumps, store)?;
         Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
         sweep(store, SystemTime::now());
         let mut report = IngestReport::default();

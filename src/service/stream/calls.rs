@@ -155,9 +155,15 @@ fn refusal(access: &Access, streams: &Semaphore, count: usize) -> ErrorBody {
         return needs_tier("the live stream", lowest, access.allowance);
     }
     let open = (most as usize).saturating_sub(streams.available_permits());
-    ErrorBody::forbidden(format!(
-        "the plan {} has {most} streams a key; {open} are open and {count} more were asked for: end some with \
-         {UNSUBSCRIBE} first",
-        access.allowance.name(),
-    ))
+    let plan = access.allowance.name();
+    // Whatever is ended first, more than that there never are.
+    let message = if open == 0 || count > most as usize {
+        format!("the plan {plan} has {most} streams a key; {count} were asked for at once: ask for {most} at most")
+    } else {
+        format!(
+            "the plan {plan} has {most} streams a key; {open} are open and {count} more were asked for: end some with \
+             {UNSUBSCRIBE} first"
+        )
+    };
+    ErrorBody::forbidden(message)
 }

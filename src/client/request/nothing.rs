@@ -1,0 +1,49 @@
+//! Why a window that a user means holds no bucket to ask for (supplement 4).
+
+use super::PointsRequest;
+use crate::clock::utc;
+use crate::protocol::Tier;
+
+impl PointsRequest {
+    /// Why the window that the request means at `now` (Unix seconds) for a key of a tier holds no bucket, in words; `None`
+    /// where it holds one.
+    #[must_use]
+    pub fn why_no_bucket(&self, now: f64, tier: Option<Tier>) -> Option<String> {
+        let window = self.window(now, tier);
+        if window.from < window.to {
+            return None;
+        }
+        let (clock, forming) = (now.floor() as i64, self.grid.floor(now.floor() as i64));
+        let period = self.period.map(|period| period as f64);
+        let (start, end) = match (self.start, self.end, period) {
+            (Some(start), Some(end), _) => (start, end),
+            (Some(start), None, Some(period)) => (start, start + period),
+            (None, Some(end), Some(period)) => (end - period, end),
+            (None, None, Some(period)) => (forming as f64 - period, forming as f64),
+            // Whoever leaves the end open means now.
+            (Some(start), None, None) => (start, now.max(start)),
+            (None, _, None) => return None,
+        };
+        let (start, end) = (start.ceil() as i64, end.ceil() as i64);
+        let first = self.grid.ceil(start);
+        let why = if start > clock {
+            format!("the window starts at {}, in the future: the clock says {}", utc(start), utc(clock))
+        } else if start >= end {
+            format!("the window is empty: it starts and ends at {}", utc(start))
+        } else if first >= end && first != forming {
+            let before = utc(self.grid.floor(start));
+            format!(
+                "no bucket starts from {} to {}: one does at {before}, the next at {}",
+                utc(start),
+                utc(end),
+                utc(first)
+            )
+        } else if first >= end {
+            format!("no bucket starts from {} to {}: the next does at {}", utc(start), utc(end), utc(first))
+        } else {
+            let hint = if self.include_forming { "" } else { "; include_forming=True takes those that form" };
+            format!("no bucket of the window was closed at {}{hint}", utc(clock))
+        };
+        Some(format!("{why} (so nothing was asked)"))
+    }
+}
