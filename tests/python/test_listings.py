@@ -185,7 +185,7 @@ def test_an_empty_answer_says_why_it_may_be_empty(service, caplog):
     caplog.set_level(logging.INFO, "marketpoints")
     with service.client() as client:
         nothing = client.candles(*MARKET, start=NOW, period=60)
-        assert "no bucket that was closed at 2026-09-21 14:13" in nothing.why_empty
+        assert "no bucket starts from 2026-09-21 14:13:20 UTC" in nothing.why_empty
         assert nothing.why_empty in repr(nothing) and "no bucket" in nothing._repr_html_()
         future = client.candles(*MARKET, start=NOW + DAY, end=NOW + 2 * DAY)
         assert "no bucket that was closed" in repr(future)

@@ -250,6 +250,7 @@ def test_slips_of_a_selection_are_told(client):
 def test_a_key_known_by_its_hash_and_a_bad_keys_file_are_told(tmp_path):
     file = tmp_path / "keys"
     file.write_text("lab advanced mp-lab-5f0c2a\nstudent free sha256:" + "2b" * 32 + "\n")
+    file.chmod(0o600)
     with mp.LocalService(now=NOW, keys=file) as service:
         for name in ("student", "free"):
             assert "only its hash is known" in problem(mp.InvalidRequest, lambda name=name: service.client(name))
