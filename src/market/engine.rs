@@ -1,7 +1,6 @@
 //! Query → series: selection, window, transforms (service.md 4.1).
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::analytics;
@@ -16,9 +15,9 @@ use super::names;
 use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
 use super::source::{Bar, Listing, Source};
 use super::stop::{Stop, Stoppable};
-use super::store::Store;
 use super::summaries::{SummaryKind, check_option_summary, option_summaries, token_supply};
 use super::usd::{Converter, NoRate, price_unit};
+use super::watched::Watched;
 use super::window::Buckets;
 use super::{Demo, MarketError};
 use crate::columns::Series;
@@ -33,8 +32,10 @@ use crate::protocol::{
 
 /// The market behind a service.
 pub struct Market {
-    source: Arc<dyn Source>,
-    last_event: Option<i64>,
+    pub(super) source: Arc<dyn Source>,
+    pub(super) last_event: Option<i64>,
+    /// The store that the source was read from, which may change.
+    pub(super) watched: Option<Arc<Watched>>,
     strict_symbols: bool,
     any_block_size: bool,
 }
@@ -42,7 +43,7 @@ pub struct Market {
 impl Market {
     /// The market of a source, without strict symbols.
     pub fn new(source: Box<dyn Source>) -> Self {
-        Self { source: Arc::from(source), last_event: None, strict_symbols: false, any_block_size: false }
+        Self::of(Arc::from(source))
     }
 
     /// The demo market of a seed: no files, every minute from 2015 on, strict symbols.
@@ -50,14 +51,13 @@ impl Market {
         Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
     }
 
-    /// A store that [`super::ingest`] made, without strict symbols.
-    ///
-    /// # Errors
-    /// [`MarketError::Internal`] for a folder that is no store.
-    pub fn open(store: &Path) -> Result<Self, MarketError> {
-        let store = Store::open(store)?;
-        let last_event = store.last_event();
-        Ok(Self { last_event, ..Self::new(Box::new(store)) })
+    pub(super) fn of(source: Arc<dyn Source>) -> Self {
+        Self { source, last_event: None, watched: None, strict_symbols: false, any_block_size: false }
+    }
+
+    /// The same market over another source.
+    pub(super) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<i64>) -> Self {
+        Self { source, last_event, watched: None, ..*self }
     }
 
     /// The market with [`Self::check`] and [`Self::subscribe`] refusing symbols that the exchange never had, and published
@@ -82,7 +82,7 @@ impl Market {
     /// The same market for one answer: once `stop` is set its work fails soon, as [`MarketError::Internal`].
     #[must_use]
     pub fn stopped_by(&self, stop: &Stop) -> Self {
-        Self { source: Arc::new(Stoppable::shared(&self.source, stop)), ..*self }
+        self.with_source(Arc::new(Stoppable::shared(&self.source, stop)), self.last_event)
     }
 
     /// Unix nanoseconds of the end of the data's last day; `None` for the demo, which has no end.

@@ -26,6 +26,7 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 mod usd;
+mod watched;
 mod window;
 
 pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};
@@ -39,3 +40,4 @@ pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
 pub use stop::Stop;
 pub use stream::{StreamEvent, Subscription};
 pub use summaries::{OptionSummary, PredictionState, PredictionTold, SummaryKind, Supply, SupplyRow, Token};
+pub use watched::Moment;

@@ -104,7 +104,8 @@ where
         };
         let (source, charge) = (Arc::clone(&shared.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
-            let body = work(&source.stopped_by(&stop))?;
+            let market = source.current()?;
+            let body = work(&market.stopped_by(&stop))?;
             // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
             charge.as_deref().inspect(|charge| charge.keep());
             Ok((body, permit, long))
@@ -153,7 +154,9 @@ pub(super) async fn compute_here<T: Into<Made>>(
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
     // An error, and a panic, drop the charge, which gives the weight back.
-    let body = work(&shared.source)?;
+    let market = shared.source.current()?;
+    let body = work(&market)?;
+    drop(market);
     charge.keep();
     shared.unsent.hold(body.into()).await.ok_or_else(stopped)
 }

@@ -45,7 +45,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
     let access = known(caller)?;
     let now = shared.clock.now();
     let readable = readable(query)?;
-    shared.source.check(&readable.query, now)?;
+    shared.source.current()?.check(&readable.query, now)?;
     if shared.source.has_block_size(&readable.query) {
         // Looks at the last price, so it is no work for this thread; what is computed is the refusal alone.
         let query = readable.query.clone();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
 use super::ticks::Decimals;
 use super::trades::Columns;
-use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
+use crate::archive::{ArchiveError, Table, read_metadata};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Book, Level, SourceError};
@@ -117,13 +118,14 @@ pub(in crate::market) fn write(
 ) -> Result<(), ArchiveError> {
     let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    write_parquet(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
+    let of_events = prepared(&path(Dataset::BookEvents), &event_table(events))?;
     let mut decimals = Decimals::default();
     for event in events {
         decimals.add(event.price);
     }
-    let metadata = [metadata, vec![decimals.metadata()]].concat();
-    write_parquet(&path(Dataset::Books), &book_table(events), &metadata)
+    let of_books = [metadata.clone(), vec![decimals.metadata()]].concat();
+    let books = prepared(&path(Dataset::Books), &book_table(events))?;
+    changes::place(root, [(of_events, metadata), (books, of_books)])
 }
 
 /// The dump that a day's books were made of, with its kind. `None` when there are none yet, or they are damaged.

@@ -8,6 +8,7 @@
 
 mod answers;
 mod books;
+mod changes;
 mod layout;
 mod leftovers;
 mod minutes;
@@ -23,6 +24,7 @@ mod trades;
 mod visits;
 
 pub(super) use books::{BookSource, Event, read_origin as read_book_origin, write as write_books};
+pub(super) use changes::Reading;
 pub(super) use layout::{DAY, parse_date, unfit};
 pub(super) use leftovers::sweep;
 pub(super) use options::{OptionReading, read_origin as read_option_origin, write as write_options};

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::changes::{self, prepared};
 use super::layout::{self, DAY, Dataset};
 use super::origin::Origin;
 use super::trades::Columns;
-use crate::archive::{ArchiveError, read_metadata, write_parquet};
+use crate::archive::{ArchiveError, read_metadata};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::cache::Cache;
@@ -97,7 +98,7 @@ pub(in crate::market) fn write(
     table.extend(KINDS.map(|(kind, _, name)| {
         (name.to_owned(), Column::Float(readings.iter().map(|reading| value(&reading.reading, kind)).collect()))
     }));
-    write_parquet(&path, &table, &metadata)
+    changes::place(root, [(prepared(&path, &table)?, metadata)])
 }
 
 /// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.

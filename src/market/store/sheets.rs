@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
 use super::trades::Columns;
-use crate::archive::{ArchiveError, Table, write_parquet};
+use crate::archive::{ArchiveError, Table};
 use crate::columns::Column;
 use crate::market::source::SourceError;
 
@@ -51,7 +52,8 @@ impl<L: Default> Sheet<L> {
         for (name, field) in self.wholes {
             add(name, Column::Int(lines.iter_mut().map(|line| *field(line)).collect()));
         }
-        write_parquet(&layout::sheet(root, self.dataset, source), &table, &origin.metadata())
+        let file = prepared(&layout::sheet(root, self.dataset, source), &table)?;
+        changes::place(root, [(file, origin.metadata())])
     }
 
     /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
 use super::trades::Columns;
-use crate::archive::{ArchiveError, Table, read_metadata, write_parquet};
+use crate::archive::{ArchiveError, Table, read_metadata};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME};
 use crate::market::derivatives::{Gauge, GaugeBar, Ticker, minute_bars};
@@ -29,10 +30,11 @@ pub(in crate::market) fn write(
 ) -> Result<(), ArchiveError> {
     let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    write_parquet(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
+    let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings))?;
     let told: Vec<&str> = Gauge::ALL.into_iter().filter(|gauge| is_told(readings, *gauge)).map(Gauge::name).collect();
-    let metadata = [metadata, vec![(GAUGES.to_owned(), told.join(","))]].concat();
-    write_parquet(&path(Dataset::TickerMinutes), &bar_table(readings), &metadata)
+    let of_bars = [metadata.clone(), vec![(GAUGES.to_owned(), told.join(","))]].concat();
+    let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings))?;
+    changes::place(root, [(of_readings, metadata), (bars, of_bars)])
 }
 
 fn is_told(readings: &[Ticker], gauge: Gauge) -> bool {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
 use super::ticks::Decimals;
-use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, write_parquet};
+use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
@@ -94,9 +95,9 @@ impl<'a> TradeWriter<'a> {
     pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<(), ArchiveError> {
         self.flush()?;
         let metadata = origin.metadata();
-        self.events.finish(&metadata)?;
-        let metadata = [metadata, vec![self.decimals.metadata()]].concat();
-        write_parquet(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &metadata)
+        let of_bars = [metadata.clone(), vec![self.decimals.metadata()]].concat();
+        let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars))?;
+        changes::place(self.place.store, [(self.events, metadata), (bars, of_bars)])
     }
 }
 

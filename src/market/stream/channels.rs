@@ -26,10 +26,7 @@ impl Market {
         channel.check()?;
         names::check_market(self.source(), &channel.exchange, &channel.symbol, self.strict_symbols())?;
         let listings = self.source().listings();
-        let meant = |row: &Listing| {
-            row.exchange == channel.exchange && row.raw_symbol == channel.symbol && channel.takes(&row.category)
-        };
-        let market = listings.iter().position(meant);
+        let market = listings.iter().position(|row| is_meant(row, channel));
         if let Some(quote) = channel.parameter("quote") {
             check_quote(quote, market.map(|market| &listings[market]))?;
         }
@@ -37,7 +34,6 @@ impl Market {
         Ok(Subscription {
             channel: channel.clone(),
             kind,
-            market,
             series: series(kind, channel, market.map(|market| &listings[market])),
             from: now.saturating_add(1),
             frequency: frequency.and_then(duration).unwrap_or(USUAL_FREQUENCY),
@@ -55,7 +51,10 @@ impl Market {
         if until <= subscription.from {
             return Ok(events);
         }
-        if let Some(market) = subscription.market {
+        // The source may have been opened anew since, and have other markets.
+        let channel = &subscription.channel;
+        let market = self.source().listings().iter().position(|row| is_meant(row, channel));
+        if let Some(market) = market {
             let source = self.source();
             match subscription.kind {
                 ChannelKind::Trade => trades(source, market, subscription, until, &mut events)?,
@@ -70,6 +69,10 @@ impl Market {
         subscription.from = until;
         Ok(events)
     }
+}
+
+fn is_meant(row: &Listing, channel: &Channel) -> bool {
+    row.exchange == channel.exchange && row.raw_symbol == channel.symbol && channel.takes(&row.category)
 }
 
 fn check_quote(quote: &str, listing: Option<&Listing>) -> Result<(), ParamError> {

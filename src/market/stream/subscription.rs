@@ -19,8 +19,6 @@ pub struct StreamEvent {
 pub struct Subscription {
     pub(super) channel: Channel,
     pub(super) kind: ChannelKind,
-    /// `None` for a market that the source does not have: it stays silent, as queries of it stay empty.
-    pub(super) market: Option<usize>,
     pub(super) series: StreamSeries,
     /// Unix nanoseconds: everything before was told.
     pub(super) from: i64,

@@ -91,7 +91,7 @@ impl Conversation {
             .iter()
             .zip(places)
             .map(|(channel, place)| {
-                Ok(Active { subscription: self.shared.source.subscribe(channel, now)?, _place: place })
+                Ok(Active { subscription: self.shared.source.current()?.subscribe(channel, now)?, _place: place })
             })
             .collect();
         self.active.extend(opened?);

@@ -33,9 +33,10 @@ pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: i64
     let source = Arc::clone(&shared.source);
     let work = move || {
         let _permit = permit;
+        let market = source.current().ok()?;
         let mut events: Vec<StreamEvent> = Vec::new();
         for one in &mut active {
-            events.extend(source.events(&mut one.subscription, until).ok()?);
+            events.extend(market.events(&mut one.subscription, until).ok()?);
         }
         // Stable: events of one moment stay in the order of the channels.
         events.sort_by_key(|event| event.at);
