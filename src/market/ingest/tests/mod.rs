@@ -1,5 +1,6 @@
 //! Whole ingests of small dumps.
 
+mod again;
 mod blocks;
 mod books;
 
