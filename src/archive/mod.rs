@@ -10,7 +10,7 @@ mod text_file;
 mod whole;
 
 pub use error::ArchiveError;
-pub use parquet_read::{read_first, read_metadata, read_parquet};
+pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};

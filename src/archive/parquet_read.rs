@@ -8,6 +8,7 @@ use parquet::basic::LogicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 
@@ -20,12 +21,29 @@ use crate::columns::{Column, NO_TIME};
 /// # Errors
 /// The file is missing, truncated, damaged, no Parquet, or has columns that [`super::write_parquet`] does not write.
 pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
-    let (table, metadata) = guarded(path, |reader| Ok((read_columns(reader)?, metadata(reader))))?;
+    let (table, metadata) = guarded(path, |reader| Ok((read_columns(reader, |_| true)?, metadata(reader))))?;
     let hash = metadata.iter().find(|(name, _)| name == CONTENT);
     if hash.is_some_and(|(_, hash)| *hash != content_hash(&table)) {
         return Err(ArchiveError::new(path, "the file is damaged: its values are not those that were written"));
     }
     Ok((table, metadata))
+}
+
+/// Reads the groups of rows in which a column of whole numbers or times may have values in `[from, to)`: all rows that have
+/// such a value, and others beside them.
+///
+/// # Errors
+/// As [`read_parquet`]; without its checksum, which is of the whole file.
+pub fn read_parquet_within(path: &Path, column: &str, from: i64, to: i64) -> Result<Table, ArchiveError> {
+    guarded(path, |reader| {
+        let fields = reader.metadata().file_metadata().schema_descr();
+        let place = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column);
+        read_columns(reader, |group| {
+            let statistics = place.and_then(|place| group.column(place).statistics());
+            let Some(Statistics::Int64(values)) = statistics else { return true };
+            values.min_opt().is_none_or(|least| *least < to) && values.max_opt().is_none_or(|most| from <= *most)
+        })
+    })
 }
 
 /// Reads only what a file carries beside its columns.
@@ -78,7 +96,10 @@ fn metadata(reader: &SerializedFileReader<File>) -> Metadata {
     pairs.map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
 }
 
-fn read_columns(reader: &SerializedFileReader<File>) -> Result<Table, ParquetError> {
+fn read_columns(
+    reader: &SerializedFileReader<File>,
+    wanted: impl Fn(&RowGroupMetaData) -> bool,
+) -> Result<Table, ParquetError> {
     let fields = reader.metadata().file_metadata().schema_descr();
     let mut table = Table::new();
     for index in 0..fields.num_columns() {
@@ -86,6 +107,9 @@ fn read_columns(reader: &SerializedFileReader<File>) -> Result<Table, ParquetErr
         let time = matches!(field.logical_type_ref(), Some(LogicalType::Timestamp { .. }));
         let mut whole: Option<Column> = None;
         for group in 0..reader.num_row_groups() {
+            if !wanted(reader.metadata().row_group(group)) {
+                continue;
+            }
             let group = reader.get_row_group(group)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             let part = read_column(group.get_column_reader(index)?, rows, time)?;

@@ -14,6 +14,7 @@ mod leftovers;
 mod minutes;
 mod options;
 mod origin;
+mod overlap;
 mod predictions;
 mod sheets;
 mod supply;

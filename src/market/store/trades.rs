@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
+use super::overlap::Overlap;
 use super::ticks::Decimals;
-use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet};
+use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, read_parquet_within};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
@@ -37,7 +38,7 @@ pub(in crate::market) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn file(&self, dataset: Dataset) -> PathBuf {
+    pub(super) fn file(&self, dataset: Dataset) -> PathBuf {
         layout::file(self.store, dataset, self.market.0, self.market.1, self.day)
     }
 }
@@ -53,17 +54,21 @@ pub(in crate::market) struct TradeWriter<'a> {
     waiting: TradeColumns,
     bars: Vec<Bar>,
     decimals: Decimals,
+    overlap: Overlap,
 }
 
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
     pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
         let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
-        Ok(Self { place, events, waiting: TradeColumns::default(), bars: Vec::new(), decimals: Decimals::default() })
+        let overlap = Overlap::of(place);
+        let (waiting, decimals) = (TradeColumns::default(), Decimals::default());
+        Ok(Self { place, events, waiting, bars: Vec::new(), decimals, overlap })
     }
 
-    /// The next trades, in time order.
+    /// The next trades, in time order. Those that the store holds of a neighbouring day's file are left out.
     pub(in crate::market) fn push(&mut self, trades: &[Trade]) -> Result<(), ArchiveError> {
+        let trades = &*self.overlap.new_among(trades);
         for trade in trades {
             self.decimals.add(trade.price);
             let start = trade.time.div_euclid(60 * SECOND) * 60;
@@ -223,7 +228,18 @@ impl<'a> Columns<'a> {
 }
 
 pub(super) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceError> {
-    let mut columns = Columns::read(path)?;
+    trades_of(Columns::read(path)?)
+}
+
+/// The trades of a file whose times lie in `[from, to)`, in Unix nanoseconds; of the rest as little is read as possible.
+pub(super) fn read_trades_within(path: &Path, from: i64, to: i64) -> Result<Vec<Trade>, SourceError> {
+    let table = read_parquet_within(path, "time", from, to).map_err(|error| SourceError(error.to_string()))?;
+    let mut trades = trades_of(Columns { path, table })?;
+    trades.retain(|trade| (from..to).contains(&trade.time));
+    Ok(trades)
+}
+
+fn trades_of(mut columns: Columns<'_>) -> Result<Vec<Trade>, SourceError> {
     let (times, prices) = (columns.whole("time")?, columns.floats("price")?);
     let (amounts, buys) = (columns.floats("amount")?, columns.whole("is_buy")?);
     let rows = times.into_iter().zip(prices).zip(amounts.into_iter().zip(buys));

@@ -3,6 +3,7 @@
 mod again;
 mod blocks;
 mod books;
+mod overlap;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,0 +1,74 @@
+//! Files of neighbouring days that hold the same trades.
+
+use super::*;
+
+/// A trade at so many seconds of 2024-12-01: its row in a dump.
+fn row((second, side, price, amount): (i64, &str, &str, &str)) -> String {
+    format!("x,y,{}000000,0,1,{side},{price},{amount}\n", DAY + second)
+}
+
+fn dump(trades: &[(i64, &'static str, &'static str, &'static str)]) -> String {
+    trades.iter().fold(TRADE_HEADER.to_owned(), |text, trade| text + &row(*trade))
+}
+
+/// Volume of all trades of the two days.
+fn volume(place: &Place) -> f64 {
+    let from = DAY - 86_400;
+    let query = format!(
+        "type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from={from}&period={}",
+        4 * 86_400
+    );
+    let series = place.market().points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+    series.first().map_or(0.0, |one| one.floats("volume").unwrap().iter().sum())
+}
+
+const FIRST: &str = "trades/BYBIT/BTCUSDT/2024-12-01.csv";
+const SECOND: &str = "trades/BYBIT/BTCUSDT/2024-12-02.csv";
+const NIGHT: i64 = 86_400;
+
+#[test]
+fn the_same_trade_in_two_files_counts_once_whichever_comes_first() {
+    let first = [(10, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "2"), (NIGHT + 1, "sell", "101", "4")];
+    // The last of the first day and the first of the second once more, and trades of its own beside them.
+    let second = [
+        (NIGHT - 1, "buy", "100", "2"),
+        (NIGHT - 1, "sell", "100", "2"),
+        (NIGHT + 1, "sell", "101", "4"),
+        (NIGHT + 2, "sell", "101", "4"),
+    ];
+    for order in [[FIRST, SECOND], [SECOND, FIRST]] {
+        let place = Place::new();
+        for file in order {
+            place.put(file, &dump(if file == FIRST { &first } else { &second }));
+            let report = place.ingest();
+            assert!(report.problems.is_empty(), "{:?}", report.problems);
+        }
+        // 1 + 2 + 4 of the first, and a sale of 2 and one of 4 that only the second has.
+        assert_eq!(volume(&place), 13.0, "{order:?}");
+        assert_eq!(place.ingest().unchanged, 2);
+        assert_eq!(volume(&place), 13.0);
+    }
+}
+
+#[test]
+fn equal_trades_of_one_file_are_as_many_as_it_tells() {
+    let place = Place::new();
+    place.put(FIRST, &dump(&[(NIGHT - 1, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "1")]));
+    place.put(SECOND, &dump(&[(NIGHT - 1, "buy", "100", "1"); 3]));
+    place.ingest();
+    assert_eq!(volume(&place), 3.0);
+}
+
+#[test]
+fn a_file_that_a_neighbour_holds_whole_adds_nothing() {
+    let trades = [(NIGHT - 2, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "1")];
+    let place = Place::new();
+    place.put(FIRST, &dump(&trades));
+    place.put(SECOND, &dump(&trades));
+    assert_eq!(place.ingest().files, 2);
+    assert_eq!((volume(&place), place.ingest().unchanged), (2.0, 2));
+    // And one that is not in order of time.
+    place.put(SECOND, &dump(&[(NIGHT + 5, "buy", "100", "7"), trades[1], trades[0]]));
+    place.ingest();
+    assert_eq!(volume(&place), 9.0);
+}
