@@ -119,6 +119,15 @@ mp.Archive(folder).sync(client, *{market!r}, **{window!r})
 """
 
 
+def undisturbed(command):
+    """Seconds that a program takes after it says that it is ready: kills fall anywhere in that time."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        assert child.stdout.readline() == b"ready\n"
+        begun = time.monotonic()
+        assert child.wait(300) == 0
+    return time.monotonic() - begun
+
+
 def killed(command, rng, longest):
     """Starts a program, kills it with SIGKILL at a random moment after it says so; whether it was still running."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
@@ -136,12 +145,15 @@ def sync_kill(clock, rng, folder):
     with mp.LocalService(now=NOW) as service, service.client("unlimited", archive_source="twin") as client:
         wanted = client.orderbook_heatmap(*MARKET[1:], **WINDOW)[0]
         service.faults.set(path="/v1/points", latency=0.05)
+        code = SYNC.format(market=MARKET, window=WINDOW)
+
+        def sync(place):
+            return [sys.executable, "-c", code, str(place), service.url, service.keys["unlimited"], str(NOW)]
+
+        longest = undisturbed(sync(folder / "undisturbed"))
         while clock.runs():
-            place = folder / f"archive-{sum(figures.values())}-{rng.getrandbits(32)}"
-            code = SYNC.format(market=MARKET, window=WINDOW)
-            key = service.keys["unlimited"]
-            command = [sys.executable, "-c", code, str(place), service.url, key, str(NOW)]
-            figures["kills" if killed(command, rng, 1.5) else "runs that ended first"] += 1
+            place = folder / f"archive-{rng.getrandbits(48)}"
+            figures["kills" if killed(sync(place), rng, longest) else "runs that ended first"] += 1
             archive = mp.Archive(place)
             kept = sum(one.buckets for one in archive.contents()) if place.exists() else 0
             figures["buckets kept before"] += kept
@@ -190,14 +202,14 @@ def ingest_kill(clock, rng, folder):
                 for one in client.candles("BYBIT", symbols, "1m", **window)
             ]
 
-    mp.ingest(dumps, folder / "whole")
+    longest = undisturbed([sys.executable, "-c", INGEST, str(dumps), str(folder / "whole")])
     wanted = closes(folder / "whole")
     figures = {"kills": 0, "runs that ended first": 0}
     while clock.runs():
         store = folder / f"store-{rng.getrandbits(48)}"
         for _ in range(rng.randint(1, 3)):
             command = [sys.executable, "-c", INGEST, str(dumps), str(store)]
-            figures["kills" if killed(command, rng, 0.4) else "runs that ended first"] += 1
+            figures["kills" if killed(command, rng, longest) else "runs that ended first"] += 1
         report = mp.ingest(dumps, store)
         assert not report.problems and report.files + report.unchanged == 4, report
         assert closes(store) == wanted
