@@ -324,7 +324,7 @@ async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would
     // 30 days are 43,200 minutes; one request has at most 20,000 points (section 8.4).
     let error = plan(None, "monthly", "1m").unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidRequest);
-    for words in ["from 2026-04-01T00:00:00Z holds 43200 buckets of 1m", "interval=\"5m\" gives the same profiles"] {
+    for words in ["from 2026-04-01 00:00:00 UTC holds 43200 buckets of 1m", "interval=\"5m\" gives the same profiles"] {
         assert!(error.message.contains(words), "{error}");
     }
     let one = plan(None, "monthly", "5m").unwrap();

@@ -128,7 +128,7 @@ fn slips_are_found_before_anything_is_sent() {
         (Channel::new("", "BYBIT", "BTCUSDT"), "no channel type"),
         (Channel::new("TRADE", "BINANCE_FUTURE", "BTCUSDT"), "did you mean BINANCE_FUTURES?"),
         (Channel::new("TRADE", "BYBIT", ""), "symbol: missing"),
-        (Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", "BTCUSDT"), "blockSize: missing"),
+        (Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", "BTCUSDT"), "block_size: missing"),
         (trades("BTCUSDT").with("rawSymbol", "BTCUSDT"), "did you mean symbol?"),
     ] {
         let error = client.stream(vec![channel.clone()], StreamOptions::default()).err().unwrap();
