@@ -41,7 +41,7 @@ impl ContentHash {
             whole.update([0]);
             whole.update(hasher.finalize());
         }
-        hex::encode(&whole.finalize())
+        hex::encode(whole.finalize())
     }
 }
 

@@ -14,6 +14,7 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
 
     /// The piece, made now if it is not there. Of several callers one makes it, and the others wait; where that fails, the
     /// next one tries.
+    #[expect(clippy::needless_pass_by_value, reason = "callers make their keys on the spot")]
     pub(super) fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         self.0.get_or_insert_with(&key, || make().map(Arc::new))
     }

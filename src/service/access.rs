@@ -126,7 +126,7 @@ fn generated() -> Result<Vec<KeyEntry>, ServiceError> {
         .map(|allowance| {
             let mut random = [0; KEY_BYTES];
             getrandom::fill(&mut random).map_err(|error| ServiceError::Keys(format!("no random source: {error}")))?;
-            let key = format!("mp-local-{}-{}", allowance.name(), hex::encode(&random));
+            let key = format!("mp-local-{}-{}", allowance.name(), hex::encode(random));
             Ok(KeyEntry { name: allowance.name().to_owned(), key: key.into(), allowance })
         })
         .collect()

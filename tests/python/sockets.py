@@ -69,6 +69,22 @@ class Peer:
             pass
 
 
+def asks_a_list(connection):
+    """Answers what a client looks up before it opens a stream: there are no lists here. False for everything else."""
+    begin = b"GET /v1/"
+    told = connection.recv(len(begin), socket.MSG_PEEK | socket.MSG_WAITALL)
+    if told != begin:
+        return False
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        part = connection.recv(1)
+        if not part:
+            return True
+        head += part
+    connection.sendall(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+    return True
+
+
 @contextmanager
 def playing(*scripts):
     """Plays a script for each connection, in order; more are closed. Yields the address and what the scripts saw."""
@@ -89,7 +105,9 @@ def playing(*scripts):
                     connection, _ = listener.accept()
                 except OSError:
                     return
-                if waiting:
+                if asks_a_list(connection):
+                    connection.close()
+                elif waiting:
                     threads.append(threading.Thread(target=play, args=(connection, waiting.pop(0)), daemon=True))
                     threads[-1].start()
                 else:

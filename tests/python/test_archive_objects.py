@@ -347,12 +347,14 @@ def test_a_lost_ledger_is_made_anew_without_paying(archive, client, bucket, how)
     assert content(archive.read("side_candles", *MARKET)) == expected
 
 
-def test_a_newer_archive_and_another_services_are_left_alone(archive, client, bucket):
+def test_a_newer_archive_and_another_services_are_left_alone(archive, demo, client, bucket):
     name = "_marketpoints/archive.json"
     about = json.loads(bucket.read(name))
-    bucket.write(name, json.dumps(about | {"source": "another"}).encode())
-    with pytest.raises(mp.ArchiveError, match="another"):
-        archive.sync(client, "side_candles", *MARKET, **WINDOW)
+    with (
+        demo.client("unlimited", archive_source="another") as other,
+        pytest.raises(mp.ArchiveError, match="another"),
+    ):
+        archive.sync(other, "side_candles", *MARKET, **WINDOW)
     bucket.write(name, json.dumps(about | {"version": 2}).encode())
     with pytest.raises(mp.NewerFormatError):
         archive.sync(client, "side_candles", *MARKET, **WINDOW)

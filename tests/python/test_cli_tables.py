@@ -56,7 +56,7 @@ def test_a_terminal_shows_few_rows_as_they_are(cli, environment):
 def test_a_table_says_what_a_sum_is_of(cli):
     markets = ("BINANCE_FUTURES,BYBIT", "-", "4h", "--coin", "BTC")
     text = good(cli("fetch", "open_interest", *markets, *WINDOW, "--group-by", "sum", "--usd"))
-    assert text.splitlines()[0] == "# OPEN_INTEREST_AGG FOUR_HOURS of BTC on BINANCE_FUTURES + BYBIT, values in USD"
+    assert text.splitlines()[0] == "# OPEN_INTEREST_AGG BTC FOUR_HOURS of BTC on BINANCE_FUTURES + BYBIT, values in USD"
 
 
 def test_a_plan_tells_its_windows(cli, environment):

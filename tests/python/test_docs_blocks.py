@@ -2,6 +2,8 @@
 
 import ast
 import logging
+import multiprocessing
+import os
 import re
 import time
 from contextlib import contextmanager
@@ -60,10 +62,16 @@ def archive(demo, monkeypatch):
         yield {"client": client, "pl": pl, "duckdb": connection, "pyarrow": pyarrow}
 
 
+def closes_of_a_day(client):
+    """What another process does with a client."""
+    return list(client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", period=86_400)["close"])
+
+
 @contextmanager
 def client(demo, monkeypatch):
     with demo.client("unlimited") as made:
-        yield {"client": made}
+        modules = {"os": os, "multiprocessing": multiprocessing}
+        yield {"client": made, "service": demo, "work": closes_of_a_day, **modules}
 
 
 @contextmanager

@@ -44,7 +44,9 @@ def test_a_call_above_its_weight_is_not_sent(nobody, name):
     window = {"period": 3_500 * 60}
     weight = nobody.plan(name, *place, "1m", **window, **options).weight
     assert weight >= 4
-    with pytest.raises(mp.InvalidRequest, match=rf"weighs {weight} in \d+ requests, more than max_weight={weight - 1}"):
+    with pytest.raises(
+        mp.InvalidRequest, match=rf"weighs {weight} in \d+ requests?, more than max_weight={weight - 1}"
+    ):
         getattr(nobody, name)(*place, "1m", max_weight=weight - 1, **window, **options)
     with pytest.raises(mp.InvalidRequest, match="max_weight"):
         nobody.plan(name, *place, "1m", max_weight=weight - 1, **window, **options)
@@ -67,7 +69,7 @@ def test_an_archive_asks_no_more_than_it_may(service, tmp_path):
     end = int(service.now()) // 86_400 * 86_400
     window = {"start": end - 2 * 86_400, "end": end}
     with service.client("advanced", archive=tmp_path) as client:
-        with pytest.raises(mp.InvalidRequest, match="weighs 3 in 1 requests, more than max_weight=2"):
+        with pytest.raises(mp.InvalidRequest, match="weighs 3 in 1 request, more than max_weight=2"):
             client.candles(*MARKET, "1m", max_weight=2, **window)
         assert client.usage().used == 0
         expected = client.candles(*MARKET, "1m", max_weight=3, **window)["close"].tolist()

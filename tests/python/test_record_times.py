@@ -116,4 +116,4 @@ def test_times_of_records_are_taken_as_arguments(client):
 def test_messages_tell_times_as_people_write_them(client):
     with pytest.raises(mp.InvalidRequest) as caught:
         client.plan("candles", "BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-02", end="2026-01-01")
-    assert "ends (2026-01-01T00:00:00Z) before it starts (2026-01-02T00:00:00Z)" in str(caught.value)
+    assert "ends (2026-01-01 00:00:00 UTC) before it starts (2026-01-02 00:00:00 UTC)" in str(caught.value)

@@ -35,7 +35,7 @@ SPEND = """
     logging.getLogger("marketpoints").addHandler(Keep())
     logging.getLogger("marketpoints").setLevel("DEBUG")
     now = float(sys.argv[1])
-    with mp.Client(tier="advanced", clock=lambda: now, check_symbols=False) as client:
+    with mp.Client(tier="advanced", clock=lambda: now, check_symbols=False, any_block_size=True) as client:
         print("ready", flush=True)
         input()
         begun = time.monotonic()

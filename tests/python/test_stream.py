@@ -194,7 +194,7 @@ def test_walls_are_told_by_their_names(twin):
         ({"type": "TRADE", "exchange": "BINANCE_FUTURE", "symbol": "BTCUSDT"}, "did you mean BINANCE_FUTURES?"),
         ({"type": "TRADE", "exchange": "BYBIT"}, "symbol is missing"),
         ({"type": "TRADE", **MARKET, "rawSymbol": "X"}, "did you mean symbol?"),
-        ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET}, "blockSize: missing"),
+        ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET}, "block_size: missing"),
         ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET, "blocksize": 1}, "did you mean blockSize?"),
         (mp.Channel(type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=-1), "above 0"),
         (mp.Channel(type="TRADE_AGG", **MARKET, batch_interval="2s"), "200ms, 1s, 5s"),

@@ -103,7 +103,7 @@ def show(answer: SeriesSet, out: TextIO) -> None:
         print("no data", file=out)
     for series in shown:
         # A sum or mean over exchanges names no market (section 2.2).
-        of = f" of {series.asked_for}" if series.asked_for and not (series.id.raw_symbol or series.id.coin) else ""
+        of = f" of {series.asked_for}" if series.asked_for and not (series.id.raw_symbol or series.id.exchange) else ""
         print(printable(f"# {series.id}{of}{', values in USD' if series.usd else ''}"), file=out)
         table = {name: values for name, values in _columns(series, labelled=False).items() if not _empty(values)}
         count, places = len(table["time"]), _seen(len(table["time"]), out)

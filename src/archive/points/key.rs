@@ -115,7 +115,7 @@ impl Key {
 fn name(source: &str, query: &PointsQuery) -> String {
     let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
     // The letter keeps readers from taking a name of digits for a number.
-    format!("k{}", &hex::encode(&Sha256::digest(text.as_bytes()))[..32])
+    format!("k{}", &hex::encode(Sha256::digest(text.as_bytes()))[..32])
 }
 
 #[cfg(test)]

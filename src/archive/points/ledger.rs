@@ -65,7 +65,7 @@ pub(super) fn part_name(key: &Key, partition: &str) -> String {
 
 /// Checksum of a file.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    hex::encode(&Sha256::digest(bytes))
+    hex::encode(Sha256::digest(bytes))
 }
 
 impl Pending {

@@ -106,5 +106,5 @@ fn content(key: &Key, windows: &str, series: &str, table: &Table) -> String {
         whole.update((text.len() as u64).to_le_bytes());
         whole.update(text.as_bytes());
     }
-    hex::encode(&whole.finalize())
+    hex::encode(whole.finalize())
 }

@@ -28,7 +28,7 @@ pub(super) fn hive(value: &str) -> String {
         }
         name.truncate(cut);
         name.push_str("--");
-        name.push_str(&hex::encode(&Sha256::digest(value.as_bytes()))[..32]);
+        name.push_str(&hex::encode(Sha256::digest(value.as_bytes()))[..32]);
     }
     name
 }

@@ -130,7 +130,7 @@ fn every_portion_size_gives_the_same() {
 fn named_as_the_wrapper(random: &mut Rng, values: &[&str]) -> (String, Vec<f64>) {
     let (mut rows, mut wanted) = (Vec::new(), Vec::new());
     let often = random.f64();
-    for row in 0..1 + random.usize(..60) {
+    for row in 0..=random.usize(..60) {
         let level = |price| format!(r#"{{"price":{price},"block_ids":[0,{row}],"buy_volume":{row}.5}}"#);
         let levels: Vec<String> = (0..random.usize(..4)).map(level).collect();
         let mut parts = vec![

@@ -29,7 +29,7 @@ pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok(Some(hex::encode(&hasher.finalize())));
+            return Ok(Some(hex::encode(hasher.finalize())));
         }
         hasher.update(&buffer[..read]);
         pending = pending.saturating_sub(read as u64);

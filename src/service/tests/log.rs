@@ -91,7 +91,7 @@ fn a_key_of_which_only_the_hash_is_known_does_not_reach_the_log_either() {
     let sender = Mutex::new(sender);
     let bench = Bench::with(|config| {
         config.keys =
-            vec![key_entry("lab", "free", &format!("sha256:{}", hex::encode(&digest(b"mp-sha-key")))).unwrap()];
+            vec![key_entry("lab", "free", &format!("sha256:{}", hex::encode(digest(b"mp-sha-key")))).unwrap()];
         config.access_log = Some(Arc::new(move |record| drop(sender.lock().unwrap().send(record.clone()))));
     });
     for (target, told) in [
