@@ -195,7 +195,7 @@ def test_walls_are_told_by_their_names(twin):
         ({"type": "TRADE", "exchange": "BYBIT"}, "symbol is missing"),
         ({"type": "TRADE", **MARKET, "rawSymbol": "X"}, "did you mean symbol?"),
         ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET}, "block_size: missing"),
-        ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET, "blocksize": 1}, "did you mean blockSize?"),
+        ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET, "blocksize": 1}, "did you mean block_size?"),
         (mp.Channel(type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=-1), "above 0"),
         (mp.Channel(type="TRADE_AGG", **MARKET, batch_interval="2s"), "200ms, 1s, 5s"),
         (mp.Channel(type="TRADE", exchange="BYBIT", symbol=5), "not a text"),
