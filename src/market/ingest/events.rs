@@ -45,15 +45,42 @@ pub(super) fn ingest_file(
     if !task.is_new(stored, &hash) {
         return Ok(());
     }
+    take(kind, &place, task, &hash)
+}
+
+/// Reads a file again whose trades were cut against those of a neighbouring day, which may have changed since.
+pub(super) fn ingest_again(
+    kind: Kind,
+    (exchange, symbol): (&str, &str),
+    day: i64,
+    task: &mut Task<'_>,
+) -> Result<(), MarketError> {
+    let pair = match kind {
+        Kind::Trades => TRADES,
+        Kind::Liquidations => LIQUIDATIONS,
+        Kind::Books | Kind::Tickers => return Ok(()),
+    };
+    let place = Place { pair, store: task.store, market: (exchange, symbol), day };
+    if !store::was_cut(&place) {
+        return Ok(());
+    }
+    let Some(hash) = task.fingerprint() else { return Ok(()) };
+    let stored = store::read_trade_origin(&place);
+    // One that was not taken is not taken now either: what is in the store is of another file.
+    if stored.is_some_and(|stored| stored.fingerprint == hash) { take(kind, &place, task, &hash) } else { Ok(()) }
+}
+
+fn take(kind: Kind, place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), MarketError> {
+    let Place { store, market: (exchange, symbol), day, .. } = *place;
     match kind {
-        Kind::Trades | Kind::Liquidations => trades(&place, task, &hash),
+        Kind::Trades | Kind::Liquidations => trades(place, task, hash),
         Kind::Tickers => match collect(task, day, &TICKER_COLUMNS, ticker, |reading| reading.time) {
-            Some(readings) => store::write_tickers(store, exchange, symbol, day, &readings, &task.origin(&hash)),
+            Some(readings) => store::write_tickers(store, exchange, symbol, day, &readings, &task.origin(hash)),
             None => Ok(()),
         },
         Kind::Books => match books(task, day) {
             Some(events) => {
-                let origin = task.origin(&hash);
+                let origin = task.origin(hash);
                 store::write_books(store, exchange, symbol, day, &events, (BookSource::Changes, &origin))
             }
             None => Ok(()),
@@ -84,6 +111,11 @@ fn books(task: &mut Task<'_>, day: i64) -> Option<Vec<Event>> {
     if first > 0 {
         task.report.problem(task.file, 0, format!("{first} changes before the first snapshot were left out"));
         task.report.rows -= first;
+        task.good -= first as u64;
+        if task.has_fewer(task.good) {
+            (task.report.files, task.report.rows) = (task.report.files - 1, task.report.rows - (events.len() - first));
+            return None;
+        }
     }
     Some(events.split_off(first))
 }

@@ -198,14 +198,18 @@ impl<'a> Ingest<'a> {
                 }
                 _ => sheets(&folders.swap_remove(place), &mut report)?,
             };
-            for file in files {
+            let before = report.files;
+            for file in &files {
                 if !keep_going() {
                     report.interrupted = true;
                 }
                 if report.interrupted {
                     return Ok(report);
                 }
-                take(layout, &file, self, &mut report, keep_going)?;
+                take(layout, file, self, &mut report, keep_going)?;
+            }
+            if let (Layout::Events(kind), true) = (layout, report.files > before) {
+                report.interrupted |= !self.take_again(kind, &files, keep_going)?;
             }
         }
         folders.sort();
@@ -213,6 +217,29 @@ impl<'a> Ingest<'a> {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
         }
         Ok(report)
+    }
+}
+
+impl Ingest<'_> {
+    /// Reads the files again that were cut against a neighbouring day: a trade that the neighbour has no more is theirs again.
+    /// They are in the report already. `false` where the ingest was ended.
+    fn take_again(
+        &self,
+        kind: Kind,
+        files: &[(PathBuf, Source)],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<bool, MarketError> {
+        let Ingest { store, allow_fewer_rows, .. } = *self;
+        for (file, source) in files {
+            let Source::Day(exchange, symbol, day) = source else { continue };
+            let mut report = IngestReport::default();
+            let task = &mut Task { file, store, report: &mut report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+            events::ingest_again(kind, (exchange, symbol), *day, task)?;
+            if report.interrupted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -158,6 +158,20 @@ impl Task<'_> {
         !self.report.interrupted
     }
 
+    /// Whether the store holds more good rows of the file than these, and must not lose them; then the report says so.
+    pub(super) fn has_fewer(&mut self, good: u64) -> bool {
+        if good >= self.held || self.allow_fewer_rows {
+            return false;
+        }
+        let what = format!(
+            "{good} good rows, where the store holds {} of this file: it was not taken, and the store keeps what it has; mend \
+             the file, or allow fewer rows (allow_fewer_rows=True, --allow-fewer-rows)",
+            self.held
+        );
+        self.report.problem(self.file, 0, what);
+        true
+    }
+
     /// Whether the file is to be taken: it was read to its end, and has a good row.
     pub(super) fn end(&mut self, tally: Tally, outcome: Result<(), Broken>) -> bool {
         if self.report.interrupted {
@@ -176,13 +190,7 @@ impl Task<'_> {
             self.report.problem(self.file, 0, "no good row in the file; it was not taken");
             return false;
         }
-        if (tally.good as u64) < self.held && !self.allow_fewer_rows {
-            let what = format!(
-                "{} good rows, where the store holds {} of this file: it was not taken, and the store keeps what it has; \
-                 mend the file, or allow fewer rows (allow_fewer_rows=True, --allow-fewer-rows)",
-                tally.good, self.held
-            );
-            self.report.problem(self.file, 0, what);
+        if self.has_fewer(tally.good as u64) {
             return false;
         }
         self.good = tally.good as u64;

@@ -34,7 +34,7 @@ pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION
 pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_origin as read_ticker_origin, write as write_tickers};
 pub(super) use trades::{
-    LIQUIDATIONS, Place, TRADES, TradeWriter, read_origin as read_trade_origin, write as write_trades,
+    LIQUIDATIONS, Place, TRADES, TradeWriter, read_origin as read_trade_origin, was_cut, write as write_trades,
 };
 
 use std::collections::BTreeMap;

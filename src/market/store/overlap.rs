@@ -14,7 +14,11 @@ const REACH: i64 = 2;
 const PIECE: i64 = 3_600 * SECOND;
 
 /// What the store's other days of the market hold, while the trades of one day go in.
-pub(super) struct Overlap(Vec<Neighbour>);
+pub(super) struct Overlap {
+    neighbours: Vec<Neighbour>,
+    /// Trades that were left out.
+    pub(super) left_out: u64,
+}
 
 struct Neighbour {
     path: PathBuf,
@@ -45,17 +49,20 @@ impl Overlap {
             let path = place.file(place.pair.events);
             Some(Neighbour { path, first, last, read_until: i64::MIN, unmet: HashMap::new() })
         });
-        Self(neighbours.collect())
+        Self { neighbours: neighbours.collect(), left_out: 0 }
     }
 
     /// The trades, which are in time order, without those that a neighbour has. A trade that is there several times is left
     /// out as often as the neighbour has it.
     pub(super) fn new_among<'a>(&mut self, trades: &'a [Trade]) -> Cow<'a, [Trade]> {
         let (Some(first), Some(last)) = (trades.first(), trades.last()) else { return Cow::Borrowed(trades) };
-        if self.0.iter().all(|other| last.time < other.first || other.last < first.time) {
+        if self.neighbours.iter().all(|other| last.time < other.first || other.last < first.time) {
             return Cow::Borrowed(trades);
         }
-        Cow::Owned(trades.iter().filter(|trade| !self.0.iter_mut().any(|other| other.meets(trade))).copied().collect())
+        let mut is_new = |trade: &&Trade| !self.neighbours.iter_mut().any(|other| other.meets(trade));
+        let new: Vec<Trade> = trades.iter().filter(&mut is_new).copied().collect();
+        self.left_out += (trades.len() - new.len()) as u64;
+        Cow::Owned(new)
     }
 }
 

@@ -7,7 +7,7 @@ use super::layout::{self, Dataset};
 use super::origin::Origin;
 use super::overlap::Overlap;
 use super::ticks::Decimals;
-use crate::archive::{ArchiveError, ParquetWriter, Table, read_parquet, read_parquet_within};
+use crate::archive::{ArchiveError, ParquetWriter, Table, read_metadata, read_parquet, read_parquet_within};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::source::{Bar, SourceError, Trade};
@@ -43,6 +43,8 @@ impl Place<'_> {
     }
 }
 
+/// Metadata key: trades of the dump file that a neighbouring day has.
+const LEFT_OUT: &str = "marketpoints.trades_left_out";
 /// Trades of a group of rows, which are written together.
 const GROUP: usize = 1 << 19;
 
@@ -100,7 +102,8 @@ impl<'a> TradeWriter<'a> {
     pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<(), ArchiveError> {
         self.flush()?;
         let metadata = origin.metadata();
-        let of_bars = [metadata.clone(), vec![self.decimals.metadata()]].concat();
+        let left_out = (LEFT_OUT.to_owned(), self.overlap.left_out.to_string());
+        let of_bars = [metadata.clone(), vec![self.decimals.metadata(), left_out]].concat();
         let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars))?;
         changes::place(self.place.store, [(self.events, metadata), (bars, of_bars)])
     }
@@ -111,6 +114,12 @@ pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade], origin: &Ori
     let mut writer = TradeWriter::begin(place)?;
     writer.push(trades)?;
     writer.finish(origin)
+}
+
+/// Whether trades of the day's dump file were left out because a neighbouring day has them.
+pub(in crate::market) fn was_cut(place: &Place<'_>) -> bool {
+    let metadata = read_metadata(&place.file(place.pair.minutes)).unwrap_or_default();
+    metadata.iter().any(|(name, count)| name == LEFT_OUT && count != "0")
 }
 
 /// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.

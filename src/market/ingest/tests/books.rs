@@ -125,3 +125,20 @@ fn bad_snapshots_are_named_by_column() {
     let expected: Vec<(u64, &str)> = columns.enumerate().map(|(row, column)| (row as u64 + 3, *column)).collect();
     assert_eq!((told(&report), report.files, report.rows), (expected, 1, 1), "{report:?}");
 }
+
+#[test]
+fn changes_before_the_first_snapshot_are_no_rows_that_a_file_has() {
+    let place = Place::new();
+    let file = "incremental_book_L2/BYBIT/XRPUSDT/2024-12-01.csv";
+    let row = |second: i64, snapshot: bool| format!("x,y,{}000000,0,{snapshot},bid,{},5\n", DAY + second, 10 + second);
+    let whole: String = (0..20).map(|second| row(second, true)).collect();
+    place.put(file, &format!("{BOOK_HEADER}{whole}"));
+    assert_eq!(place.ingest().rows, 20);
+    let before = place.contents();
+    let holes: String = (0..30).map(|second| row(second, second == 29)).collect();
+    place.put(file, &format!("{BOOK_HEADER}{holes}"));
+    let report = place.ingest();
+    assert_eq!((report.files, report.rows), (0, 0));
+    assert!(report.problems.iter().any(|problem| problem.what.contains("1 good rows, where the store holds 20")));
+    assert_eq!(place.contents(), before);
+}

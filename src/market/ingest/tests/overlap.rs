@@ -72,3 +72,27 @@ fn a_file_that_a_neighbour_holds_whole_adds_nothing() {
     place.ingest();
     assert_eq!(volume(&place), 9.0);
 }
+
+#[test]
+fn a_trade_that_one_file_has_no_more_is_taken_from_the_other() {
+    let (own, shared, others) =
+        ((10, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "2"), (NIGHT + 2, "sell", "101", "4"));
+    let more = (20, "sell", "99", "8");
+    for order in [[FIRST, SECOND], [SECOND, FIRST]] {
+        for changed in [FIRST, SECOND] {
+            let place = Place::new();
+            for file in order {
+                place.put(
+                    file,
+                    &dump(&[if file == FIRST { own } else { shared }, if file == FIRST { shared } else { others }]),
+                );
+                place.ingest();
+            }
+            assert_eq!(volume(&place), 7.0);
+            place.put(changed, &dump(&[if changed == FIRST { own } else { others }, more]));
+            let report = place.ingest();
+            assert_eq!((report.files, report.unchanged), (1, 1));
+            assert_eq!(volume(&place), 15.0, "{order:?}, {changed} changed");
+        }
+    }
+}
