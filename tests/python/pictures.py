@@ -5,7 +5,7 @@ import numpy as np
 
 mpl.use("agg")
 
-UP, DOWN, NIGHT = "#1a9c86", "#e0524d", "#000004"
+UP, DOWN, NIGHT = "#0e8f9e", "#e4572e", "#000004"
 DAY = 86_400
 
 

@@ -30,10 +30,13 @@ def test_candles_with_volume():
     assert "BTCUSDT on BINANCE_FUTURES · candles · 1h" in texts
     assert {"price", "volume"} <= set(texts)
     assert any("UTC" in text for text in texts)
-    (bodies,) = [one for one in ax.collections if isinstance(one, mpl.collections.PolyCollection)]
+    (every,) = ax.collections
+    _, bodies = every.parts(ax)  # after the wicks
     assert len(bodies.get_paths()) == 3
-    spans = [(path.vertices[:, 1].min(), path.vertices[:, 1].max()) for path in bodies.get_paths()]
-    assert spans == [(100.0, 105.0), (102.0, 105.0), (101.5, 102.0)]
+    back = ax.transData.inverted()
+    spans = [back.transform(path.vertices)[:, 1] for path in bodies.get_paths()]
+    told = [(span.min(), span.max()) for span in spans]
+    assert told == [pytest.approx(one) for one in [(100.0, 105.0), (102.0, 105.0), (101.5, 102.0)]]
     assert len(ax.figure.axes) == 2
     assert ax.get_shared_x_axes().joined(*ax.figure.axes)
     low, high = ax.get_ylim()
@@ -57,9 +60,15 @@ def test_on_axes_that_are_there():
 def test_many_candles_become_a_line():
     rows = [(100.0 + i % 7, 110.0, 90.0, 100.0 + i % 5, 1.0) for i in range(2000)]
     ax = mp.decode_points(body(candles(rows))).plot()
-    (line,) = ax.lines
-    assert line.get_ydata().tolist() == [row[3] for row in rows]
     drawn(ax)
+    (every,) = ax.collections
+    _band, line = every.parts(ax)
+    y = ax.transData.inverted().transform(np.column_stack([line.get_xdata(), line.get_ydata()]))[:, 1]
+    assert {round(value, 6) for value in y} == {row[3] for row in rows}
+    # Zoomed in they have bodies again: what is drawn goes by the pixels at hand.
+    ax.set_xlim(START / 86_400, (START + 20 * 3600) / 86_400)
+    _, bodies = every.parts(ax)
+    assert len(bodies.get_paths()) == 20
 
 
 @pytest.mark.parametrize("rows", [[], CANDLES[:1]])

@@ -227,7 +227,7 @@ def test_candles_of_both_sides_share_their_prices(client):
     assert "BTCUSDT on BINANCE_FUTURES · candles by side · 1h" in picture.texts
     assert {"BUY", "SELL", "volume (BTC)"} <= set(picture.texts)
     above, below = picture.figure.axes
-    (bodies,) = [one for one in above.collections if type(one) is mpl.collections.PolyCollection]
+    _, bodies = above.collections[0].parts(above)
     assert len(bodies.get_paths()) == 48
     low, high = below.get_ylim()
     most = {side: answer.sel(side=side)["volume"].max() for side in ("BUY", "SELL")}

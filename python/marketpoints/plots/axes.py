@@ -7,6 +7,7 @@ from typing import Any
 from .. import _engine
 from ..common.optional import load
 from ..common.protocols import Drawable
+from .ink import DOWN, LINE, QUIET, UP, ground
 
 __all__ = [
     "DOWN",
@@ -29,7 +30,6 @@ __all__ = [
     "times",
 ]
 
-UP, DOWN, LINE, QUIET = "#1a9c86", "#e0524d", "#2f6fde", "#8a8f98"
 # Of the nanoseconds in a day: matplotlib counts days.
 DAY = 86_400_000_000_000
 MINUTE = 60_000_000_000
@@ -142,7 +142,9 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
     alone = np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:])
     if len(alone):
         style |= {"marker": "o", "markersize": 5 if len(alone) <= FEW else 2, "markevery": alone.tolist()}
-    ax.plot(places, values, **style)
+    from .strokes import Trace
+
+    ax.add_line(Trace(places, values, **style))
 
 
 def legend(ax: Any, note: str | None = None) -> None:
@@ -175,7 +177,7 @@ def legend(ax: Any, note: str | None = None) -> None:
         loc="upper left",
         fontsize=letters,
         ncols=columns,
-        facecolor="white",
+        facecolor=ground(),
         edgecolor="none",
         framealpha=0.0 if cramped else 0.8,
         borderaxespad=0.2,

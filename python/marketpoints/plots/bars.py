@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..common.protocols import Drawable
-from .axes import DOWN, LINE, UP, amounts, blank, legend, make, show_asked, show_span, spans, times
+from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
+from .ink import DOWN, LINE, UP, ink
 from .words import amount_unit, identity_of, label, shared, title
 
 __all__ = ["draw", "liquidations"]
@@ -31,7 +32,7 @@ def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
     for one in series:
         show_asked(ax, one)
     if len(series) > 1:
-        ax.axhline(0, color="black", linewidth=0.6)
+        ax.axhline(0, color=ink(ax), linewidth=0.6)
     if any(one.id.side for one in series):
         legend(ax)
     return ax

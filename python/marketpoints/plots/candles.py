@@ -5,11 +5,12 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import DOWN, LINE, UP, amounts, blank, legend, line, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
+from .ink import DOWN, UP, ink
 from .words import amount_unit, identity_of, label, price_label, shared, title
 
-__all__ = ["OHLC", "candles", "is_candles", "of_sides", "same_prices"]
+__all__ = ["OHLC", "add_candles", "candles", "is_candles", "of_sides", "same_prices"]
 
 OHLC = ("open", "high", "low", "close")
 TYPES = ("TRADE_SIDE_AGNOSTIC_AGG", "TRADE_AGG")
@@ -23,7 +24,7 @@ def is_candles(shown: Drawable) -> bool:
 
 
 def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
-    """Candles; more of them than there are pixels become the range from low to high and a line of closes."""
+    """Candles; where they have no room for a body the range from low to high and a line of closes."""
     with_volume = volume and len(shown) > 0 and "volume" in shown
     ax, *below = panels(make(ax), (3.4, 1) if with_volume else (1,))
     _prices(ax, [shown], shown)
@@ -52,7 +53,7 @@ def of_sides(series: Sequence[Drawable], ax: Any, volume: bool) -> Any:
             bars.append((starts, ends, heights, UP if up else DOWN, one.id.side))
         draw_bars(below[0], bars)
         amounts(below[0], label("volume", amount_unit(series[0])), 4)
-        below[0].axhline(0, color="black", linewidth=0.6)
+        below[0].axhline(0, color=ink(ax), linewidth=0.6)
         legend(below[0])
         stacked([ax, *below])
     return ax
@@ -83,12 +84,8 @@ def _prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
     columns = [np.concatenate([one[name] for one in series]) for name in OHLC]
     _, rows = np.unique(starts, return_index=True)
     starts, ends, *columns = (values[rows] for values in (starts, ends, *columns))
-    if len(starts) > ax.bbox.width:
-        _range(ax, starts, ends, columns, series)
-    else:
-        _bodies(ax, starts, ends, columns)
+    add_candles(ax, starts, ends, columns)
     ax.autoscale_view(scalex=False)
-    legend(ax)
     room = (ends[-1] - starts[0]) * 0.01
     show_span(ax, starts[0] - room, ends[-1] + room)
     times(ax)
@@ -101,29 +98,13 @@ def _colours(opened: Any, close: Any) -> Any:
     return np.where((close >= opened)[:, None], to_colours(UP), to_colours(DOWN))
 
 
-def _bodies(ax: Any, starts: Any, ends: Any, columns: Sequence[Any]) -> None:
+def add_candles(ax: Any, starts: Any, ends: Any, columns: Sequence[Any], **style: Any) -> None:
+    """Adds candles to axes, and their prices to what the axes are scaled by."""
     import numpy as np
 
-    collections = load("matplotlib.collections")
-    opened, high, low, close = columns
-    colours = _colours(opened, close)
-    middle, half = (starts + ends) / 2, (ends - starts) * 0.36
-    wicks = np.stack([np.column_stack([middle, low]), np.column_stack([middle, high])], axis=1)
-    bottom, top = np.minimum(opened, close), np.maximum(opened, close)
-    corners = [(middle - half, bottom), (middle - half, top), (middle + half, top), (middle + half, bottom)]
-    bodies = np.stack([np.column_stack(corner) for corner in corners], axis=1)
-    ax.add_collection(collections.LineCollection(wicks, colors=colours, linewidths=0.8))
-    ax.add_collection(collections.PolyCollection(bodies, facecolors=colours, edgecolors=colours, linewidths=0.6))
+    from .strokes import Candles
 
-
-def _range(ax: Any, starts: Any, ends: Any, columns: Sequence[Any], series: Sequence[Drawable]) -> None:
-    """Low to high as a band, and the closes: broken where rows are missing."""
-    import numpy as np
-
-    _, high, low, close = columns
-    width = float(np.median(ends - starts))
-    holes = np.flatnonzero(starts[1:] - ends[:-1] > width / 2)
-    middles = np.insert((starts + ends) / 2, holes + 1, ends[holes])
-    high, low, close = (np.insert(values, holes + 1, np.nan) for values in (high, low, close))
-    ax.fill_between(middles, low, high, color=LINE, alpha=0.25, linewidth=0.8, label="low to high")
-    line(ax, middles, close, color=LINE, linewidth=0.8, label="close")
+    ax.add_collection(Candles(starts, ends, columns, **style), autolim=False)
+    _, high, low, _ = columns
+    if np.isfinite(low).any() and np.isfinite(high).any():
+        ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])

@@ -154,8 +154,7 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
     for number, part in enumerate(parts):
         times_of, rows = broken(part.shown, part.rows)
         if panel.band and len(parts) == 1 and all(_filled(part.shown, name) for name in panel.band):
-            low, high = (_values(part, name, rows) for name in panel.band)
-            ax.fill_between(times_of, low, high, color="C0", alpha=0.25, linewidth=0.8, label="low to high")
+            _band(ax, part, *panel.band)
         for place, group in enumerate(panel.columns):
             name = next((name for name in group if _filled(part.shown, name)), None)
             if name is None:
@@ -181,6 +180,17 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
         ax.yaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()
     times(ax)
+
+
+def _band(ax: Any, part: Part, lowest: str, highest: str) -> None:
+    import numpy as np
+
+    from .strokes import Band
+
+    starts, ends = (edges[part.rows] for edges in spans(part.shown))
+    low, high = (part.shown[name][part.rows].astype("float64") for name in (lowest, highest))
+    ax.add_collection(Band(starts, ends, low, high, facecolors="C0", alpha=0.25, label="low to high"), autolim=False)
+    ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
 
 
 def _unit(panel: Panel, shown: Drawable) -> str | None:
