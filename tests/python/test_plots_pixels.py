@@ -243,7 +243,7 @@ def test_market_profiles(width, days):
     assert {"value area", "point of control"} <= set(picture.texts)
     low, high = ax.get_ylim()
     assert low == pytest.approx(100) and 110 <= high < 118  # the legend above
-    point = picture.within(ax, low=106.3, high=106.7)
+    point = picture.within(ax, low=105.8, high=107.2)  # around the row
     assert is_colour(point, "#c2185b", 60).any(axis=0).mean() > 0.9
     if days > 1 and width < 5:
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from . import axes, bars, candles, cells, lines, words
+from . import axes, bars, candles, cells, lines, profiles, words
 from .fit import fitted
 from .tpo import tpo as draw_tpo
 
@@ -41,9 +41,17 @@ def heatmap(shown: DrawableLevels, *, ax: Any, step: float | None, prices: tuple
 
 
 @fitted
-def profile(shown: DrawableProfile, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
-    """Draws traded volume by price in each bucket. Returns the axes."""
-    return cells.profile(shown, ax, step, cells.price_range(prices))
+def profile(
+    shown: DrawableProfile,
+    *,
+    ax: Any,
+    step: float | None,
+    prices: tuple[float, float] | None,
+    kind: profiles.ProfileKind | None,
+    imbalance: float,
+) -> Any:
+    """Draws traded volume by price in each bucket, as a footprint, or over the whole window. Returns the axes."""
+    return profiles.profile(shown, ax, step, cells.price_range(prices), kind, imbalance)
 
 
 @fitted

@@ -147,11 +147,16 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
     ax.add_line(Trace(places, values, **style))
 
 
-def legend(ax: Any, note: str | None = None) -> None:
-    """A legend in rows at the top, and room for it above what is drawn; a note stands last in it."""
+def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
+    """A legend in rows at the top, and room for it above what is drawn; a note stands last in it.
+
+    Marks are what it shows in place of what the axes hold.
+    """
     import numpy as np
 
     handles, texts = ax.get_legend_handles_labels()
+    if marks is not None:
+        handles, texts = list(marks), [mark.get_label() for mark in marks]
     if note is not None:
         handles, texts = [*handles, load("matplotlib.lines").Line2D([], [], linestyle="none")], [*texts, note]
     if not handles:

@@ -1,4 +1,4 @@
-"""Volume by time and price: heatmaps, and volume profiles as bars within their bucket or as cells."""
+"""Volume by time and price as cells: heatmaps."""
 
 import math
 from typing import Any
@@ -6,17 +6,15 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
 from ..errors import InvalidRequest
-from .axes import DOWN, QUIET, UP, blank, legend, line, make, prices, show_asked, show_span, spans, times
+from .axes import blank, line, make, prices, show_asked, show_span, spans, times
 from .words import amount_unit, identity_of, label, price_label, title
 
-__all__ = ["NIGHT", "add_cells", "heatmap", "mass", "outside", "price_range", "profile", "row_height", "step_of"]
+__all__ = ["NIGHT", "add_cells", "heatmap", "mass", "outside", "price_range", "row_height", "step_of"]
 
 #: Rows that a picture can show, and that one can be asked for: memory grows with them.
 ROWS, MOST_ROWS = 240, 10_000
 #: Below a palette's lowest colour: nothing was there.
 NIGHT = "#000004"
-#: Pixels that a bucket needs for its profile to have a shape.
-SHAPED = 40
 
 
 def heatmap(shown: DrawableLevels, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
@@ -43,45 +41,6 @@ def heatmap(shown: DrawableLevels, ax: Any, step: float | None, window: tuple[fl
         show_asked(ax, shown)
     bottom = base + height * math.floor((low - base) / height + 1e-6)
     ax.set_ylim(bottom, max(bottom + height, base + height * math.floor((high - base) / height + 1 + 1e-6)))
-    times(ax)
-    ax.grid(visible=False)
-    return ax
-
-
-def profile(shown: DrawableProfile, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
-    """Traded volume by price in each bucket: bars from the bucket's start, or cells where buckets are narrow."""
-    import numpy as np
-
-    ax = make(ax)
-    unit = amount_unit(shown)
-    ax.set_title(title(identity_of(shown), unit), loc="left")
-    prices(ax, price_label(shown))
-    volumes = shown.buys + shown.sells
-    if len(shown) == 0 or len(volumes) == 0:
-        return blank(ax, "no levels", shown)
-    low, high = window or mass(shown.prices, volumes)
-    height = row_height(step, low, high) or step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
-    if nothing := outside(shown.prices, window, height):
-        return blank(ax, nothing)
-    starts, ends = spans(shown)
-    base, row, cell, total = gathered(shown, volumes, height, low, high)
-    whole = float((ends[-1] - starts[0]) / np.median(ends - starts))
-    if ax.bbox.width / whole < SHAPED or not total.size or not total.max() > 0:
-        _night(ax)
-        add_cells(ax, starts, ends, cell, row, total, base, height, label("volume per bucket", unit))
-    else:
-        _, _, _, buys = gathered(shown, shown.buys, height, low, high)
-        room = 0.92 * (ends - starts)[cell] / total.max()
-        left, bottom = starts[cell], base + height * row
-        _rows(ax, left, left + buys * room, bottom, height, UP, "buys")
-        _rows(ax, left + buys * room, left + total * room, bottom, height, DOWN, "sells")
-        for start in starts:
-            ax.axvline(start, color=QUIET, linewidth=0.6)
-    show_span(ax, starts[0], ends[-1])
-    bottom = base + height * math.floor((low - base) / height + 1e-6)
-    ax.set_ylim(bottom, max(bottom + height, base + height * math.floor((high - base) / height + 1 + 1e-6)))
-    if ax.get_legend_handles_labels()[0]:
-        legend(ax, f"longest bar: {total.max():,.6g} {unit or ''}".rstrip())
     times(ax)
     ax.grid(visible=False)
     return ax
@@ -236,19 +195,6 @@ def mass(levels: Any, volumes: Any) -> tuple[float, float]:
 
 def _night(ax: Any) -> None:
     ax.set_facecolor(NIGHT)
-
-
-def _rows(ax: Any, left: Any, right: Any, bottom: Any, height: float, colour: str, name: str) -> None:
-    """Horizontal bars."""
-    import numpy as np
-
-    some = right > left
-    left, right, bottom = left[some], right[some], bottom[some]
-    low, top = bottom + height * 0.08, bottom + height * 0.92
-    corners = [(left, low), (left, top), (right, top), (right, low)]
-    bars = np.stack([np.column_stack(corner) for corner in corners], axis=1)
-    collection = load("matplotlib.collections").PolyCollection(bars, facecolors=colour, linewidths=0, label=name)
-    ax.add_collection(collection, autolim=False)
 
 
 def _line(ax: Any, starts: Any, ends: Any, middles: Any) -> None:

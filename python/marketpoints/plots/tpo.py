@@ -5,25 +5,30 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import DrawableTpo
 from ..errors import SelectionError
-from .axes import QUIET, blank, days, legend, make, prices, show_span, spans, times
+from .axes import blank, days, legend, make, prices, show_span, spans, times
 from .cells import outside, row_height, step_of
+from .ink import DOWN, LINE, POINT, QUIET
 from .words import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["tpo"]
 
-SHADE, POINT = "#dfe6f2", "#c2185b"
+#: Single prints: apart from the colours of sides and blocks.
+SINGLE = "#e69f00"
 #: Pixels that sessions need to have a line between them.
 SEPARATE = 20
+#: Share of a session's width that its longest row takes.
+LONGEST = 0.92
 
 
 def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
-    """Each session from its start: a cell for each block that visited a price, coloured by when; value area and POC.
+    """Each session from its start: a cell for each block that visited a price, coloured by when, with its letter.
 
-    Where the service tells no blocks, the bars are the volume traded at the price.
+    Letters stand where a row is high enough; with value area, point of control, initial balance, single prints, poor
+    highs and lows where the service tells them. Where it tells no blocks, the bars are the volume traded at the price.
     """
     import numpy as np
 
-    ax = make(ax)
+    ax = make(ax, 6.0)
     ax.set_title(title(identity_of(shown)), loc="left")
     prices(ax, price_label(shown))
     levels, blocks = shown.prices, shown.block_ids
@@ -42,7 +47,8 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
         _blocks(ax, starts, ends, session, row, blocks, base, height)
     else:
         _volumes(ax, shown, starts, ends, session, row, base, height)
-    _marks(ax, shown, starts, ends, height)
+    _marks(ax, shown, starts, ends, base, height)
+    _lists(ax, shown, starts, ends, height)
     show_span(ax, starts[0], ends[-1])
     ax.set_ylim(base, max(base + height, high + height))
     legend(ax)
@@ -63,22 +69,37 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     import numpy as np
 
     from .artists import Cells
+    from .ladders import Letters
 
     counts = np.diff(blocks.offsets)
     # Levels that share a row of the picture: a block counts once.
     level = np.repeat(np.arange(len(counts)), counts)
-    cells = np.unique(np.column_stack([session[level], row[level], blocks.values.astype(np.int64)]), axis=0)
+    known = np.isfinite(blocks.values)
+    level, ids = level[known], blocks.values[known].astype(np.int64)
+    cells = np.unique(np.column_stack([session[level], row[level], ids]), axis=0)
+    if not len(cells):
+        return
     first = np.flatnonzero(np.append(True, (cells[1:, :2] != cells[:-1, :2]).any(axis=1)))
     place = np.arange(len(cells)) - np.repeat(first, np.diff(np.append(first, len(cells))))
     most = int(place.max()) + 1
-    width = 0.94 * (ends - starts) / most
-    left = starts[:, None] + np.arange(most) * width[:, None]
+    width = LONGEST * (ends - starts) / most
+    left = starts[:, None] + 0.02 * (ends - starts)[:, None] + np.arange(most) * width[:, None]
     stretches = np.column_stack([left.ravel(), (left + width[:, None]).ravel()])
     block = cells[:, 2].astype("float64")
     norm = load("matplotlib.colors").Normalize(block.min(), max(block.max(), block.min() + 1))
     stretch = cells[:, 0] * most + place
-    picture = Cells(ax, stretches, stretch, cells[:, 1], block, base=base, step=height, cmap="viridis", norm=norm)
+    palette = load("matplotlib").colormaps["viridis"]
+    picture = Cells(ax, stretches, stretch, cells[:, 1], block, base=base, step=height, cmap=palette, norm=norm)
     ax.add_image(picture)
+    colours = palette(norm(block))
+    light = colours[:, :3] @ [0.3, 0.59, 0.11] > 0.5
+    texts = np.where(light[:, None], [[0.0, 0.0, 0.0, 1.0]], [[1.0, 1.0, 1.0, 1.0]])
+    edges = stretches[stretch]
+    letters = Letters(
+        edges[:, 0], edges[:, 1], base + height * cells[:, 1], height=height, blocks=cells[:, 2], colours=texts
+    )
+    letters.set_zorder(2)
+    ax.add_collection(letters, autolim=False)
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30)
     bar.set_label(f"time block of the session (longest row: {most})")
     bar.outline.set_visible(False)
@@ -89,44 +110,116 @@ def _volumes(
 ) -> None:
     import numpy as np
 
-    volume = shown.buys + shown.sells
+    from .strokes import boxes
+
+    volume = np.nan_to_num(shown.buys + shown.sells)
     if not volume.max() > 0:
         volume = np.ones(len(volume))  # that the price was visited is all that is known
     keys, place = np.unique(np.column_stack([session, row]), axis=0, return_inverse=True)
     total = np.bincount(place.ravel(), weights=volume)
     left, bottom = starts[keys[:, 0]], base + height * keys[:, 1]
     right = left + 0.94 * (ends - starts)[keys[:, 0]] * total / total.max()
-    corners = [(left, bottom), (left, bottom + height), (right, bottom + height), (right, bottom)]
-    bars = np.stack([np.column_stack(corner) for corner in corners], axis=1)
     name = label("volume", amount_unit(shown)) if (shown.buys + shown.sells).max() > 0 else "visited"
+    bars = boxes(left, right, bottom, bottom + height)
     collection = load("matplotlib.collections").PolyCollection(bars, facecolors=QUIET, linewidths=0, label=name)
     ax.add_collection(collection, autolim=False)
 
 
-def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, height: float) -> None:
-    """Value area behind the cells and the point of control over them, where the service tells them."""
+def _column(shown: DrawableTpo, name: str) -> Any:
     import numpy as np
 
+    nothing = np.full(len(shown), np.nan)
+    if name not in shown:
+        return nothing
+    values = shown[name]
+    numbers = isinstance(values, np.ndarray) and values.dtype.kind in "fi"  # kinds are not stated (section 2.3)
+    return values if numbers else nothing
+
+
+def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, height: float) -> None:
+    """Value area and initial balance behind the cells and the point of control over them, where they are told."""
+    import numpy as np
+
+    from .strokes import boxes
+
     collections = load("matplotlib.collections")
-    low, high, point = (
-        shown[name] if name in shown else np.full(len(shown), np.nan)
-        for name in ("val_price", "vah_price", "poc_price")
-    )
+    low, high, point = (_column(shown, name) for name in ("val_price", "vah_price", "poc_price"))
     area = np.isfinite(low) & np.isfinite(high)
     if area.any():
-        left, right, bottom, top = starts[area], ends[area], low[area], high[area] + height
-        corners = [(left, bottom), (left, top), (right, top), (right, bottom)]
-        boxes = np.stack([np.column_stack(corner) for corner in corners], axis=1)
-        shade = collections.PolyCollection(boxes, facecolors=SHADE, linewidths=0, zorder=-1, label="value area")
+        shapes = boxes(starts[area], ends[area], low[area], high[area] + height)
+        shade = collections.PolyCollection(
+            shapes, facecolors=QUIET, alpha=0.25, linewidths=0, zorder=-1, label="value area"
+        )
         ax.add_collection(shade, autolim=False)
     known = np.isfinite(point)
     if known.any():
-        middle = point[known] + height / 2
-        ends_of = [np.column_stack([edge[known], middle]) for edge in (starts, ends)]
-        control = collections.LineCollection(
-            np.stack(ends_of, axis=1), colors=POINT, linewidths=1.4, label="point of control"
+        bottom = base + height * np.floor((point[known] - base) / height + 1e-6)
+        # Around its row: a line through it would strike its letters out.
+        control = collections.PolyCollection(
+            boxes(starts[known], ends[known], bottom, bottom + height),
+            facecolors="none",
+            edgecolors=POINT,
+            linewidths=1.2,
+            zorder=3,
+            label="point of control",
         )
         ax.add_collection(control, autolim=False)
+    low, high = (_column(shown, name) for name in ("ibr_low", "ibr_high"))
+    balance = np.isfinite(low) & np.isfinite(high)
+    if balance.any():
+        at = starts[balance]
+        lines = np.stack([np.column_stack([at, low[balance]]), np.column_stack([at, high[balance]])], axis=1)
+        bars = collections.LineCollection(lines, colors=LINE, linewidths=3, zorder=3, label="initial balance")
+        bars.set_capstyle("butt")
+        ax.add_collection(bars, autolim=False)
     if ax.bbox.width > SEPARATE * len(starts):
         for start in starts[1:]:
             ax.axvline(start, color=QUIET, linewidth=0.6)
+
+
+def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, height: float) -> None:
+    """Single prints beside their rows, poor highs and lows along them, where they are told."""
+    import numpy as np
+
+    from .strokes import boxes
+
+    collections, width = load("matplotlib.collections"), ends - starts
+    session, values = _listed(shown, "single_prints")
+    if len(values):
+        right = starts[session] + 0.985 * width[session]
+        marks = boxes(right - 0.012 * width[session], right, values, values + height)
+        shapes = collections.PolyCollection(
+            marks, facecolors=SINGLE, edgecolors=SINGLE, linewidths=0.8, zorder=3, label="single prints"
+        )
+        ax.add_collection(shapes, autolim=False)
+    parts = [_listed(shown, name) for name in ("poor_highs", "poor_lows")]
+    if sum(len(values) for _, values in parts):
+        session, values = (np.concatenate(one) for one in zip(*parts, strict=True))
+        edge = np.concatenate([parts[0][1] + height, parts[1][1]])  # at the outer edge of the row
+        lines = _level_lines(starts[session], ends[session] - 0.4 * width[session], edge)
+        poor = collections.LineCollection(
+            lines, colors=DOWN, linewidths=2, linestyles=(0, (2, 1)), zorder=3, label="poor high or low"
+        )
+        ax.add_collection(poor, autolim=False)
+
+
+def _level_lines(left: Any, right: Any, at: Any) -> Any:
+    import numpy as np
+
+    return np.stack([np.column_stack([edge, at]) for edge in (left, right)], axis=1)
+
+
+def _listed(shown: DrawableTpo, name: str) -> tuple[Any, Any]:
+    """Session and price of each entry of a list of prices; none where it is no such list."""
+    import numpy as np
+
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+    if name not in shown:
+        return nothing
+    lists = shown[name]
+    values = getattr(lists, "values", None)
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fi":
+        return nothing
+    session = np.repeat(np.arange(len(shown)), np.diff(lists.offsets))
+    known = np.isfinite(values)
+    return session[known], values[known]

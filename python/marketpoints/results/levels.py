@@ -1,6 +1,6 @@
 """Results whose rows hold price levels: order books, liquidations, volume and market profiles (section 2.3)."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .. import _engine
 from ..common.protocols import Label
@@ -182,26 +182,39 @@ class Profile(Levels):
         return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
     def plot(  # type: ignore[override]
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+        self,
+        *,
+        ax: Any = None,
+        step: float | None = None,
+        prices: tuple[float, float] | None = None,
+        kind: "Literal['bars', 'cells', 'footprint', 'total'] | None" = None,
+        imbalance: float = 3.0,
     ) -> Any:
-        """Draws volume by price: bars of buys and sells in each bucket, or cells where buckets are narrow.
+        """Draws volume by price.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
             step: Height of a price bucket; None chooses one that suits the picture.
             prices: Lowest and highest price shown; None chooses where nearly all the volume is.
+            kind: ``"bars"`` of buys and sells in each bucket; ``"cells"`` coloured by their sum; ``"footprint"``: in
+                each cell what was sold (at the bid) × what was bought (at the ask), as numbers where a cell has about
+                34 × 11 pixels and as bars of two colours where it has not, the difference of each bucket below;
+                ``"total"``: the sum of all buckets, with the price of most volume and the value area of 70 %. None
+                takes bars where buckets are wide enough, else cells; so does a footprint of very narrow buckets.
+            imbalance: In a footprint the ratio from which a side prevails: bought at a price against sold one row
+                below, sold against bought one row above.
 
         Returns:
-            The axes.
+            The axes; of a footprint the upper ones.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
-            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
-                are not two numbers of which the first is lower.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; the prices
+                are not two numbers of which the first is lower; there is no such kind; or the ratio is not more than 1.
         """
         from .. import plots
 
-        return plots.profile(self, ax=ax, step=step, prices=prices)
+        return plots.profile(self, ax=ax, step=step, prices=prices, kind=kind, imbalance=imbalance)
 
 
 class Sessions(Series):
