@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::columns::Series;
-use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, Tier};
+use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, PointsQuery, Tier};
 
 const KEY: &str = "secret-key-of-the-test";
 const NOW: f64 = 1_776_900_000.0;
@@ -24,10 +24,7 @@ fn config(server: &Scripted) -> Config {
 
 fn request(points: i64) -> PointsRequest {
     PointsRequest::new(PointsArguments {
-        data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
-        exchanges: vec!["BINANCE".into()],
-        symbol: Some("BTCUSDT".into()),
-        interval: Some("1m".into()),
+        query: PointsQuery::of_market("TRADE_SIDE_AGNOSTIC_AGG", "BINANCE", "BTCUSDT", "1m"),
         start: Some(1_776_880_800.0 - ((points - 1) * 60) as f64),
         period: Some(points * 60),
         ..PointsArguments::default()
@@ -236,10 +233,7 @@ async fn a_forming_bucket_of_another_grid_is_left_out() {
     let client = Client::new(&config(&server), &Registry::default()).unwrap();
     let weeks = |include_forming| {
         let arguments = PointsArguments {
-            data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
-            exchanges: vec!["BINANCE".into()],
-            symbol: Some("BTCUSDT".into()),
-            interval: Some("1w".into()),
+            query: PointsQuery::of_market("TRADE_SIDE_AGNOSTIC_AGG", "BINANCE", "BTCUSDT", "1w"),
             start: Some(1_775_000_000.0),
             include_forming,
             ..PointsArguments::default()
@@ -249,6 +243,11 @@ async fn a_forming_bucket_of_another_grid_is_left_out() {
     let now = 1_776_729_600.0; // 2026-04-21: the week of the 16th ends on the 23rd
     assert_eq!(client.points(&weeks(false), now, None).await.unwrap()[0].timestamps, [1_775_692_800_000_000_000]);
     assert_eq!(client.points(&weeks(true), now, None).await.unwrap()[0].len(), 2);
+}
+
+fn profile(session: &str, interval: &str) -> PointsQuery {
+    let session = Some(session.to_owned());
+    PointsQuery { session, ..PointsQuery::of_market("TPO_AGG", "BINANCE", "BTCUSDT", interval) }
 }
 
 /// Newer services take a profile's `from` only at the start of a session (supplement 4).
@@ -261,11 +260,7 @@ async fn every_request_for_sessions_begins_with_one() {
     let profiles = |session: &str, interval: &str, start: &str, end: &str| {
         let at = |text: &str| format!("{text}T00:00:00Z").parse::<jiff::Timestamp>().unwrap().as_second() as f64;
         let arguments = PointsArguments {
-            data_type: "TPO_AGG".into(),
-            exchanges: vec!["BINANCE".into()],
-            symbol: Some("BTCUSDT".into()),
-            session: Some(session.into()),
-            interval: Some(interval.into()),
+            query: profile(session, interval),
             start: Some(at(start)),
             end: Some(at(end)),
             ..PointsArguments::default()
@@ -307,11 +302,7 @@ async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would
     let plan = |tier, session: &str, interval: &str| {
         let config = Config { tier, ..Config::new(KEY, "http://127.0.0.1:9") };
         let arguments = PointsArguments {
-            data_type: "TPO_AGG".into(),
-            exchanges: vec!["BINANCE".into()],
-            symbol: Some("BTCUSDT".into()),
-            session: Some(session.into()),
-            interval: Some(interval.into()),
+            query: profile(session, interval),
             // The month of April 2026, or its week from Monday the 13th on.
             start: Some(if session == "monthly" { 1_775_001_600.0 } else { 1_776_643_200.0 - 7.0 * 86_400.0 }),
             end: Some(if session == "monthly" { 1_777_593_600.0 } else { 1_776_643_200.0 }),

@@ -7,7 +7,7 @@ use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsReq
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
-use marketpoints::protocol::{MarketsQuery, SeriesId, Shape, Tier};
+use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
 use marketpoints::service::{RunningService, Service, ServiceConfig};
 
 /// 2026-04-22 18:00:00 UTC.
@@ -145,10 +145,7 @@ fn start(tier: Tier) -> (RunningService, Client) {
 
 fn request(data_type: &str, minutes: i64, change: impl FnOnce(&mut PointsArguments)) -> PointsRequest {
     let mut arguments = PointsArguments {
-        data_type: data_type.into(),
-        exchanges: vec!["BYBIT".into()],
-        symbol: Some("BTCUSDT".into()),
-        interval: Some("1m".into()),
+        query: PointsQuery::of_market(data_type, "BYBIT", "BTCUSDT", "1m"),
         start: Some((NOW - 60 * minutes) as f64),
         end: Some(NOW as f64),
         ..PointsArguments::default()
@@ -165,25 +162,25 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn planned_weight_is_charged_weight_for_every_multiplier() {
     let (_service, client) = start(Tier::Advanced);
     let several = |arguments: &mut PointsArguments| {
-        arguments.symbol = None;
-        arguments.coin = Some("BTC".into());
-        arguments.group_by = Some("sum".into());
-        arguments.exchanges = ["BYBIT", "OKEX_SWAP", "BITGET"].map(String::from).into();
+        arguments.query.raw_symbol = None;
+        arguments.query.coin = Some("BTC".into());
+        arguments.query.group_by = Some(GroupBy::Sum);
+        arguments.query.exchanges = ["BYBIT", "OKEX_SWAP", "BITGET"].map(String::from).into();
     };
     let deep = |arguments: &mut PointsArguments| {
-        arguments.block_size = Some(0.5);
-        arguments.max_depth = Some(7_001);
+        arguments.query.block_size = Some(0.5);
+        arguments.query.max_depth = Some(7_001);
     };
     // Several exchanges weigh as several, whether or not they are summed (docs/local-service.md, Budget).
     let side_by_side = |arguments: &mut PointsArguments| {
         several(arguments);
-        arguments.group_by = None;
+        arguments.query.group_by = None;
     };
     let heatmap = |exchanges: &'static [&'static str]| {
         move |arguments: &mut PointsArguments| {
             several(arguments);
-            arguments.group_by = None;
-            arguments.exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
+            arguments.query.group_by = None;
+            arguments.query.exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
         }
     };
     let requests = [
@@ -192,7 +189,7 @@ fn planned_weight_is_charged_weight_for_every_multiplier() {
         request("TRADE_AGG", 2_500, side_by_side),
         request("TRADE_AGG", 2_500, |arguments| {
             several(arguments);
-            arguments.exchanges = vec!["BYBIT".into(), "BYBIT".into()];
+            arguments.query.exchanges = vec!["BYBIT".into(), "BYBIT".into()];
         }),
         request("VENUE_LIQUIDATION_AGG", 1_000, heatmap(&[])),
         request("VENUE_LIQUIDATION_AGG", 1_000, heatmap(&["BYBIT", "BITGET"])),
@@ -223,7 +220,8 @@ fn candles_and_books_arrive_bit_for_bit_over_several_requests() {
         let mut got = client.points(&request("TRADE_AGG", 4_500, |_| ()), NOW as f64, None).await.unwrap();
         got.sort_by(|left, right| left.id.side.cmp(&right.id.side));
         assert!(got == [candles("BUY", &minutes), candles("SELL", &minutes)]);
-        let book_request = request("BLOCK_BOOK_SNAPSHOT_AGG", 4_500, |arguments| arguments.block_size = Some(0.5));
+        let book_request =
+            request("BLOCK_BOOK_SNAPSHOT_AGG", 4_500, |arguments| arguments.query.block_size = Some(0.5));
         let got = client.points(&book_request, NOW as f64, None).await.unwrap();
         assert!(got == [book(&minutes)]);
     });
@@ -233,14 +231,14 @@ fn candles_and_books_arrive_bit_for_bit_over_several_requests() {
 fn refusals_arrive_as_what_they_are_and_cost_nothing() {
     let (_service, client) = start(Tier::Basic);
     block_on(async {
-        let unknown = request("TRADE_AGG", 1, |arguments| arguments.symbol = Some("NONE".into()));
+        let unknown = request("TRADE_AGG", 1, |arguments| arguments.query.raw_symbol = Some("NONE".into()));
         let error = client.points(&unknown, NOW as f64, None).await.unwrap_err();
         assert_eq!(
             (error.kind, error.status, error.code.as_deref()),
             (ErrorKind::InvalidRequest, Some(400), Some("INVALID_SYMBOL"))
         );
         assert!(error.to_string().contains("\"NONE\" is no symbol of BYBIT"), "{error}");
-        let nowhere = request("TRADE_AGG", 1, |arguments| arguments.exchanges = vec!["SOME_VENUE".into()]);
+        let nowhere = request("TRADE_AGG", 1, |arguments| arguments.query.exchanges = vec!["SOME_VENUE".into()]);
         let error = client.points(&nowhere, NOW as f64, None).await.unwrap_err();
         assert_eq!((error.kind, error.code.as_deref()), (ErrorKind::InvalidRequest, Some("INVALID_EXCHANGE")));
         let old = request("TRADE_AGG", 31 * 1_440, |arguments| arguments.end = Some((NOW - 30 * 86_400) as f64));

@@ -10,7 +10,7 @@ use marketpoints::client::{
     Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Progress, Registry,
 };
 use marketpoints::columns::Series;
-use marketpoints::protocol::Tier;
+use marketpoints::protocol::{PointsQuery, Tier};
 
 const NOW: f64 = 1_776_900_000.0;
 const BODY: &str = r#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE"},"points":[
@@ -22,10 +22,7 @@ fn config(url: &str) -> Config {
 
 fn request() -> PointsRequest {
     PointsRequest::new(PointsArguments {
-        data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
-        exchanges: vec!["BINANCE".into()],
-        symbol: Some("BTCUSDT".into()),
-        interval: Some("1m".into()),
+        query: PointsQuery::of_market("TRADE_SIDE_AGNOSTIC_AGG", "BINANCE", "BTCUSDT", "1m"),
         start: Some(1_776_880_800.0),
         period: Some(60),
         ..PointsArguments::default()
@@ -254,14 +251,11 @@ async fn d3_03_a_429_that_says_nothing_waits_by_the_own_bucket() {
 /// A plan of ten requests: a thousand snapshots of a deep book each.
 /// A thousand minutes each.
 fn requests(count: i64) -> PointsRequest {
+    let market = PointsQuery::of_market("BLOCK_BOOK_SNAPSHOT_AGG", "BINANCE", "BTCUSDT", "1m");
     PointsRequest::new(PointsArguments {
-        data_type: "BLOCK_BOOK_SNAPSHOT_AGG".into(),
-        exchanges: vec!["BINANCE".into()],
-        symbol: Some("BTCUSDT".into()),
-        interval: Some("1m".into()),
+        query: PointsQuery { block_size: Some(1.0), ..market },
         start: Some((1_776_840_000 - 60_000 * count) as f64),
         period: Some(60_000 * count),
-        block_size: Some(1.0),
         ..PointsArguments::default()
     })
     .unwrap()

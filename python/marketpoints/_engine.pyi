@@ -119,23 +119,15 @@ class Query:
         data_type: str,
         exchanges: Sequence[str] = ...,
         symbols: Sequence[str] = ...,
-        interval: str | None = None,
+        arguments: Sequence[tuple[str, str]] = ...,
         *,
         start: float | None = None,
         end: float | None = None,
         period: int | None = None,
         coins: Sequence[str] = ...,
-        usd: bool = False,
-        group_by: str | None = None,
-        gapfill: bool = False,
-        sort: str | None = None,
-        include_forming: bool = False,
-        max_depth: int | None = None,
-        block_sizes: Sequence[float] = ...,
-        tenor: str | None = None,
         token_names: Sequence[str] = ...,
-        session: str | None = None,
-        block_minutes: int | None = None,
+        block_sizes: Sequence[float] = ...,
+        include_forming: bool = False,
         extra: Sequence[tuple[str, str]] = ...,
         max_weight: int | None = None,
         open_window: bool = False,
@@ -622,6 +614,9 @@ def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
 
 def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
+
+def points_parameters() -> list[tuple[str, str, str]]:
+    """The arguments of a points query: name, kind (``text texts flag whole number``), meaning (section 4.1)."""
 
 def contract_usd(exchange: str, raw_symbol: str) -> float | None:
     """USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin."""

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _engine
 from .client.clients import AsyncClient, Client, Later
-from .common.arguments import build_query, folder, seconds, store_options
+from .common.arguments import folder, seconds, store_options
 from .common.display import shown_half_made
 from .common.hidden import Hidden
+from .common.queries import QueryArguments, build_query
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
@@ -16,6 +17,8 @@ from .records.tables import Records
 from .results.sets import SeriesSet, wrap
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .common.arguments import Names
     from .common.progress import Progress
     from .common.times import Interval
@@ -75,7 +78,7 @@ class Archive:
         exchange: "Names" = None,
         symbol: "Names" = None,
         interval: "Interval | None" = None,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> SeriesSet:
         """What is kept, as the client would answer. Needs no network and no key.
 
@@ -112,7 +115,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Synced: ...
     @overload
     def sync(
@@ -124,7 +127,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Later[Synced]: ...
     def sync(
         self,
@@ -135,7 +138,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Synced | Later[Synced]:
         """Downloads what is missing of the closed buckets of a window, and nothing else; awaited with an async client.
 
@@ -170,7 +173,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Refreshed: ...
     @overload
     def refresh(
@@ -182,7 +185,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Later[Refreshed]: ...
     def refresh(
         self,
@@ -193,7 +196,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Refreshed | Later[Refreshed]:
         """Downloads a window again, keeps what the service says now, and tells what changed. Arguments as :meth:`sync`.
 
@@ -219,7 +222,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Refreshed: ...
     @overload
     def verify(
@@ -231,7 +234,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Later[Refreshed]: ...
     def verify(
         self,
@@ -242,7 +245,7 @@ class Archive:
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
-        **arguments: Any,
+        **arguments: "Unpack[QueryArguments]",
     ) -> Verification | Refreshed | Later[Refreshed]:
         """Compares every file with its checksum; with a client and a query, asks the kept windows again instead.
 
@@ -274,8 +277,8 @@ class Archive:
         exchange: "Names",
         symbol: "Names",
         interval: "Interval | None",
-        arguments: dict[str, Any],
-    ) -> dict[str, Any]:
+        arguments: QueryArguments,
+    ) -> QueryArguments:
         """The arguments with the start that they leave open: the first bucket that is kept."""
         if arguments.get("start") is not None or arguments.get("period") is not None:
             return arguments

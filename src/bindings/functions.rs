@@ -20,6 +20,7 @@ use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::contract;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::PARAMETERS;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
@@ -234,6 +235,12 @@ pub(super) fn tiers() -> Vec<TierRow> {
 #[pyfunction]
 pub(super) fn intervals() -> Vec<(&'static str, &'static str, i64)> {
     INTERVALS.iter().map(|row| (row.name, row.short, row.seconds)).collect()
+}
+
+/// The arguments of a points query: name, kind, meaning.
+#[pyfunction]
+pub(super) fn points_parameters() -> Vec<(&'static str, &'static str, &'static str)> {
+    PARAMETERS.iter().filter_map(|row| Some((row.argument?, row.kind.name(), row.about))).collect()
 }
 
 /// USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin.

@@ -38,7 +38,8 @@ mod _engine {
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{
-        contract_usd, data_types, decode_points, intervals, shutdown, table_text, tiers, to_grid, weight, write_table,
+        contract_usd, data_types, decode_points, intervals, points_parameters, shutdown, table_text, tiers, to_grid,
+        weight, write_table,
     };
     #[pymodule_export]
     use super::layout::Layout;

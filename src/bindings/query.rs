@@ -5,7 +5,7 @@ use pyo3::types::PyTuple;
 
 use super::errors;
 use crate::client::{PointsArguments, PointsRequests, Subjects};
-use crate::protocol::Tier;
+use crate::protocol::{PointsQuery, Tier};
 
 /// A checked query for points of one symbol or several: wire names, a window in Unix seconds.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -13,62 +13,36 @@ pub(super) struct Query(pub(super) PointsRequests);
 
 #[pymethods]
 impl Query {
+    /// `arguments` are those of the protocol's table but the window's and those that may be several, each as a text.
     #[new]
     #[pyo3(signature = (
-        data_type, exchanges = Vec::new(), symbols = Vec::new(), interval = None, *, start = None, end = None,
-        period = None, coins = Vec::new(), usd = false, group_by = None, gapfill = false, sort = None,
-        include_forming = false, max_depth = None, block_sizes = Vec::new(), tenor = None, token_names = Vec::new(),
-        session = None, block_minutes = None, extra = Vec::new(), max_weight = None, open_window = false
+        data_type, exchanges = Vec::new(), symbols = Vec::new(), arguments = Vec::new(), *, start = None, end = None,
+        period = None, coins = Vec::new(), token_names = Vec::new(), block_sizes = Vec::new(), include_forming = false,
+        extra = Vec::new(), max_weight = None, open_window = false
     ))]
-    #[allow(clippy::fn_params_excessive_bools)] // as above
     fn new(
         py: Python<'_>,
         data_type: String,
         exchanges: Vec<String>,
         symbols: Vec<String>,
-        interval: Option<String>,
+        arguments: Vec<(String, String)>,
         start: Option<f64>,
         end: Option<f64>,
         period: Option<i64>,
         coins: Vec<String>,
-        usd: bool,
-        group_by: Option<String>,
-        gapfill: bool,
-        sort: Option<String>,
-        include_forming: bool,
-        max_depth: Option<u32>,
-        block_sizes: Vec<f64>,
-        tenor: Option<String>,
         token_names: Vec<String>,
-        session: Option<String>,
-        block_minutes: Option<u32>,
+        block_sizes: Vec<f64>,
+        include_forming: bool,
         extra: Vec<(String, String)>,
         max_weight: Option<u64>,
         open_window: bool,
     ) -> PyResult<Self> {
-        let arguments = PointsArguments {
-            data_type,
-            exchanges,
-            interval,
-            start,
-            end,
-            period,
-            usd,
-            group_by,
-            gapfill,
-            sort,
-            include_forming,
-            max_depth,
-            tenor,
-            session,
-            block_minutes,
-            extra,
-            max_weight,
-            open_window,
-            ..PointsArguments::default()
-        };
+        let query = PointsQuery { data_type, exchanges, extra, ..PointsQuery::default() };
+        let mut asked = PointsArguments { query, start, end, period, include_forming, max_weight, open_window };
         let subjects = Subjects { symbols, coins, token_names, block_sizes };
-        PointsRequests::new(&arguments, &subjects).map(Self).map_err(|error| errors::from_client(py, error))
+        let set = arguments.iter().try_for_each(|(argument, value)| asked.set(argument, value));
+        let requests = set.and_then(|()| PointsRequests::new(&asked, &subjects));
+        requests.map(Self).map_err(|error| errors::from_client(py, error))
     }
 
     #[pyo3(signature = (now, tier = None))]

@@ -10,43 +10,37 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
-use crate::protocol::{DataType, Grid, GroupBy, Interval, ParamError, PointsQuery, SortDirection, Tier, TypeSpec};
+use crate::protocol::{DataType, Grid, Interval, ParamError, PointsQuery, Tier, TypeSpec};
 use crate::weight::{Demand, Window};
 
-/// The arguments as users give them.
+/// What users ask: a query, and the window and the bound that they give in their own units.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)] // design.md and `PointsQuery` say what each is
 pub struct PointsArguments {
-    pub data_type: String,
-    pub exchanges: Vec<String>,
-    pub symbol: Option<String>,
-    /// Wire name or short name.
-    pub interval: Option<String>,
+    /// The query without its window. The interval may be a short name (`1h`), and so may the session (`daily`).
+    pub query: PointsQuery,
     /// Unix seconds, inclusive.
     pub start: Option<f64>,
     /// Unix seconds, exclusive.
     pub end: Option<f64>,
     /// Seconds.
     pub period: Option<i64>,
-    pub coin: Option<String>,
-    pub usd: bool,
-    /// `sum` or `oi_weighted`.
-    pub group_by: Option<String>,
-    pub gapfill: bool,
-    /// `asc` or `desc`: the order on the wire; results always ascend.
-    pub sort: Option<String>,
+    /// Whether buckets that are not closed yet count.
     pub include_forming: bool,
-    pub max_depth: Option<u32>,
-    pub block_size: Option<f64>,
-    pub tenor: Option<String>,
-    pub token_name: Option<String>,
-    pub session: Option<String>,
-    pub block_minutes: Option<u32>,
-    pub extra: Vec<(String, String)>,
     /// Most weight that the request may cost in all; more is refused before anything is sent.
     pub max_weight: Option<u64>,
     /// Whether the window may have no start: an archive, which is asked, knows where it begins.
     pub open_window: bool,
+}
+
+impl PointsArguments {
+    /// Sets an argument of the query by the words that users write, such as `group_by` to `sum`.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] where there is no such argument, or it does not have that value.
+    pub fn set(&mut self, argument: &str, value: &str) -> Result<(), ClientError> {
+        let refused = |error: ParamError| ClientError::invalid(format!("{} {}", error.name, error.problem));
+        self.query.set_argument(argument, value).map_err(refused)
+    }
 }
 
 /// A checked request for points.
@@ -77,39 +71,28 @@ impl PointsRequest {
     /// # Errors
     /// [`super::ErrorKind::InvalidRequest`] that names the argument, what is wrong and what would be right.
     pub fn new(arguments: PointsArguments) -> Result<Self, ClientError> {
-        let spec = DataType::find(&arguments.data_type).map(DataType::spec);
-        if arguments.data_type.is_empty() {
+        let asked = arguments.query;
+        let spec = DataType::find(&asked.data_type).map(DataType::spec);
+        if asked.data_type.is_empty() {
             return Err(ClientError::invalid("type is empty; name a data type such as TRADE_SIDE_AGNOSTIC_AGG"));
         }
         if spec.is_none() {
-            check_open_type(&arguments.data_type)?;
+            check_open_type(&asked.data_type)?;
         }
-        let interval = interval(arguments.interval.as_deref())?;
-        let mut extra = arguments.extra;
+        let interval = interval(asked.interval.as_deref())?;
+        let mut extra = asked.extra;
         let normalized = extra.iter().position(|(name, _)| name == "normalizedSymbol");
         let query = PointsQuery {
-            group_by: arguments.group_by.as_deref().map(group_by).transpose()?,
-            sort: arguments.sort.as_deref().map(sort).transpose()?,
-            data_type: arguments.data_type,
-            exchanges: distinct(arguments.exchanges),
-            coin: arguments.coin,
-            raw_symbol: arguments.symbol,
-            normalized_symbol: normalized.map(|place| extra.remove(place).1),
+            exchanges: distinct(asked.exchanges),
+            normalized_symbol: normalized.map(|place| extra.remove(place).1).or(asked.normalized_symbol),
             interval: Some(interval.name.to_owned()),
             from: None,
             period: None,
-            gapfill: arguments.gapfill,
-            usd: arguments.usd,
-            funding_interval: None,
             // The nested form of a book tells where the bids end.
             flatten: spec.is_some_and(|spec| spec.flat),
-            block_size: arguments.block_size,
-            max_depth: arguments.max_depth,
-            block_minutes: arguments.block_minutes,
-            session: arguments.session.as_deref().map(session).transpose()?,
-            tenor: arguments.tenor,
-            token_name: arguments.token_name,
+            session: asked.session.as_deref().map(session).transpose()?,
             extra,
+            ..asked
         };
         if let Some(empty) =
             query.exchanges.iter().chain(&query.coin).chain(&query.raw_symbol).find(|name| name.is_empty())
@@ -306,23 +289,6 @@ fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
             valid()
         ))
     })
-}
-
-fn group_by(name: &str) -> Result<GroupBy, ClientError> {
-    let known = || GroupBy::ALL.into_iter().map(GroupBy::argument);
-    GroupBy::ALL.into_iter().find(|one| [one.argument(), one.name()].contains(&name)).ok_or_else(|| {
-        let names = known().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        ClientError::invalid(format!("group_by {name:?} is not one of {names}{}", hint(name, known())))
-    })
-}
-
-fn sort(name: &str) -> Result<SortDirection, ClientError> {
-    match name {
-        "asc" => Ok(SortDirection::Ascending),
-        "desc" => Ok(SortDirection::Descending),
-        _ => SortDirection::find(name)
-            .ok_or_else(|| ClientError::invalid(format!("sort {name:?} is not one of \"asc\", \"desc\""))),
-    }
 }
 
 fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Result<(), ClientError> {

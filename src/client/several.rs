@@ -10,7 +10,7 @@ use crate::protocol::{PointsQuery, Selection, SeriesId};
 
 /// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)] // as in `PointsArguments`
+#[allow(missing_docs)] // as in `PointsQuery`
 pub struct Subjects {
     pub symbols: Vec<String>,
     pub coins: Vec<String>,
@@ -39,25 +39,26 @@ impl PointsRequests {
     pub fn new(arguments: &PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
         let Subjects { symbols, coins, token_names, block_sizes } = subjects;
         let request = |exchanges: &[String], place: usize| {
-            PointsRequest::new(PointsArguments {
+            let query = PointsQuery {
                 exchanges: exchanges.to_vec(),
-                symbol: paired(symbols, place),
+                raw_symbol: paired(symbols, place),
                 coin: paired(coins, place),
                 token_name: paired(token_names, place),
                 block_size: paired(block_sizes, place),
-                ..arguments.clone()
-            })
+                ..arguments.query.clone()
+            };
+            PointsRequest::new(PointsArguments { query, ..arguments.clone() })
         };
         let count = symbols.len().max(coins.len()).max(1);
-        let apart = arguments.exchanges.len() > 1 && !symbols.is_empty() && arguments.group_by.is_none();
-        let alone = &arguments.exchanges[..arguments.exchanges.len().min(1)];
+        let apart = arguments.query.exchanges.len() > 1 && !symbols.is_empty() && arguments.query.group_by.is_none();
+        let alone = &arguments.query.exchanges[..arguments.query.exchanges.len().min(1)];
         // What no list could mend, such as a symbol and a coin where the type takes one of them, is told first.
-        let first = request(if apart { alone } else { &arguments.exchanges }, 0)?;
+        let first = request(if apart { alone } else { &arguments.query.exchanges }, 0)?;
         let selection = first.spec.map(|spec| spec.selection);
         check_pairs(subjects, count)?;
         let apart = apart && matches!(selection, Some(Selection::SymbolOrCoin | Selection::OptionSummary));
         let groups: Vec<&[String]> =
-            if apart { arguments.exchanges.chunks(1).collect() } else { vec![&arguments.exchanges] };
+            if apart { arguments.query.exchanges.chunks(1).collect() } else { vec![&arguments.query.exchanges] };
         let mut each: Vec<PointsRequest> = Vec::with_capacity(groups.len() * count);
         for exchanges in groups {
             for place in 0..count {
@@ -184,15 +185,15 @@ mod tests {
     fn call(data_type: &str, exchanges: &[&str], subjects: &Subjects) -> Result<PointsRequests, ClientError> {
         let tenor = data_type.contains("OPTION").then(|| "ONE_W".to_owned());
         let exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
-        let arguments = PointsArguments {
+        let query = PointsQuery {
             data_type: data_type.into(),
             exchanges,
             interval: Some("1h".into()),
-            period: Some(3_600),
             tenor,
-            max_weight: Some(7),
-            ..PointsArguments::default()
+            ..PointsQuery::default()
         };
+        let arguments =
+            PointsArguments { query, period: Some(3_600), max_weight: Some(7), ..PointsArguments::default() };
         PointsRequests::new(&arguments, subjects)
     }
 

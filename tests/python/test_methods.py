@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 import marketpoints as mp
+from marketpoints import _engine
 from marketpoints.common.arguments import METHODS
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
@@ -170,3 +171,22 @@ def test_the_analytics_have_no_points(client, tmp_path):
 def test_an_argument_that_a_type_has_no_use_for_is_no_argument():
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client, pytest.raises(TypeError, match="block_size"):
         client.candles(*MARKET, "1h", period=3600, block_size=5)
+
+
+def test_a_misspelt_argument_is_told_with_what_was_meant():
+    with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
+        for call, meant in ((client.candles, "gapfill"), (client.tpo, "block_minutes"), (client.points, "max_depth")):
+            slip = meant[:-1]
+            with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) got .* '{slip}'; did you mean {meant}\?"):
+                call(**{slip: 1})
+        with pytest.raises(TypeError, match="'max_dept'; did you mean max_depth"):
+            client.plan("candles", *MARKET, "1h", period=3600, max_dept=1)
+
+
+def test_the_documentation_of_points_tells_every_argument_of_the_protocols_table():
+    taken = inspect.signature(mp.Client.points).parameters
+    documented = inspect.getdoc(mp.Client.points)
+    for argument, _, _ in _engine.points_parameters():
+        assert argument in taken, argument
+    for name in taken:
+        assert name == "self" or f"\n    {name}: " in documented, name

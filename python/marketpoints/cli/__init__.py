@@ -6,9 +6,11 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from .. import __version__
 from ..common.arguments import ANALYTICS, METHODS
+from ..common.queries import PARAMETERS, TYPED_ARGUMENTS, QueryArguments
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning
 from ..errors import Error
 from ..printable import printable
@@ -61,6 +63,12 @@ INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 
+# How an argument of a query becomes an option, by its kind in the protocol's table.
+OPTION_KINDS: dict[str, dict[str, Any]] = {
+    "flag": {"action": "store_true"},
+    "text": {"metavar": "NAME"},
+    "whole": {"type": int, "metavar": "N"},
+}
 # Warnings that are told each time.
 SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
 # Options whose values may begin with a minus, which argparse takes for another option.
@@ -220,22 +228,18 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--end", metavar="TIME", help="end of the window, exclusive (default: now)")
     one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")
     one.add_argument("--coin", help="base asset, instead of a symbol; several separated by commas")
-    one.add_argument("--usd", action="store_true", help="values in USD")
-    one.add_argument("--group-by", choices=["sum", "oi_weighted"], help="one series over all exchanges")
-    one.add_argument("--gapfill", action="store_true", help="fill missing buckets with the last close")
     one.add_argument("--include-forming", action="store_true", help="keep the bucket that has not ended yet")
-    one.add_argument("--tenor", help="option tenor, such as ONE_W")
-    one.add_argument("--token-name", metavar="NAME", help="token name (token supply)")
-    one.add_argument("--session", help="session of a market profile: daily, weekly, monthly, or a wire name")
-    one.add_argument(
-        "--block-minutes", type=int, metavar="N", help="block length of a market profile: 5, 30, 60 or 240"
-    )
+    one.add_argument("--token-name", metavar="NAME", help=f"{PARAMETERS['token_name'][1]}; several separated by commas")
     one.add_argument(
         "--block-size",
         type=commands.sizes,
         metavar="PRICE",
-        help="height of a heatmap's or market profile's level; one for all, or for each symbol, separated by commas",
+        help=f"{PARAMETERS['block_size'][1]}; one for all, or for each symbol, separated by commas",
     )
+    for name in QueryArguments.__annotations__:
+        if name in PARAMETERS and name not in TYPED_ARGUMENTS:
+            kind, about = PARAMETERS[name]
+            one.add_argument(f"--{name.replace('_', '-')}", help=about, **OPTION_KINDS[kind])
     one.add_argument(
         "--any-block-size", action="store_true", help="ask block sizes that are no multiple of the recommended one, too"
     )
@@ -245,4 +249,3 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
         default=True,
         help="look symbols and coins up in the service's lists before they are paid for (default: yes)",
     )
-    one.add_argument("--max-depth", type=int, metavar="N", help="levels of a heatmap")

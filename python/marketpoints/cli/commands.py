@@ -18,6 +18,7 @@ from ..common import limits
 from ..common.arguments import series_type
 from ..common.clock import CLOCK
 from ..common.dialect import address, dialect_of_environment
+from ..common.queries import QueryArguments
 from ..common.times import Duration, Time, spell
 from ..errors import Error, InvalidRequest
 from ..local import ingest as store
@@ -39,20 +40,6 @@ NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 DUMPS = (
     "KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz, such as trades/BINANCE_FUTURES/BTCUSDT/2024-12-01.csv.gz, and sheets as "
     "KIND/NAME.csv, such as token_supply/BTC.csv"
-)
-# Options that keep their names on the way to the client.
-OPTIONS = (
-    "period",
-    "usd",
-    "group_by",
-    "gapfill",
-    "include_forming",
-    "block_size",
-    "max_depth",
-    "tenor",
-    "token_name",
-    "session",
-    "block_minutes",
 )
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
@@ -215,11 +202,14 @@ def checks(given: argparse.Namespace) -> dict[str, Any]:
 
 def window(given: argparse.Namespace) -> dict[str, Any]:
     """The options that name points."""
-    options: dict[str, Any] = {"start": moment(given.start), "end": moment(given.end), "coin": several(given.coin)}
-    for name in OPTIONS:
-        options[name] = getattr(given, name)
-    options["period"] = duration(given.period)
-    return options
+    options = {name: getattr(given, name) for name in QueryArguments.__annotations__ if hasattr(given, name)}
+    return options | {
+        "start": moment(given.start),
+        "end": moment(given.end),
+        "period": duration(given.period),
+        "coin": several(given.coin),
+        "token_name": several(given.token_name),
+    }
 
 
 def moment(typed: str | None) -> Time | None:

@@ -1,119 +1,248 @@
-"""The series methods of price levels, options and supply (specification, sections 2.3 and 4.1)."""
+"""The series methods: one for each data type, and one that takes any (specification, sections 2.3 and 4.1)."""
 
-from ..common.arguments import METHODS, Extra, Names, Sizes
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..common.arguments import METHODS, Names, analytics
 from ..common.progress import Progress
-from ..common.times import Duration, Interval, Time
-from .values import SeriesAnswer, ValueMethods
+from ..common.queries import (
+    CandleArguments,
+    FundingArguments,
+    LiquidationMapArguments,
+    MarketProfileArguments,
+    OptionArguments,
+    OrderBookArguments,
+    QueryArguments,
+    SummedArguments,
+    TokenArguments,
+    build_query,
+    taking,
+)
+from ..common.times import Interval
+from ..records.plan import Plan, told_plan
+from .base import Connection
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["SeriesMethods"]
 
+SeriesAnswer = TypeVar("SeriesAnswer", covariant=True)
 
-class SeriesMethods(ValueMethods[SeriesAnswer]):
+
+class SeriesMethods(Connection, Generic[SeriesAnswer]):
     """Every series method."""
 
+    @taking(QueryArguments)
+    def points(  # noqa: D417 - its arguments stand in QueryArguments
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> SeriesAnswer:
+        """Points of any data type, known to this version or not (section 4.1).
+
+        A window longer than one request may be is fetched in several and joined. A list of symbols or coins is one
+        call too: it runs within one budget, and the answer has the series of each in the order asked. A symbol is asked
+        of each exchange apart, exchange by exchange; a coin of all exchanges at once, which weighs less (section 8.2).
+
+        Args:
+            type: Data type by its wire name, such as ``OPEN_INTEREST_AGG``, or by its method's, ``open_interest``.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several. What is named twice is asked once.
+            interval: ``"1m" "5m" "15m" "30m" "1h" "4h" "1d" "1w"``, a wire name, or a duration such as
+                ``timedelta(hours=1)`` (also NumPy's and pandas').
+            start: First bucket start: datetime, date, ISO text (UTC if naive), NumPy or pandas time, Unix seconds.
+            end: End of the window, exclusive; None is now.
+            period: Length of the window in seconds, as a ``timedelta`` (also NumPy's and pandas'), or as a text such as
+                ``"90d"`` or ``"1h30m"``, instead of start or end.
+            coin: Base asset, or several, instead of a symbol. Where a type takes both, such as the option summaries,
+                lists of symbols and coins pair by position.
+            usd: Values in USD.
+            group_by: ``"sum"`` or ``"oi_weighted"``: one series over all exchanges.
+            gapfill: Fill missing buckets with the last close.
+            sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
+            include_forming: Keep the bucket, or the session, that has not ended yet.
+            max_depth: Levels of a heatmap.
+            block_size: Height of a heatmap's, or a market profile's, price bucket: one for all, or one for each symbol
+                or coin.
+            tenor: Option tenor.
+            token_name: Token name (token supply), one for each coin.
+            session: Session of a market profile.
+            block_minutes: Block length of a market profile in minutes.
+            extra: Further parameters by wire name, passed through.
+            max_weight: Most weight that the call may cost in all; more raises before anything is sent.
+            progress: True shows a bar with weight, requests, rows, the wait for budget and the seconds left; a function
+                is called with (requests done, requests) after each answer.
+
+        Returns:
+            The answer's series; a set of exactly one answers for it.
+
+        Raises:
+            InvalidRequest: An argument cannot be right, or the service does not list the symbol or coin; nothing was
+                sent, or the service answered 400.
+            AuthenticationError: The service does not know the key.
+            TierError: The tier does not include it.
+            RateLimitError: It would wait for budget longer than ``max_wait``, or the day's weight is spent.
+            PartialError: Some requests of several failed; ``results`` holds what arrived, ``failures`` says what did
+                not, and of which symbol.
+            TransportError: No complete answer arrived, as often as the client tried.
+            ServerError: The service failed as often as the client tried.
+            DecodeError: The answer is malformed.
+        """
+        query = build_query(type, exchange, symbol, interval, **arguments)
+        answer: SeriesAnswer = self._points(query, progress)
+        return answer
+
+    def plan(self, type: str, *arguments: Any, **named: Any) -> Plan:  # noqa: A002 - the wire's own name
+        """What a call would send and cost, and what each tier would take for it.
+
+        Sends nothing, so neither client awaits it.
+
+        Args:
+            type: Data type as for :meth:`points`, the name of a series method such as ``candles``, or that of an
+                analytics method such as ``leaderboard``, whose ``points`` are rows.
+            arguments: The call's arguments.
+            named: The call's arguments by name, ``max_weight`` among them.
+
+        Raises:
+            InvalidRequest: As the call; also when it weighs more than ``max_weight``, or can never run.
+            TierError: The tier does not include it.
+        """
+        named.pop("progress", None)
+        if method := analytics(type):
+            return self._plan_analytics(method, arguments, named)
+        return told_plan(self._live.plan(build_query(type, *arguments, **named)))
+
+    @taking(CandleArguments)
+    def candles(
+        self,
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[CandleArguments]",
+    ) -> SeriesAnswer:
+        """Candles of both sides together (TRADE_SIDE_AGNOSTIC_AGG): open, high, low, close, volume.
+
+        Also the times of the first and the last trade. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(METHODS["candles"], exchange, symbol, interval, progress=progress, **arguments)
+
+    @taking(CandleArguments)
+    def side_candles(
+        self,
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[CandleArguments]",
+    ) -> SeriesAnswer:
+        """Candles per side (TRADE_AGG): two series, ``sel(side="BUY")`` and ``sel(side="SELL")``.
+
+        Both share the prices; the volume is the side's. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(METHODS["side_candles"], exchange, symbol, interval, progress=progress, **arguments)
+
+    @taking(SummedArguments)
+    def liquidations(
+        self,
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[SummedArguments]",
+    ) -> SeriesAnswer:
+        """Liquidated volume per side (LIQUIDATION_AGG): two series with the column ``liquidations``.
+
+        In coin, or in USD with ``usd``. A bucket without liquidations is absent, so the sides differ in length. Which
+        side ``BUY`` means is the venue's word; the client does not turn it. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(METHODS["liquidations"], exchange, symbol, interval, progress=progress, **arguments)
+
+    @taking(FundingArguments)
+    def funding_rate(
+        self,
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[FundingArguments]",
+    ) -> SeriesAnswer:
+        """Funding rates (FUNDING_RATE_AGG): open, high, low and close of the rate and of the predicted rate.
+
+        Rates are fractions (0.0001 is 0.01 %) for 8 hours unless ``extra`` names another
+        ``transform.normalize.fundingInterval`` in milliseconds; an unknown one is NaN. ``group_by="oi_weighted"`` is
+        the mean over exchanges weighted by open interest. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(METHODS["funding_rate"], exchange, symbol, interval, progress=progress, **arguments)
+
+    @taking(SummedArguments)
+    def open_interest(
+        self,
+        exchange: Names = None,
+        symbol: Names = None,
+        interval: Interval | None = None,
+        *,
+        progress: Progress = False,
+        **arguments: "Unpack[SummedArguments]",
+    ) -> SeriesAnswer:
+        """Open interest (OPEN_INTEREST_AGG): open, high, low and close; NaN where an exchange leaves one out.
+
+        In the venue's unit, or in USD with ``usd``. Arguments and errors as in :meth:`points`.
+        """
+        return self.points(METHODS["open_interest"], exchange, symbol, interval, progress=progress, **arguments)
+
+    @taking(OrderBookArguments)
     def orderbook_heatmap(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        block_size: Sizes = None,
-        max_depth: int | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        usd: bool = False,
-        group_by: str | None = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[OrderBookArguments]",
     ) -> SeriesAnswer:
         """The order book as price levels per snapshot (BLOCK_BOOK_SNAPSHOT_AGG): a :class:`~marketpoints.Heatmap`.
 
         ``block_size`` is required by the service; :meth:`block_sizes` recommends one. Arguments and errors as in
         :meth:`points`.
         """
-        return self.points(
-            METHODS["orderbook_heatmap"],
-            exchange,
-            symbol,
-            interval,
-            block_size=block_size,
-            max_depth=max_depth,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            usd=usd,
-            group_by=group_by,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["orderbook_heatmap"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(LiquidationMapArguments)
     def liquidation_heatmap(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        max_depth: int | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        usd: bool = False,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[LiquidationMapArguments]",
     ) -> SeriesAnswer:
         """Liquidation volume by price level (VENUE_LIQUIDATION_AGG): a :class:`~marketpoints.Heatmap` without sides.
 
         By ``coin=`` only, without a symbol; no exchange means all of them. Advanced tier. Arguments and errors as in
         :meth:`points`.
         """
-        return self.points(
-            METHODS["liquidation_heatmap"],
-            exchange,
-            symbol,
-            interval,
-            max_depth=max_depth,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            usd=usd,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["liquidation_heatmap"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(SummedArguments)
     def volume_profile(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        usd: bool = False,
-        group_by: str | None = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[SummedArguments]",
     ) -> SeriesAnswer:
         """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG): a :class:`~marketpoints.Profile`.
 
@@ -121,44 +250,17 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         ``extra={"normalizedSymbol": "BTC-USDT"}`` in place of ``symbol`` and ``coin``. Arguments and errors as in
         :meth:`points`.
         """
-        return self.points(
-            METHODS["volume_profile"],
-            exchange,
-            symbol,
-            interval,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            usd=usd,
-            group_by=group_by,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["volume_profile"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(MarketProfileArguments)
     def tpo(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        session: str | None = None,
-        block_minutes: int | None = None,
-        block_size: Sizes = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        usd: bool = False,
-        group_by: str | None = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[MarketProfileArguments]",
     ) -> SeriesAnswer:
         """Market profiles (TPO_AGG): which time blocks visited which price; a :class:`~marketpoints.Tpo`.
 
@@ -166,121 +268,51 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         ``block_size`` is the height of a level, about which :meth:`block_sizes` tells; None leaves it to the service.
         With ``coin`` the exchange may be left out. Arguments and errors as in :meth:`points`.
         """
-        return self.points(
-            METHODS["tpo"],
-            exchange,
-            symbol,
-            interval,
-            session=session,
-            block_minutes=block_minutes,
-            block_size=block_size,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            usd=usd,
-            group_by=group_by,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["tpo"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(OptionArguments)
     def skew(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        tenor: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[OptionArguments]",
     ) -> SeriesAnswer:
         """25-delta skew of options in percentage points (SKEW_OPTION_SUMMARY_AGG): the column ``skew``.
 
         Exchange, summary symbol (such as ``BTC_25``), ``coin`` and ``tenor`` are all required; :meth:`tenors` lists the
         tenors. Advanced tier. Arguments and errors as in :meth:`points`.
         """
-        return self.points(
-            METHODS["skew"],
-            exchange,
-            symbol,
-            interval,
-            tenor=tenor,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["skew"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(OptionArguments)
     def implied_volatility(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        tenor: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[OptionArguments]",
     ) -> SeriesAnswer:
         """Implied volatility of options in percentage points (IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG).
 
         The column is ``implied_volatility``. Exchange, summary symbol (such as ``BTC_ATM``), ``coin`` and ``tenor`` are
         all required. Advanced tier. Arguments and errors as in :meth:`points`.
         """
-        return self.points(
-            METHODS["implied_volatility"],
-            exchange,
-            symbol,
-            interval,
-            tenor=tenor,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["implied_volatility"], exchange, symbol, interval, progress=progress, **arguments)
 
+    @taking(TokenArguments)
     def token_supply(
         self,
         exchange: Names = None,
         symbol: Names = None,
         interval: Interval | None = None,
         *,
-        token_name: Names = None,
-        start: Time | None = None,
-        end: Time | None = None,
-        period: Duration | None = None,
-        coin: Names = None,
-        sort: str | None = None,
-        include_forming: bool = False,
-        extra: Extra = None,
-        max_weight: int | None = None,
         progress: Progress = False,
+        **arguments: "Unpack[TokenArguments]",
     ) -> SeriesAnswer:
         """Supply, market capitalization and dominance of a token (TOKEN_SUPPLY_AGG).
 
@@ -288,19 +320,4 @@ class SeriesMethods(ValueMethods[SeriesAnswer]):
         for each ``chain``. Altcoin dominance is 100 less ``marketcap_dominance_percent`` of Bitcoin. Advanced tier.
         Arguments and errors as in :meth:`points`.
         """
-        return self.points(
-            METHODS["token_supply"],
-            exchange,
-            symbol,
-            interval,
-            token_name=token_name,
-            start=start,
-            end=end,
-            period=period,
-            coin=coin,
-            sort=sort,
-            include_forming=include_forming,
-            extra=extra,
-            max_weight=max_weight,
-            progress=progress,
-        )
+        return self.points(METHODS["token_supply"], exchange, symbol, interval, progress=progress, **arguments)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from .. import _engine
 from ..errors import InvalidRequest
 from .hidden import Hidden
-from .times import Duration, Interval, Time, to_duration, to_unix
+from .times import Interval, to_duration
 
 __all__ = [
     "ANALYTICS",
@@ -19,7 +19,6 @@ __all__ = [
     "Names",
     "Sizes",
     "analytics",
-    "build_query",
     "data_type",
     "interval_name",
     "names",
@@ -99,64 +98,6 @@ def analytics(type: str) -> str | None:  # noqa: A002 - the wire's own name
     """
     name = (text(type, "type") or "").replace("-", "_")
     return name if name in ANALYTICS else None
-
-
-def build_query(
-    type: str,  # noqa: A002 - the wire's own name
-    exchange: Names = None,
-    symbol: Names = None,
-    interval: Interval | None = None,
-    *,
-    start: Time | None = None,
-    end: Time | None = None,
-    period: Duration | None = None,
-    coin: Names = None,
-    usd: bool = False,
-    group_by: str | None = None,
-    gapfill: bool = False,
-    sort: str | None = None,
-    include_forming: bool = False,
-    max_depth: int | None = None,
-    block_size: Sizes = None,
-    tenor: str | None = None,
-    token_name: Names = None,
-    session: str | None = None,
-    block_minutes: int | None = None,
-    extra: Extra = None,
-    max_weight: int | None = None,
-    open_window: bool = False,
-) -> _engine.Query:
-    """A checked query, for one symbol or coin or for several.
-
-    With ``open_window`` it may leave its window open: an archive knows its own.
-
-    Raises:
-        InvalidRequest: An argument or a combination of them cannot be right; the message names it.
-    """
-    return _engine.Query(
-        series_type(type),
-        names(exchange, "exchange"),
-        names(symbol, "symbol"),
-        interval_name(interval),
-        start=to_unix(start, "start"),
-        end=to_unix(end, "end"),
-        period=to_duration(period),
-        coins=names(coin, "coin"),
-        usd=flag(usd, "usd"),
-        group_by=text(group_by, "group_by"),
-        gapfill=flag(gapfill, "gapfill"),
-        sort=text(sort, "sort"),
-        include_forming=flag(include_forming, "include_forming"),
-        max_depth=count(max_depth, "max_depth"),
-        block_sizes=numbers(block_size, "block_size"),
-        tenor=text(tenor, "tenor"),
-        token_names=names(token_name, "token_name"),
-        session=text(session, "session"),
-        block_minutes=count(block_minutes, "block_minutes"),
-        extra=pairs(extra),
-        max_weight=weight_bound(max_weight),
-        open_window=open_window,
-    )
 
 
 def names(value: Names, name: str) -> list[str]:

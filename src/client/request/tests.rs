@@ -1,17 +1,25 @@
 //! Arguments, windows and walls.
 
 use super::*;
+use crate::protocol::GroupBy;
 
 fn candles() -> PointsArguments {
     PointsArguments {
-        data_type: "TRADE_SIDE_AGNOSTIC_AGG".into(),
-        exchanges: vec!["BINANCE".into()],
-        symbol: Some("XRPETH".into()),
-        interval: Some("1h".into()),
+        query: PointsQuery::of_market("TRADE_SIDE_AGNOSTIC_AGG", "BINANCE", "XRPETH", "1h"),
         start: Some(7_200.0),
         end: Some(14_400.0),
         ..PointsArguments::default()
     }
+}
+
+fn of_query(change: impl FnOnce(&mut PointsQuery)) -> PointsArguments {
+    let mut arguments = candles();
+    change(&mut arguments.query);
+    arguments
+}
+
+fn of_interval(name: &str) -> PointsArguments {
+    of_query(|query| query.interval = Some(name.into()))
 }
 
 fn window(arguments: PointsArguments, now: f64) -> (i64, i64) {
@@ -53,46 +61,50 @@ fn a_window_needs_two_of_its_ends() {
 
 #[test]
 fn selections_follow_the_table() {
-    assert!(problem(|a| a.coin = Some("XRP".into())).contains("not both"));
-    assert!(problem(|a| a.symbol = None).contains("an exchange and a symbol"));
-    assert!(problem(|a| a.exchanges.push("BYBIT".into())).contains("exactly one exchange"));
-    assert!(problem(|a| a.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("give coin= and no symbol"));
-    assert!(problem(|a| a.data_type = "SKEW_OPTION_SUMMARY_AGG".into()).contains("tenor="));
-    assert!(problem(|a| a.data_type = "BLOCK_BOOK_SNAPSHOT_AGG".into()).contains("block_size"));
-    assert!(problem(|a| a.max_depth = Some(5)).contains("no depth"));
-    assert!(problem(|a| a.group_by = Some("oi_weighted".into())).contains("by oi_weighted; by sum only"));
-    assert!(problem(|a| a.group_by = Some("sum".into())).contains("coin="));
-    assert!(problem(|a| (a.data_type, a.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
-    assert!(problem(|a| a.exchanges = vec![String::new()]).contains("name it"));
+    assert!(problem(|a| a.query.coin = Some("XRP".into())).contains("not both"));
+    assert!(problem(|a| a.query.raw_symbol = None).contains("an exchange and a symbol"));
+    assert!(problem(|a| a.query.exchanges.push("BYBIT".into())).contains("exactly one exchange"));
+    assert!(problem(|a| a.query.data_type = "VENUE_LIQUIDATION_AGG".into()).contains("give coin= and no symbol"));
+    assert!(problem(|a| a.query.data_type = "SKEW_OPTION_SUMMARY_AGG".into()).contains("tenor="));
+    assert!(problem(|a| a.query.data_type = "BLOCK_BOOK_SNAPSHOT_AGG".into()).contains("block_size"));
+    assert!(problem(|a| a.query.max_depth = Some(5)).contains("no depth"));
+    assert!(
+        problem(|a| a.query.group_by = Some(GroupBy::OpenInterestWeighted)).contains("by oi_weighted; by sum only")
+    );
+    assert!(problem(|a| a.query.group_by = Some(GroupBy::Sum)).contains("coin="));
+    assert!(problem(|a| (a.query.data_type, a.query.gapfill) = ("OPEN_INTEREST_AGG".into(), true)).contains("gapfill"));
+    assert!(problem(|a| a.query.exchanges = vec![String::new()]).contains("name it"));
 }
 
 #[test]
 fn swapped_arguments_are_told() {
     let swapped = |exchange: &str, symbol: &str| {
-        problem(|a| (a.exchanges, a.symbol) = (vec![exchange.into()], Some(symbol.into())))
+        problem(|a| (a.query.exchanges, a.query.raw_symbol) = (vec![exchange.into()], Some(symbol.into())))
     };
     assert!(swapped("BTCUSDT", "BINANCE_FUTURES").contains("did you mean exchange \"BINANCE_FUTURES\" and symbol"));
     assert!(swapped("BTCUSDT", "binance").contains("did you mean exchange \"BINANCE\" and symbol \"BTCUSDT\"?"));
     // A token may be named as an exchange is.
     for (exchange, symbol) in [("BYBIT", "BITGET"), ("KRAKEN", "XBTUSD")] {
         let (exchanges, symbol) = (vec![exchange.to_owned()], Some(symbol.to_owned()));
-        assert!(PointsRequest::new(PointsArguments { exchanges, symbol, ..candles() }).is_ok());
+        assert!(
+            PointsRequest::new(of_query(|query| (query.exchanges, query.raw_symbol) = (exchanges, symbol))).is_ok()
+        );
     }
 }
 
 #[test]
 fn what_only_other_types_take_is_refused() {
     let part = |what: &str, a: &mut PointsArguments| match what {
-        "block_size" => a.block_size = Some(5.0),
-        "session" => a.session = Some("daily".into()),
-        "block_minutes" => a.block_minutes = Some(30),
-        "tenor" => a.tenor = Some("ONE_W".into()),
-        _ => a.token_name = Some("Bitcoin".into()),
+        "block_size" => a.query.block_size = Some(5.0),
+        "session" => a.query.session = Some("daily".into()),
+        "block_minutes" => a.query.block_minutes = Some(30),
+        "tenor" => a.query.tenor = Some("ONE_W".into()),
+        _ => a.query.token_name = Some("Bitcoin".into()),
     };
     for name in ["block_size", "session", "block_minutes", "tenor", "token_name"] {
         assert!(problem(|a| part(name, a)).ends_with(&format!("leave {name}= out")));
         // A type that the table does not know may take anything.
-        let mut open = PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() };
+        let mut open = of_query(|query| query.data_type = "NEW_TYPE_AGG".into());
         part(name, &mut open);
         assert!(PointsRequest::new(open).is_ok());
     }
@@ -102,8 +114,8 @@ fn what_only_other_types_take_is_refused() {
         ("SKEW_OPTION_SUMMARY_AGG", vec!["tenor"]),
     ];
     for (data_type, parts) in taken {
-        let mut arguments = PointsArguments { data_type: data_type.into(), ..candles() };
-        arguments.coin = (data_type == "SKEW_OPTION_SUMMARY_AGG").then(|| "BTC".into());
+        let mut arguments = of_query(|query| query.data_type = data_type.into());
+        arguments.query.coin = (data_type == "SKEW_OPTION_SUMMARY_AGG").then(|| "BTC".into());
         for name in parts {
             part(name, &mut arguments);
         }
@@ -125,13 +137,16 @@ fn walls_of_a_tier_are_known_beforehand() {
     assert!(old.contains("history goes back 7 days, to 2026-04-15 18:00:00 UTC"), "{old}");
     assert_eq!(wall(|a| a.period = Some(8 * 86_400), Tier::Basic), Ok(()));
     let several = wall(
-        |a| (a.exchanges, a.symbol, a.coin) = (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into())),
+        |a| {
+            (a.query.exchanges, a.query.raw_symbol, a.query.coin) =
+                (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into()))
+        },
         Tier::Standard,
     );
     assert!(several.unwrap_err().contains("2 exchanges at once need the tier advanced"));
     let option = wall(
         |a| {
-            (a.data_type, a.coin, a.tenor) =
+            (a.query.data_type, a.query.coin, a.query.tenor) =
                 ("SKEW_OPTION_SUMMARY_AGG".into(), Some("BTC".into()), Some("ONE_W".into()));
         },
         Tier::Basic,
@@ -142,17 +157,17 @@ fn walls_of_a_tier_are_known_beforehand() {
 #[test]
 fn a_repeated_exchange_counts_once() {
     let twice = vec!["BYBIT".to_owned(), "BYBIT".to_owned()];
-    let request = PointsRequest::new(PointsArguments { exchanges: twice, ..candles() }).unwrap();
+    let request = PointsRequest::new(of_query(|query| query.exchanges = twice)).unwrap();
     assert_eq!((request.demand().exchanges, request.query.exchanges.len()), (1, 1));
 }
 
 #[test]
 fn near_misses_are_named_and_strangers_pass() {
-    assert!(problem(|a| a.interval = Some("HOURS".into())).contains("did you mean HOUR?"));
-    assert!(problem(|a| a.interval = None).contains("1m, 5m, 15m"));
-    assert!(PointsRequest::new(PointsArguments { data_type: "NEW_TYPE_AGG".into(), ..candles() }).is_ok());
-    assert!(problem(|a| a.data_type = "OPEN_INTREST_AGG".into()).contains("did you mean OPEN_INTEREST_AGG?"));
-    assert!(problem(|a| a.data_type = "book".into()).contains("known are TRADE_SIDE_AGNOSTIC_AGG"));
+    assert!(problem(|a| a.query.interval = Some("HOURS".into())).contains("did you mean HOUR?"));
+    assert!(problem(|a| a.query.interval = None).contains("1m, 5m, 15m"));
+    assert!(PointsRequest::new(of_query(|query| query.data_type = "NEW_TYPE_AGG".into())).is_ok());
+    assert!(problem(|a| a.query.data_type = "OPEN_INTREST_AGG".into()).contains("did you mean OPEN_INTEREST_AGG?"));
+    assert!(problem(|a| a.query.data_type = "book".into()).contains("known are TRADE_SIDE_AGNOSTIC_AGG"));
 }
 
 fn at(text: &str) -> i64 {
@@ -163,14 +178,8 @@ fn at(text: &str) -> i64 {
 fn a_market_profile_goes_by_its_sessions() {
     let now = at("2026-11-18T13:30:00Z") as f64; // a Wednesday
     let of = |session: &str, interval: &str, change: fn(&mut PointsArguments)| {
-        let mut arguments = PointsArguments {
-            data_type: "TPO_AGG".into(),
-            session: Some(session.into()),
-            interval: Some(interval.into()),
-            start: None,
-            end: None,
-            ..candles()
-        };
+        let mut arguments = PointsArguments { start: None, end: None, ..of_interval(interval) };
+        (arguments.query.data_type, arguments.query.session) = ("TPO_AGG".into(), Some(session.into()));
         change(&mut arguments);
         window(arguments, now)
     };
@@ -210,8 +219,7 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
         let wall = now - days * 86_400;
         for (interval, seconds) in [("1m", 60), ("1h", 3_600), ("4h", 14_400), ("1d", 86_400)] {
             let period = Some(days * 86_400);
-            let arguments =
-                PointsArguments { start: None, end: None, period, interval: Some(interval.into()), ..candles() };
+            let arguments = PointsArguments { start: None, end: None, period, ..of_interval(interval) };
             let request = PointsRequest::new(arguments.clone()).unwrap();
             let window = request.window(now as f64, Some(tier));
             let first = (wall..wall + seconds).find(|second| second % seconds == 0).unwrap();
@@ -239,8 +247,7 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
 #[test]
 fn a_bucket_beside_the_grid_counts_when_it_is_over() {
     let week = |include_forming| {
-        let interval = Some("1w".into());
-        let arguments = PointsArguments { start: Some(0.0), end: None, interval, include_forming, ..candles() };
+        let arguments = PointsArguments { start: Some(0.0), end: None, include_forming, ..of_interval("1w") };
         PointsRequest::new(arguments).unwrap()
     };
     let now = at("2026-11-18T13:30:00Z"); // a Wednesday; its week began on the 16th

@@ -2,6 +2,7 @@
 //! (service.md 4.1 to 4.3).
 
 mod analytics;
+mod argument;
 mod filters;
 mod leaderboard;
 mod markets;
@@ -12,6 +13,7 @@ mod rules;
 mod transform;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
+pub use argument::Kind;
 pub use filters::{FILTER_PARAMETERS, Filters};
 pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSort, MarketsQuery};

@@ -1,57 +1,13 @@
-//! The query of the time-series endpoint (service.md 4.1).
+//! The query behind `GET /v1/points` (section 4.1; supplement 4). Each parameter is written once, in the table below: its
+//! field, its name in a URL and as an argument, how both are read, and what it means. The wire form, the client's arguments,
+//! the archive's keys, the `OpenAPI` page and the options of the command line follow from it.
 
 use std::borrow::Cow;
 
-use super::parameters::{Pairs, ParamError, choice, flag, number, push_flag, push_number, push_text};
+use super::argument::{Argument, Depth, Kind, Named, Plain, PriceStep, UsdQuote, Whole};
+use super::parameters::{Pairs, ParamError};
 use super::transform::{GroupBy, SortDirection};
 use crate::protocol::{DataType, Selection};
-
-/// A query of `GET /v1/points` (section 4.1). Names stay open strings: the service adds values over time.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct PointsQuery {
-    /// `type`
-    pub data_type: String,
-    /// `exchange`, repeated
-    pub exchanges: Vec<String>,
-    /// `coin`
-    pub coin: Option<String>,
-    /// `rawSymbol`
-    pub raw_symbol: Option<String>,
-    /// `normalizedSymbol`; volume profiles only (supplement 4)
-    pub normalized_symbol: Option<String>,
-    /// `interval`, wire name
-    pub interval: Option<String>,
-    /// `from`, Unix seconds
-    pub from: Option<i64>,
-    /// `period`, seconds
-    pub period: Option<i64>,
-    /// `sortDirection`
-    pub sort: Option<SortDirection>,
-    /// `gapfill`
-    pub gapfill: bool,
-    /// `transform.groupBy.type`
-    pub group_by: Option<GroupBy>,
-    /// `transform.normalize.quote=USD`
-    pub usd: bool,
-    /// `transform.normalize.fundingInterval`, milliseconds
-    pub funding_interval: Option<i64>,
-    /// `flatten`
-    pub flatten: bool,
-    /// `blockSize`
-    pub block_size: Option<f64>,
-    /// `maxDepth`
-    pub max_depth: Option<u32>,
-    /// `tpoBlockSizeMinutes`
-    pub block_minutes: Option<u32>,
-    /// `tpoSession`
-    pub session: Option<String>,
-    /// `tenor`
-    pub tenor: Option<String>,
-    /// `tokenName`
-    pub token_name: Option<String>,
-    /// Parameters this version does not know, passed through in order.
-    pub extra: Vec<(String, String)>,
-}
 
 /// A parameter of `/v1/points`.
 #[derive(Debug, Clone, Copy)]
@@ -60,35 +16,86 @@ pub struct Parameter {
     pub wire: &'static str,
     /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
     pub argument: Option<&'static str>,
+    /// What its values are.
+    pub kind: Kind,
+    /// What it means.
+    pub about: &'static str,
 }
 
-const fn parameter(wire: &'static str, argument: &'static str) -> Parameter {
-    Parameter { wire, argument: Some(argument) }
+/// A row is `field: type, how it is spelled, name in a URL, name as an argument, meaning`. The rows' order is the canonical
+/// order of a URL.
+macro_rules! parameters {
+    ($($field:ident: $type:ty, $spelled:ident $(($words:literal))?, $wire:literal, $argument:expr, $about:literal;)*) => {
+        /// A query of `GET /v1/points` (section 4.1). Names stay open strings: the service adds values over time.
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub struct PointsQuery {
+            $(#[doc = concat!("`", $wire, "`: ", $about)] pub $field: $type,)*
+            /// Parameters this version does not know, passed through in order.
+            pub extra: Vec<(String, String)>,
+        }
+
+        /// Every parameter of `/v1/points`, in the order of a URL.
+        pub const PARAMETERS: &[Parameter] = &[
+            $(Parameter {
+                wire: $wire, argument: $argument, kind: <$spelled as Argument<$type>>::KIND, about: $about,
+            },)*
+        ];
+
+        impl PointsQuery {
+            /// The parameters in their canonical order; two equal queries give the same list.
+            pub fn pairs(&self) -> Vec<(&str, Cow<'_, str>)> {
+                let mut pairs: Pairs<'_> = Vec::with_capacity(8);
+                $($spelled$(($words))?.write($wire, &self.$field, &mut pairs);)*
+                pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
+                pairs
+            }
+
+            /// Sets an argument of the client's by the words that users write: `group_by` is `sum`, `sort` is `asc`.
+            ///
+            /// # Errors
+            /// The value is none of the argument's, or no parameter has that argument.
+            pub fn set_argument(&mut self, argument: &str, value: &str) -> Result<(), ParamError> {
+                match Some(argument) {
+                    $(row if row == $argument => $spelled$(($words))?.set(argument, value, &mut self.$field),)*
+                    _ => Err(ParamError::new(argument, "is no argument of a query for points")),
+                }
+            }
+
+            fn read(&mut self, name: &str, value: String) -> Result<(), ParamError> {
+                match name {
+                    $($wire => $spelled$(($words))?.read($wire, value, &mut self.$field),)*
+                    _ => {
+                        self.extra.push((name.to_owned(), value));
+                        Ok(())
+                    }
+                }
+            }
+        }
+    };
 }
 
-/// Every parameter of `/v1/points`.
-pub const PARAMETERS: [Parameter; 20] = [
-    parameter("type", "type"),
-    parameter("exchange", "exchange"),
-    parameter("coin", "coin"),
-    parameter("rawSymbol", "symbol"),
-    Parameter { wire: "normalizedSymbol", argument: None },
-    parameter("interval", "interval"),
-    parameter("from", "start"),
-    parameter("period", "period"),
-    parameter("sortDirection", "sort"),
-    parameter("gapfill", "gapfill"),
-    parameter("transform.groupBy.type", "group_by"),
-    parameter("transform.normalize.quote", "usd"),
-    Parameter { wire: "transform.normalize.fundingInterval", argument: None },
-    Parameter { wire: "flatten", argument: None },
-    parameter("blockSize", "block_size"),
-    parameter("maxDepth", "max_depth"),
-    parameter("tpoBlockSizeMinutes", "block_minutes"),
-    parameter("tpoSession", "session"),
-    parameter("tenor", "tenor"),
-    parameter("tokenName", "token_name"),
-];
+parameters! {
+    data_type: String, Plain, "type", Some("type"), "data type, such as TRADE_SIDE_AGNOSTIC_AGG";
+    exchanges: Vec<String>, Plain, "exchange", Some("exchange"), "venue, case-sensitive; repeated for several";
+    coin: Option<String>, Plain, "coin", Some("coin"), "base asset, instead of a symbol";
+    raw_symbol: Option<String>, Plain, "rawSymbol", Some("symbol"), "exchange-native symbol";
+    normalized_symbol: Option<String>, Plain, "normalizedSymbol", None, "symbol in BASE-QUOTE form; volume profiles only";
+    interval: Option<String>, Plain, "interval", Some("interval"), "bucket size";
+    from: Option<i64>, Whole("Unix seconds, a whole number"), "from", Some("start"), "start of the window, Unix seconds; absent: the last `period` seconds up to now";
+    period: Option<i64>, Whole("seconds, a whole number"), "period", Some("period"), "length of the window in seconds; absent or 0: an empty answer";
+    sort: Option<SortDirection>, Named, "sortDirection", Some("sort"), "order of the points on the wire: asc or desc; in a URL also 1 or 2";
+    gapfill: bool, Plain, "gapfill", Some("gapfill"), "fill missing buckets with the last close";
+    group_by: Option<GroupBy>, Named, "transform.groupBy.type", Some("group_by"), "one series over all exchanges: sum, or oi_weighted for funding rates";
+    usd: bool, UsdQuote, "transform.normalize.quote", Some("usd"), "values in USD; absent: coin units";
+    funding_interval: Option<i64>, Whole("milliseconds, a whole number"), "transform.normalize.fundingInterval", None, "milliseconds that funding rates are for";
+    flatten: bool, Plain, "flatten", None, "heatmaps: flat_points instead of points";
+    block_size: Option<f64>, PriceStep, "blockSize", Some("block_size"), "height of a heatmap's or market profile's price level; heatmaps need it";
+    max_depth: Option<u32>, Depth, "maxDepth", Some("max_depth"), "price levels of a heatmap, from the best of each side";
+    block_minutes: Option<u32>, Whole("5, 30, 60 or 240"), "tpoBlockSizeMinutes", Some("block_minutes"), "block length of a market profile in minutes: 5, 30, 60 or 240; absent: 30";
+    session: Option<String>, Plain, "tpoSession", Some("session"), "session of a market profile: daily, weekly or monthly; absent: follows the interval";
+    tenor: Option<String>, Plain, "tenor", Some("tenor"), "tenor of an option summary, such as ONE_W";
+    token_name: Option<String>, Plain, "tokenName", Some("token_name"), "token name, recommended together with coin";
+}
 
 /// The parameters' names in a URL, for hints on a misspelt one.
 pub const POINTS_PARAMETERS: [&str; PARAMETERS.len()] = {
@@ -102,30 +109,15 @@ pub const POINTS_PARAMETERS: [&str; PARAMETERS.len()] = {
 };
 
 impl PointsQuery {
-    /// The parameters in their canonical order; two equal queries give the same list.
-    pub fn pairs(&self) -> Vec<(&str, Cow<'_, str>)> {
-        let mut pairs: Pairs<'_> = vec![("type", Cow::Borrowed(self.data_type.as_str()))];
-        pairs.extend(self.exchanges.iter().map(|name| ("exchange", Cow::Borrowed(name.as_str()))));
-        push_text(&mut pairs, "coin", self.coin.as_deref());
-        push_text(&mut pairs, "rawSymbol", self.raw_symbol.as_deref());
-        push_text(&mut pairs, "normalizedSymbol", self.normalized_symbol.as_deref());
-        push_text(&mut pairs, "interval", self.interval.as_deref());
-        push_number(&mut pairs, "from", self.from);
-        push_number(&mut pairs, "period", self.period);
-        push_text(&mut pairs, "sortDirection", self.sort.map(SortDirection::name));
-        push_flag(&mut pairs, "gapfill", self.gapfill);
-        push_text(&mut pairs, "transform.groupBy.type", self.group_by.map(GroupBy::name));
-        push_text(&mut pairs, "transform.normalize.quote", self.usd.then_some("USD"));
-        push_number(&mut pairs, "transform.normalize.fundingInterval", self.funding_interval);
-        push_flag(&mut pairs, "flatten", self.flatten);
-        push_number(&mut pairs, "blockSize", self.block_size);
-        push_number(&mut pairs, "maxDepth", self.max_depth);
-        push_number(&mut pairs, "tpoBlockSizeMinutes", self.block_minutes);
-        push_text(&mut pairs, "tpoSession", self.session.as_deref());
-        push_text(&mut pairs, "tenor", self.tenor.as_deref());
-        push_text(&mut pairs, "tokenName", self.token_name.as_deref());
-        pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
-        pairs
+    /// A query for one market of an exchange.
+    pub fn of_market(data_type: &str, exchange: &str, raw_symbol: &str, interval: &str) -> Self {
+        Self {
+            data_type: data_type.to_owned(),
+            exchanges: vec![exchange.to_owned()],
+            raw_symbol: Some(raw_symbol.to_owned()),
+            interval: Some(interval.to_owned()),
+            ..Self::default()
+        }
     }
 
     /// Whether the answer is a sum or mean over markets whose identity keeps only type, interval and side (supplement 2).
@@ -156,55 +148,6 @@ impl PointsQuery {
             return Err(ParamError::new("type", "missing; name a data type such as TRADE_SIDE_AGNOSTIC_AGG"));
         }
         Ok(parsed)
-    }
-
-    fn read(&mut self, name: &str, value: String) -> Result<(), ParamError> {
-        match name {
-            "type" => self.data_type = value,
-            "exchange" => self.exchanges.push(value),
-            "coin" => self.coin = Some(value),
-            "rawSymbol" => self.raw_symbol = Some(value),
-            "normalizedSymbol" => self.normalized_symbol = Some(value),
-            "interval" => self.interval = Some(value),
-            "from" => self.from = Some(number(name, &value, "Unix seconds, a whole number")?),
-            "period" => self.period = Some(number(name, &value, "seconds, a whole number")?),
-            "sortDirection" => {
-                let names = [SortDirection::Ascending.name(), SortDirection::Descending.name()];
-                self.sort = Some(choice(name, &value, SortDirection::find(&value), &names)?);
-            }
-            "gapfill" => self.gapfill = flag(name, &value)?,
-            "transform.groupBy.type" => {
-                let names = [GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()];
-                self.group_by = Some(choice(name, &value, GroupBy::find(&value), &names)?);
-            }
-            "transform.normalize.quote" => {
-                self.usd = choice(name, &value, (value == "USD").then_some(true), &["USD"])?;
-            }
-            "transform.normalize.fundingInterval" => {
-                self.funding_interval = Some(number(name, &value, "milliseconds, a whole number")?);
-            }
-            "flatten" => self.flatten = flag(name, &value)?,
-            "blockSize" => {
-                let size: f64 = number(name, &value, "a price step above 0")?;
-                if !(size.is_finite() && size > 0.0) {
-                    return Err(ParamError::new(name, format!("{value:?} is not a price step above 0")));
-                }
-                self.block_size = Some(size);
-            }
-            "maxDepth" => {
-                let depth: u32 = number(name, &value, "a number of levels, 1 to 4294967295")?;
-                if depth == 0 {
-                    return Err(ParamError::new(name, "0 levels asked; give 1 or more"));
-                }
-                self.max_depth = Some(depth);
-            }
-            "tpoBlockSizeMinutes" => self.block_minutes = Some(number(name, &value, "5, 30, 60 or 240")?),
-            "tpoSession" => self.session = Some(value),
-            "tenor" => self.tenor = Some(value),
-            "tokenName" => self.token_name = Some(value),
-            _ => self.extra.push((name.to_owned(), value)),
-        }
-        Ok(())
     }
 }
 

@@ -6,13 +6,15 @@ use crate::protocol::analytics::{ANALYTICS, AnalyticsEndpoint, MAX_LIMIT, MAX_OF
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort};
+use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMETERS};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
 /// A parameter of an endpoint. One that this page does not describe is told as a string.
 pub(super) fn parameter(path: &str, name: &str) -> Value {
     let (schema, text) = schema(name);
+    let row = PARAMETERS.iter().find(|row| path == POINTS_PATH && row.wire == name);
+    let text = row.map_or(text, |row| row.about);
     let discovery = path == MARKETS_PATH || LISTS.iter().any(|row| row.path == path);
     let filter = ["type", "exchange", "category", "coin", "rawSymbol", "normalizedSymbol"].contains(&name);
     let repeatable = discovery && filter || path == POINTS_PATH && name == "exchange";
@@ -59,7 +61,7 @@ fn any_whole() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-/// What a parameter's value must look like, and what it means.
+/// What a parameter's value must look like, and what it means where the table of the points query does not say it.
 fn schema(name: &str) -> (Value, &'static str) {
     match name {
         "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),
@@ -68,32 +70,29 @@ fn schema(name: &str) -> (Value, &'static str) {
         "category" => (open(&["SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO"]), "kind of market"),
         "rawSymbol" => (open(&["BTCUSDT", "BTC-USDT-SWAP"]), "exchange-native symbol"),
         "normalizedSymbol" => (open(&["BTC-USDT"]), "symbol in BASE-QUOTE form"),
-        "interval" => (open(&INTERVALS.map(|row| row.name)), "bucket size"),
-        "from" => (any_whole(), "start of the window, Unix seconds; absent: the last `period` seconds up to now"),
-        "period" => (whole(0, i64::MAX), "length of the window in seconds; absent or 0: an empty answer"),
+        "interval" => (open(&INTERVALS.map(|row| row.name)), ""),
+        "from" => (any_whole(), ""),
+        "period" => (whole(0, i64::MAX), ""),
         "sortDirection" => (
             open(&[SortDirection::Ascending.name(), SortDirection::Descending.name()]),
             "order; the numbers 1 (ascending) and 2 (descending) are taken as well",
         ),
-        "transform.groupBy.type" => {
-            (open(&[GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()]), "aggregation over exchanges")
-        }
-        "transform.normalize.quote" => (open(&["USD"]), "quote in which values are told; absent: coin units"),
-        "transform.normalize.fundingInterval" => (any_whole(), "milliseconds that funding rates are for"),
-        "gapfill" => (json!({ "type": "boolean" }), "fill missing intervals with the last close"),
-        "flatten" => (json!({ "type": "boolean" }), "heatmaps: flat_points instead of points"),
+        "transform.groupBy.type" => (open(&[GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()]), ""),
+        "transform.normalize.quote" => (open(&["USD"]), ""),
+        "transform.normalize.fundingInterval" => (any_whole(), ""),
+        "gapfill" | "flatten" => (json!({ "type": "boolean" }), ""),
         "distinct" => (
             json!({ "type": "boolean" }),
             "one result per normalized symbol, that of the exchange with the largest 24-hour USD volume",
         ),
-        "blockSize" => (json!({ "type": "number", "exclusiveMinimum": 0 }), "price bucket, required for heatmaps"),
-        "maxDepth" => (whole(1, i64::from(u32::MAX)), "heatmaps: number of price levels"),
+        "blockSize" => (json!({ "type": "number", "exclusiveMinimum": 0 }), ""),
+        "maxDepth" => (whole(1, i64::from(u32::MAX)), ""),
         "tpoBlockSizeMinutes" => {
-            (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": [5, 30, 60, 240] }), "default 30")
+            (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": [5, 30, 60, 240] }), "")
         }
-        "tpoSession" => (open(&["TPO_SESSION_DAILY"]), "session of a market profile; absent: follows interval"),
-        "tenor" => (open(&TENORS), "tenor of an option summary, required for those"),
-        "tokenName" => (open(&["Bitcoin"]), "token name, recommended together with coin"),
+        "tpoSession" => (open(&["TPO_SESSION_DAILY"]), ""),
+        "tenor" => (open(&TENORS), ""),
+        "tokenName" => (open(&["Bitcoin"]), ""),
         "symbolFilter" => (open(&["btc"]), "search in symbols, coin names and titles, in any case"),
         "sortCriteria.field" => {
             (closed(&MarketSort::NAMES.map(|(name, _)| name)), "what rows go by; absent: 24-hour USD volume")

@@ -1,0 +1,217 @@
+"""The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+
+from .. import _engine
+from .arguments import (
+    Extra,
+    Names,
+    Sizes,
+    count,
+    flag,
+    interval_name,
+    names,
+    numbers,
+    pairs,
+    series_type,
+    text,
+    weight_bound,
+)
+from .times import Duration, Interval, Time, to_duration, to_unix
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "PARAMETERS",
+    "TYPED_ARGUMENTS",
+    "CandleArguments",
+    "FundingArguments",
+    "LiquidationMapArguments",
+    "MarketProfileArguments",
+    "OptionArguments",
+    "OrderBookArguments",
+    "QueryArguments",
+    "SummedArguments",
+    "TokenArguments",
+    "build_query",
+    "taking",
+]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class CommonArguments(TypedDict, total=False):
+    """What every series method takes by name; :meth:`marketpoints.Client.points` says what each is."""
+
+    start: Time | None
+    end: Time | None
+    period: Duration | None
+    coin: Names
+    sort: str | None
+    include_forming: bool
+    extra: Extra
+    max_weight: int | None
+
+
+class FundingArguments(CommonArguments, total=False):
+    """Of funding rates."""
+
+    group_by: str | None
+
+
+class SummedArguments(FundingArguments, total=False):
+    """Of what adds up over exchanges and has a value in USD."""
+
+    usd: bool
+
+
+class CandleArguments(SummedArguments, total=False):
+    """Of candles."""
+
+    gapfill: bool
+
+
+class OrderBookArguments(SummedArguments, total=False):
+    """Of order-book heatmaps."""
+
+    block_size: Sizes
+    max_depth: int | None
+
+
+class LiquidationMapArguments(CommonArguments, total=False):
+    """Of liquidation heatmaps."""
+
+    usd: bool
+    max_depth: int | None
+
+
+class MarketProfileArguments(SummedArguments, total=False):
+    """Of market profiles."""
+
+    session: str | None
+    block_minutes: int | None
+    block_size: Sizes
+
+
+class OptionArguments(CommonArguments, total=False):
+    """Of option summaries."""
+
+    tenor: str | None
+
+
+class TokenArguments(CommonArguments, total=False):
+    """Of token supplies."""
+
+    token_name: Names
+
+
+class QueryArguments(CandleArguments, total=False):
+    """Of points of any type."""
+
+    block_size: Sizes
+    max_depth: int | None
+    session: str | None
+    block_minutes: int | None
+    tenor: str | None
+    token_name: Names
+
+
+#: The protocol's table: what the values of an argument are (``text``, ``flag``, ``whole``, …), and what it means.
+PARAMETERS = {argument: (kind, about) for argument, kind, about in _engine.points_parameters()}
+
+#: Arguments that the engine takes in kinds of their own, by the name it has for them.
+TYPED_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "start": ("start", lambda value: to_unix(value, "start")),
+    "end": ("end", lambda value: to_unix(value, "end")),
+    "period": ("period", to_duration),
+    "coin": ("coins", lambda value: names(value, "coin")),
+    "token_name": ("token_names", lambda value: names(value, "token_name")),
+    "block_size": ("block_sizes", lambda value: numbers(value, "block_size")),
+    "include_forming": ("include_forming", lambda value: flag(value, "include_forming")),
+    "extra": ("extra", pairs),
+    "max_weight": ("max_weight", weight_bound),
+}
+# The others are told as texts, by their kind in the table.
+_SPELLED: dict[str, Callable[[Any, str], str | None]] = {
+    "text": text,
+    "flag": lambda value, name: "true" if flag(value, name) else None,
+    "whole": lambda value, name: None if value is None else str(count(value, name)),
+}
+
+
+def build_query(
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Names = None,
+    symbol: Names = None,
+    interval: Interval | None = None,
+    *,
+    open_window: bool = False,
+    **arguments: "Unpack[QueryArguments]",
+) -> _engine.Query:
+    """A checked query, for one symbol or coin or for several.
+
+    With ``open_window`` it may leave its window open: an archive knows its own.
+
+    Raises:
+        InvalidRequest: An argument or a combination of them cannot be right; the message names it.
+        TypeError: There is no argument of that name.
+    """
+    typed: dict[str, Any] = {}
+    spelled = [("interval", interval_name(interval))]
+    for name, value in arguments.items():
+        if name in TYPED_ARGUMENTS:
+            engine_name, checked = TYPED_ARGUMENTS[name]
+            typed[engine_name] = checked(value)
+        elif name in QueryArguments.__annotations__:
+            spelled.append((name, _SPELLED[PARAMETERS[name][0]](value, name)))
+        else:
+            raise _unknown("a query", name, QueryArguments.__annotations__)
+    return _engine.Query(
+        series_type(type),
+        names(exchange, "exchange"),
+        names(symbol, "symbol"),
+        [(name, value) for name, value in spelled if value is not None],
+        open_window=open_window,
+        **typed,
+    )
+
+
+def _unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
+    import difflib
+
+    near = difflib.get_close_matches(name, [*known, "exchange", "symbol", "interval", "progress"], n=1)
+    hint = f"did you mean {near[0]}?" if near else "parameters that only the service knows go into extra={…}"
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+def taking(arguments: type) -> Callable[[Method], Method]:
+    """A method whose keyword arguments a typed dictionary holds: it refuses others, and ``help`` shows their names."""
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    named = [
+        inspect.Parameter(name, by_name, default=False if kind is bool else None, annotation=kind)
+        for name, kind in arguments.__annotations__.items()
+    ]
+
+    def shown(method: Method) -> Method:
+        signature = inspect.signature(method)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        places = [one for one in own if one.kind is not by_name]
+        known = {one.name for one in [*own, *named]}
+
+        @functools.wraps(method)
+        def checked(*given: Any, **keywords: Any) -> Any:
+            for name in keywords:
+                if name not in known:
+                    raise _unknown(method.__name__, name, known)
+            return method(*given, **keywords)
+
+        checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*places, *named, *own[len(places) :]]
+        )
+        return cast("Method", checked)
+
+    return shown
