@@ -2,14 +2,18 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
+from ..common.signatures import taking
 from ..errors import InvalidRequest
 from ..records.markets import Market
 from ..records.plan import Usage, numbers
 from ..records.tables import Records
 from .base import Connection
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["DiscoveryMethods"]
 
@@ -19,6 +23,18 @@ MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
 SizesAnswer = TypeVar("SizesAnswer", covariant=True)
 UsageAnswer = TypeVar("UsageAnswer", covariant=True)
+
+
+class ListFilters(TypedDict, total=False):
+    """The filters that every list takes (section 4.2); :meth:`marketpoints.Client.coins` says what each is."""
+
+    type: Names
+    exchange: Names
+    category: Names
+    coin: Names
+    raw_symbol: Names
+    normalized_symbol: Names
+    extra: Extra
 
 
 class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnswer, UsageAnswer]):
@@ -81,16 +97,9 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: MarketsAnswer = self._ask("markets", filters, _markets)
         return answer
 
-    def coins(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
+    @taking(ListFilters)
+    def coins(  # noqa: D417 - its arguments stand in ListFilters
+        self, **filters: "Unpack[ListFilters]"
     ) -> NamesAnswer:
         """Base assets (``/v1/coins``).
 
@@ -106,165 +115,86 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         Raises:
             InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": _filters(filters)}, list)
         return answer
 
-    def symbols(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def symbols(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Exchange-native symbols (``/v1/symbols``); ``type`` is required.
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": _filters(filters)}, list)
         return answer
 
-    def normalized_symbols(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def normalized_symbols(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Cross-exchange symbols such as ``BTC-USDT`` (``/v1/normalized-symbols``); ``type`` is required.
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": _filters(filters)}, list)
         return answer
 
-    def block_sizes(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> SizesAnswer:
+    @taking(ListFilters)
+    def block_sizes(self, **filters: "Unpack[ListFilters]") -> SizesAnswer:
         """Recommended heights of a heatmap's price bucket in USD (``/v1/block-sizes``), the 4K size.
 
         HD is 5 times that; ``[0.0]`` where the service has no data.
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": filters}, _sizes)
+        answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": _filters(filters)}, _sizes)
         return answer
 
-    def tenors(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def tenors(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Tenors of option summaries (``/v1/tenors``).
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": _filters(filters)}, list)
         return answer
 
-    def exchanges(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def exchanges(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Exchange identifiers (``/v1/exchanges``).
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": _filters(filters)}, list)
         return answer
 
-    def categories(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def categories(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Categories of markets, such as ``SPOT`` (``/v1/categories``).
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": _filters(filters)}, list)
         return answer
 
-    def types(
-        self,
-        *,
-        type: Names = None,  # noqa: A002 - the wire's own name
-        exchange: Names = None,
-        category: Names = None,
-        coin: Names = None,
-        raw_symbol: Names = None,
-        normalized_symbol: Names = None,
-        extra: Extra = None,
-    ) -> NamesAnswer:
+    @taking(ListFilters)
+    def types(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Data types (``/v1/types``).
 
         Filters and errors as in :meth:`coins`.
         """
-        filters = _filters(type, exchange, category, coin, raw_symbol, normalized_symbol, extra)
-        answer: NamesAnswer = self._ask("discover", {"list": "types", "filters": filters}, list)
+        answer: NamesAnswer = self._ask("discover", {"list": "types", "filters": _filters(filters)}, list)
         return answer
 
 
-def _filters(
-    type: Names,  # noqa: A002 - the wire's own name
-    exchange: Names,
-    category: Names,
-    coin: Names,
-    raw_symbol: Names,
-    normalized_symbol: Names,
-    extra: Extra,
-) -> list[tuple[str, str]]:
+def _filters(given: ListFilters) -> list[tuple[str, str]]:
     """The common filters (section 4.2) by wire name."""
-    given = {
-        "type": _types(type),
-        "exchange": names(exchange, "exchange"),
-        "category": _categories(category),
-        "coin": names(coin, "coin"),
-        "rawSymbol": names(raw_symbol, "raw_symbol"),
-        "normalizedSymbol": names(normalized_symbol, "normalized_symbol"),
+    wire = {
+        "type": _types(given.get("type")),
+        "exchange": names(given.get("exchange"), "exchange"),
+        "category": _categories(given.get("category")),
+        "coin": names(given.get("coin"), "coin"),
+        "rawSymbol": names(given.get("raw_symbol"), "raw_symbol"),
+        "normalizedSymbol": names(given.get("normalized_symbol"), "normalized_symbol"),
     }
-    return pairs(given) + pairs(extra)
+    return pairs(wire) + pairs(given.get("extra"))
 
 
 def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name

@@ -15,8 +15,8 @@ from ..common.queries import (
     SummedArguments,
     TokenArguments,
     build_query,
-    taking,
 )
+from ..common.signatures import taking
 from ..common.times import Interval
 from ..records.plan import Plan, told_plan
 from .base import Connection

@@ -1,9 +1,7 @@
 """The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import _engine
 from .arguments import (
@@ -20,6 +18,7 @@ from .arguments import (
     text,
     weight_bound,
 )
+from .signatures import unknown
 from .times import Duration, Interval, Time, to_duration, to_unix
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ __all__ = [
     "SummedArguments",
     "TokenArguments",
     "build_query",
-    "taking",
 ]
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class CommonArguments(TypedDict, total=False):
@@ -169,7 +165,7 @@ def build_query(
         elif name in QueryArguments.__annotations__:
             spelled.append((name, _SPELLED[PARAMETERS[name][0]](value, name)))
         else:
-            raise _unknown("a query", name, QueryArguments.__annotations__)
+            raise unknown("a query", name, QueryArguments.__annotations__)
     return _engine.Query(
         series_type(type),
         names(exchange, "exchange"),
@@ -178,40 +174,3 @@ def build_query(
         open_window=open_window,
         **typed,
     )
-
-
-def _unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
-    import difflib
-
-    near = difflib.get_close_matches(name, [*known, "exchange", "symbol", "interval", "progress"], n=1)
-    hint = f"did you mean {near[0]}?" if near else "parameters that only the service knows go into extra={…}"
-    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {hint}")
-
-
-def taking(arguments: type) -> Callable[[Method], Method]:
-    """A method whose keyword arguments a typed dictionary holds: it refuses others, and ``help`` shows their names."""
-    by_name = inspect.Parameter.KEYWORD_ONLY
-    named = [
-        inspect.Parameter(name, by_name, default=False if kind is bool else None, annotation=kind)
-        for name, kind in arguments.__annotations__.items()
-    ]
-
-    def shown(method: Method) -> Method:
-        signature = inspect.signature(method)
-        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        places = [one for one in own if one.kind is not by_name]
-        known = {one.name for one in [*own, *named]}
-
-        @functools.wraps(method)
-        def checked(*given: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in known:
-                    raise _unknown(method.__name__, name, known)
-            return method(*given, **keywords)
-
-        checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*places, *named, *own[len(places) :]]
-        )
-        return cast("Method", checked)
-
-    return shown
