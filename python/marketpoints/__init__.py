@@ -46,6 +46,7 @@ from .identity import Selection, SeriesId, Window
 from .local.faults import FaultRule, Faults
 from .local.ingest import IngestReport, Problem, ingest
 from .local.service import LocalService
+from .plots import plot
 from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition
 from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .records.markets import Market, PredictionMarket, Tag
@@ -154,6 +155,7 @@ __all__ = [
     "altcoin_dominance",
     "decode_points",
     "ingest",
+    "plot",
     "weight",
 ]
 

@@ -10,7 +10,7 @@ from .bars import draw as draw_bars
 from .ink import DOWN, UP, ink
 from .words import amount_unit, identity_of, label, price_label, shared, title
 
-__all__ = ["OHLC", "add_candles", "candles", "is_candles", "of_sides", "same_prices"]
+__all__ = ["OHLC", "add_candles", "candles", "draw_prices", "draw_volume", "is_candles", "of_sides", "same_prices"]
 
 OHLC = ("open", "high", "low", "close")
 TYPES = ("TRADE_SIDE_AGNOSTIC_AGG", "TRADE_AGG")
@@ -27,13 +27,9 @@ def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
     """Candles; where they have no room for a body the range from low to high and a line of closes."""
     with_volume = volume and len(shown) > 0 and "volume" in shown
     ax, *below = panels(make(ax), (3.4, 1) if with_volume else (1,))
-    _prices(ax, [shown], shown)
-    unit = amount_unit(shown)
+    draw_prices(ax, [shown], shown)
     if below:
-        starts, ends = spans(shown)
-        colours = _colours(shown["open"], shown["close"])
-        draw_bars(below[0], [(starts, ends, shown["volume"], colours, None)])
-        amounts(below[0], label("volume", unit), 2)
+        draw_volume(below[0], [shown])
         stacked([ax, *below])
     return ax
 
@@ -41,22 +37,31 @@ def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
 def of_sides(series: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     """Candles of which each side is a series: prices once, the volume of the first side up, of the other down."""
     ax, *below = panels(make(ax), (3.0, 1.4) if volume else (1,))
-    common = shared([identity_of(one) for one in series])
-    _prices(ax, series, series[0])
-    ax.set_title(title(common), loc="left")
+    draw_prices(ax, series, series[0])
+    ax.set_title(title(shared([identity_of(one) for one in series])), loc="left")
     if below:
-        bars = []
-        for number, one in enumerate(series):
-            starts, ends = spans(one)
-            up = number % 2 == 0
-            heights = one["volume"] if up else -one["volume"]
-            bars.append((starts, ends, heights, UP if up else DOWN, one.id.side))
-        draw_bars(below[0], bars)
-        amounts(below[0], label("volume", amount_unit(series[0])), 4)
-        below[0].axhline(0, color=ink(ax), linewidth=0.6)
-        legend(below[0])
+        draw_volume(below[0], series)
         stacked([ax, *below])
     return ax
+
+
+def draw_volume(ax: Any, series: Sequence[Drawable]) -> None:
+    """Volume of candles in the candles' colours; of both sides the first up and the other down."""
+    bars: list[Any] = []
+    for number, one in enumerate(series):
+        if not len(one):
+            continue
+        starts, ends = spans(one)
+        if len(series) == 1:
+            bars.append((starts, ends, one["volume"], _colours(one["open"], one["close"]), None))
+        else:
+            up = number % 2 == 0
+            bars.append((starts, ends, one["volume"] if up else -one["volume"], UP if up else DOWN, one.id.side))
+    draw_bars(ax, bars)
+    amounts(ax, label("volume", amount_unit(series[0])), 2 if len(series) == 1 else 4)
+    if len(series) > 1:
+        ax.axhline(0, color=ink(ax), linewidth=0.6)
+        legend(ax)
 
 
 def same_prices(series: Sequence[Drawable]) -> bool:
@@ -71,7 +76,8 @@ def same_prices(series: Sequence[Drawable]) -> bool:
     return True
 
 
-def _prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
+def draw_prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
+    """The prices of candles, once for both sides."""
     import numpy as np
 
     ax.set_title(title(identity_of(named)), loc="left")

@@ -16,6 +16,7 @@ from matplotlib.transforms import Affine2D, IdentityTransform
 
 from .ink import DOWN, POINT, QUIET, UP, ink
 from .strokes import Composed, boxes, pixels_of, scale_of
+from .words import short
 
 __all__ = ["Aside", "Footprint", "Letters", "Numbers"]
 
@@ -28,15 +29,6 @@ NARROW = 14.0
 #: Pixels that a bar needs, and share of the axes that a profile at their side takes.
 THIN, SHARE = 2.0, 0.2
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXabcdefghijklmnopqrstuvwx"
-
-
-def short(value: float) -> str:
-    """A number in up to four or five characters: 0.012, 1.2, 12, 123, 1.2k, 12k, 1.2M."""
-    size = abs(value)
-    for unit, text in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if size >= 0.9995 * unit:
-            return f"{value / unit:.1f}{text}" if size < 9.95 * unit else f"{value / unit:.0f}{text}"
-    return f"{value:.0f}" if size >= 9.95 or size == 0 else f"{value:.1f}" if size >= 0.95 else f"{value:.2g}"
 
 
 def letters_of(ax: Any, width: float, height: float, characters: int) -> float | None:
@@ -287,7 +279,7 @@ class Aside(Composed):
         floor, roof, plain = floor + gap, roof - gap, IdentityTransform()
         bought = boxes(edge - buys * width, np.full(len(buys), edge), floor, roof)
         sold = boxes(edge - total * width, edge - buys * width, floor, roof)
-        style: dict[str, Any] = {"linewidths": 0, "alpha": 0.5, "transform": plain}
+        style: dict[str, Any] = {"linewidths": 0, "alpha": 0.45, "transform": plain}
         yield PolyCollection(bought, facecolors=UP, **style)
         yield PolyCollection(sold, facecolors=DOWN, **style)
         most = int(total.argmax())

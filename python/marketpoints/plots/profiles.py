@@ -299,4 +299,6 @@ def aside(ax: Any, shown: DrawableProfile) -> None:
     step = float(gaps[gaps > 0].min()) if (gaps > 0).any() else max(1e-12, abs(float(shown.prices[0])) * 1e-4)
     starts, ends = spans(shown)
     levels = {"prices": shown.prices, "buys": shown.buys, "sells": shown.sells}
-    ax.add_collection(Aside(starts, ends, shown.offsets, **levels, step=step), autolim=False)
+    picture = Aside(starts, ends, shown.offsets, **levels, step=step)
+    picture.set_zorder(2 if ax.images else 0.5)  # behind candles, before a heatmap
+    ax.add_collection(picture, autolim=False)

@@ -24,6 +24,8 @@ FINE = 288
 BODY = 3.0
 #: Edge in pixels of the squares within which bubbles are put together, and radii of a bubble.
 TOGETHER, SMALLEST, LARGEST = 8.0, 1.0, 20.0
+#: Share of the axes that bubbles cover at most.
+INKED = 0.07
 
 
 def scale_of(ax: Any) -> float:
@@ -234,44 +236,52 @@ class Candles(Composed):
 
 
 class Bubbles(Composed):
-    """Amounts as bubbles whose area is the amount; those within a few pixels of each other are one, of their sum.
+    """Amounts as bubbles whose area is the amount; those of one kind within a few pixels are one, of their sum.
 
     Args:
         places: Where each lies in days, float64 (count,).
         values: At which price.
-        amounts: How much, more than 0.
-        largest: The amount of the largest radius: the same for all that are to be compared.
-        style: Colour and the like.
+        amounts: How much.
+        kinds: Of which kind each is, int64: the place of its colour.
+        colours: The colour of each kind.
+        edge: Colour of their edges.
     """
 
-    def __init__(self, places: Any, values: Any, amounts: Any, largest: float, **style: Any) -> None:
-        super().__init__(**style)
+    def __init__(
+        self, places: Any, values: Any, amounts: Any, *, kinds: Any, colours: Sequence[str], edge: str
+    ) -> None:
+        super().__init__(facecolors="none")
         there = np.isfinite(values) & np.isfinite(places) & (amounts > 0)
-        self._places, self._values, self._amounts = places[there], values[there], amounts[there]
-        self._largest = largest
+        self._bubbles = tuple(each[there] for each in (places, values, amounts, kinds))
+        self._colours, self._edge = colours, edge
 
-    def together(self, ax: Any) -> tuple[Any, Any, Any]:
-        """Places in pixels and amounts of the bubbles that are drawn, the largest first."""
-        scale = scale_of(ax)
-        x, y = pixels_of(ax, self._places, self._values)
-        box = ax.bbox.padded(2 * LARGEST * scale)
-        seen = (x >= box.x0) & (x <= box.x1) & (y >= box.y0) & (y <= box.y1)
-        x, y, amounts = x[seen], y[seen], self._amounts[seen]
+    def together(self, ax: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Places and radii in pixels, amounts and kinds of the bubbles that are drawn, the largest first."""
+        places, values, amounts, kinds = self._bubbles
+        scale, box = scale_of(ax), ax.bbox
+        x, y = pixels_of(ax, places, values)
+        seen = (x >= box.x0) & (x <= box.x1) & (y >= box.y0 - LARGEST * scale) & (y <= box.y1 + LARGEST * scale)
+        x, y, amounts, kinds = x[seen], y[seen], amounts[seen], kinds[seen]
         square = TOGETHER * scale
-        across = np.floor(x / square).astype(np.int64)
-        keys = across * 1_000_003 + np.floor(y / square).astype(np.int64)
-        _, cell = np.unique(keys, return_inverse=True)
+        keys = (np.floor(x / square).astype(np.int64) * 100_003 + np.floor(y / square).astype(np.int64)) * 8 + kinds
+        _, first, cell = np.unique(keys, return_index=True, return_inverse=True)
         total = np.bincount(cell, weights=amounts)
-        x, y = (np.bincount(cell, weights=values * amounts) / total for values in (x, y))
+        x, y = (np.bincount(cell, weights=each * amounts) / total for each in (x, y))
         order = np.argsort(-total, kind="stable")
-        return x[order], y[order], total[order]
+        x, y, total, kinds = x[order], y[order], total[order], kinds[first][order]
+        radius = LARGEST * scale * np.sqrt(total / total.max(initial=1e-300))
+        # Many of them are smaller, all by the same factor, lest they hide the prices.
+        inked = np.pi * float((radius**2).sum())
+        radius *= min(1.0, np.sqrt(INKED * box.width * box.height / max(inked, 1e-300)))
+        return x, y, np.maximum(radius, SMALLEST * scale), total, kinds
 
     def parts(self, ax: Any) -> Iterator[Any]:
         """Circles, the largest at the back."""
-        x, y, amounts = self.together(ax)
-        radius = scale_of(ax) * np.clip(LARGEST * np.sqrt(amounts / self._largest), SMALLEST, 2 * LARGEST)
+        x, y, radius, _, kinds = self.together(ax)
         turn = np.linspace(0, 2 * np.pi, 33)[:-1]
         ring = np.column_stack([np.cos(turn), np.sin(turn)])
         corners: Any = np.column_stack([x, y])[:, None, :] + ring[None] * radius[:, None, None]
-        colours: Any = {"facecolors": self.get_facecolor(), "edgecolors": self.get_edgecolor()}
-        yield PolyCollection(corners, linewidths=0.5, transform=IdentityTransform(), **colours)
+        colours = np.array(self._colours, dtype=object)[kinds].tolist()
+        edges: Any = np.where(radius > 3 * scale_of(ax), self._edge, "none").tolist()
+        style: Any = {"facecolors": colours, "edgecolors": edges, "alpha": 0.6, "linewidths": 0.5}
+        yield PolyCollection(corners, transform=IdentityTransform(), **style)

@@ -8,7 +8,19 @@ from .. import _engine
 from ..common.protocols import Drawable
 from ..identity import SeriesId
 
-__all__ = ["amount_unit", "identity_of", "in_unit", "label", "names", "price_label", "shared", "title"]
+__all__ = [
+    "amount_unit",
+    "identity_of",
+    "in_unit",
+    "interval_of",
+    "label",
+    "market_of",
+    "names",
+    "price_label",
+    "shared",
+    "short",
+    "title",
+]
 
 #: What each data type shows, in words.
 WHAT = {
@@ -39,16 +51,24 @@ def identity_of(shown: Drawable) -> SeriesId:
     return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
 
 
-def title(identity: SeriesId, unit: str | None = None) -> str:
-    """What is shown, of which market, in which unit and interval."""
+def market_of(identity: SeriesId) -> str:
+    """A market in words, as short as a title needs it; empty where nothing tells it."""
     symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin or ""
     if len(symbol) > 24:  # a prediction market's condition has 66 characters
         symbol = f"{symbol[:10]}…{symbol[-6:]}"
-    market = f"{symbol} on {identity.exchange}" if symbol and identity.exchange else symbol or identity.exchange
-    what = in_unit(WHAT.get(identity.type or "", identity.type or "series"), unit)
+    return f"{symbol} on {identity.exchange}" if symbol and identity.exchange else symbol or identity.exchange or ""
+
+
+def interval_of(identity: SeriesId) -> str | None:
+    """An interval as users type it."""
     short = {wire: name for wire, name, _ in _engine.intervals()}
-    interval = short.get(identity.interval or "", identity.interval)
-    parts = (market, identity.token_name, what, identity.side, identity.tenor, interval)
+    return short.get(identity.interval or "", identity.interval)
+
+
+def title(identity: SeriesId, unit: str | None = None) -> str:
+    """What is shown, of which market, in which unit and interval."""
+    what = in_unit(WHAT.get(identity.type or "", identity.type or "series"), unit)
+    parts = (market_of(identity), identity.token_name, what, identity.side, identity.tenor, interval_of(identity))
     return " · ".join(part for part in parts if part)
 
 
@@ -110,3 +130,12 @@ def _least(values: dict[str, str]) -> dict[str, str]:
     """An identity's fields, the market by its first name alone: the others say the same of it."""
     first = next((name for name in MARKET if name in values), None)
     return {name: value for name, value in values.items() if name == first or name not in (*MARKET, "category")}
+
+
+def short(value: float) -> str:
+    """A number in up to four or five characters: 0.012, 1.2, 12, 123, 1.2k, 12k, 1.2M."""
+    size = abs(value)
+    for unit, text in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if size >= 0.9995 * unit:
+            return f"{value / unit:.1f}{text}" if size < 9.95 * unit else f"{value / unit:.0f}{text}"
+    return f"{value:.0f}" if size >= 9.95 or size == 0 else f"{value:.1f}" if size >= 0.95 else f"{value:.2g}"

@@ -1,0 +1,108 @@
+"""What is drawn over prices: liquidations as bubbles, candles over a heatmap."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..common.optional import load
+from ..common.protocols import Drawable
+from .axes import legend, spans
+from .candles import OHLC, is_candles
+from .ink import DOWN, LINE, UP
+from .words import amount_unit, short
+
+__all__ = ["bubbles", "candles_over", "has_prices"]
+
+COLOURS = {"BUY": UP, "SELL": DOWN}
+COLUMN = "liquidations"
+
+
+def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
+    """Whether a panel tells the price of a moment: its candles do, and a book with both sides."""
+    every = [*ground, *over]
+    return any(is_candles(one) for one in every) or any(one.id.type == "BLOCK_BOOK_SNAPSHOT_AGG" for one in every)
+
+
+def candles_over(ax: Any, shown: Drawable) -> None:
+    """Adds candles to a heatmap, outlined so that they are seen on any colour."""
+    from .strokes import Candles
+
+    if not len(shown):
+        return
+    starts, ends = spans(shown)
+    picture = Candles(starts, ends, [shown[name] for name in OHLC], edgecolors="white")
+    picture.set_zorder(2.5)
+    ax.add_collection(picture, autolim=False)
+
+
+def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable], over: Sequence[Drawable]) -> None:
+    """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low."""
+    import numpy as np
+
+    from .strokes import Bubbles
+
+    filled = [one for one in liquidations if len(one)]
+    amounts = [np.nan_to_num(one[COLUMN].astype("float64")) for one in filled]
+    most = max((float(values.max()) for values in amounts), default=0.0)
+    if not most > 0:
+        return
+    sides = [one.id.side or "" for one in filled]
+    named = list(dict.fromkeys(sides))
+    middles_of = [(starts + ends) / 2 for starts, ends in map(spans, filled)]
+    values = [prices_at(moments, ground, over, side) for moments, side in zip(middles_of, sides, strict=True)]
+    kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
+    colours = [COLOURS.get(side, LINE) for side in named]
+    columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
+    picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, edge=str(ground_of(ax)))
+    picture.set_zorder(3)
+    ax.add_collection(picture, autolim=False)
+    dot = {"linestyle": "none", "marker": "o", "alpha": 0.6, "markeredgewidth": 0}
+    lines = load("matplotlib.lines")
+    marks = [
+        lines.Line2D([], [], color=colour, label=f"{side} liquidated".lstrip(), **dot)
+        for side, colour in zip(named, colours, strict=True)
+    ]
+    note = f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()
+    if ax.images:  # a heatmap: its legend is light on dark
+        handles = [*ax.get_legend_handles_labels()[0], *marks, lines.Line2D([], [], linestyle="none", label=note)]
+        style = {"labelcolor": "white", "framealpha": 0.35, "facecolor": "black", "edgecolor": "none"}
+        ax.legend(handles=handles, loc="upper left", ncols=2, fontsize="small", **style)
+    else:
+        legend(ax, note, marks)
+
+
+def ground_of(ax: Any) -> str:
+    """The colour behind what is drawn."""
+    return str(load("matplotlib.colors").to_hex(ax.get_facecolor()))
+
+
+def prices_at(moments: Any, ground: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
+    """The price at which something happened, as far as candles or a book tell it: float64, NaN where they do not."""
+    import numpy as np
+
+    every = [one for one in (*over, *ground) if len(one)]
+    found = np.full(len(moments), np.nan)
+    for one in every:
+        if is_candles(one):
+            column = {"BUY": "high", "SELL": "low"}.get(side or "", "close")
+            values = one[column]
+        elif hasattr(one, "split"):
+            values = middles(one)
+        else:
+            continue
+        starts, ends = spans(one)
+        place = np.clip(np.searchsorted(starts, moments, side="right") - 1, 0, len(starts) - 1)
+        within = (moments >= starts[place]) & (moments < ends[place])
+        found = np.where(np.isfinite(found), found, np.where(within, values[place], np.nan))
+    return found
+
+
+def middles(shown: Any) -> Any:
+    """Middle between best bid and best ask of every snapshot, NaN where it has not both."""
+    import numpy as np
+
+    offsets, split, levels = shown.offsets, shown.split, shown.prices
+    first_ask = offsets[:-1] + split
+    known = (split > 0) & (first_ask < offsets[1:])
+    found = np.full(len(split), np.nan)
+    found[known] = (levels[first_ask[known] - 1] + levels[first_ask[known]]) / 2
+    return found

@@ -1,0 +1,231 @@
+"""Several results on one time axis: prices with what happened at them, and everything else below."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..common.items import Items
+from ..common.protocols import Drawable
+from ..errors import InvalidRequest, SelectionError
+from . import axes, bars, candles, lines, overlays, profiles, words
+
+__all__ = ["Result", "flattened", "together"]
+
+Result: TypeAlias = Drawable | Iterable[Drawable | Iterable[Drawable]]
+
+LEVELS = "levels"
+#: Heights of panels in inches, and the highest figure.
+PRICES, BOOK, VOLUME, BELOW, HIGHEST = 4.2, 5.0, 1.1, 1.6, 76.8
+
+
+@dataclass
+class Market:
+    """A panel of prices: what it is of, and what is drawn on it.
+
+    Attributes:
+        ground: What the panel is drawn by: a heatmap, market profiles, candles (both sides of one), a volume profile.
+        candles: Candles over a heatmap.
+        liquidations: Liquidations of the market, by side.
+        profiles: Volume profiles at the side.
+    """
+
+    ground: list[Drawable]
+    candles: list[Drawable] = field(default_factory=list)
+    liquidations: list[Drawable] = field(default_factory=list)
+    profiles: list[Any] = field(default_factory=list)
+
+    def is_of(self, one: Drawable) -> bool:
+        """Whether something is of the same market, as far as both tell."""
+        return same_market(self.ground[0], one)
+
+    @property
+    def priced(self) -> list[Drawable]:
+        """The candles, on the panel's ground or over it."""
+        return self.candles or [one for one in self.ground if candles.is_candles(one)]
+
+
+def flattened(results: Iterable[object]) -> list[Drawable]:
+    """The series of results, sets of them and lists of either.
+
+    Raises:
+        InvalidRequest: Something is no result, or there are none.
+        SelectionError: Something has no time axis.
+    """
+    found: list[Drawable] = []
+    for one in results:
+        if isinstance(one, (list, tuple)):
+            found += flattened(one) if one else []
+        elif isinstance(one, Items) or hasattr(one, "_table"):
+            inner = list(one) if isinstance(one, Items) else []
+            if hasattr(one, "_table"):
+                what = f"{type(one).__name__} ({one!r})"[:80]
+                raise SelectionError(f"{what} has no time axis to share; draw it alone, with its own plot()")
+            found += inner
+        elif hasattr(one, "timestamps") and hasattr(one, "id"):
+            found.append(one)  # type: ignore[arg-type]
+        else:
+            raise InvalidRequest(
+                f"a {type(one).__name__} is no result; give what series methods return, such as client.candles(…)"
+            )
+    return found
+
+
+def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
+    """Draws results on one time axis; returns the first panel's axes.
+
+    Raises:
+        InvalidRequest: There is nothing to draw.
+        SelectionError: There is more than fits into one figure.
+    """
+    if not results:
+        raise InvalidRequest("there is nothing to draw; give results, such as mp.plot(candles, liquidations)")
+    markets, below = sorted_out(results)
+    heights: list[float] = []
+    for market in markets:
+        book = LEVELS in market.ground[0]
+        heights += [BOOK if book else PRICES, *([VOLUME] if _has_volume(market, volume) else [])]
+    heights += [max(BELOW, _height(group)) for group in below]
+    if sum(heights) > HIGHEST:
+        raise SelectionError(
+            f"{len(heights)} panels do not fit into one figure; give fewer results, or pick with sel(…)"
+        )
+    ax = axes.make(ax, max(4.5, sum(heights) + 0.6))
+    panels = axes.panels(ax, heights)
+    rest = iter(panels)
+    for market in markets:
+        _market(market, next(rest), next(rest) if _has_volume(market, volume) else None)
+    for group in below:
+        _group(group, next(rest))
+    _titles(results, panels)
+    axes.stacked(panels)
+    _aligned(panels)
+    return panels[0]
+
+
+def same_market(one: Drawable, other: Drawable) -> bool:
+    """Whether two results are of one market, as far as their identities tell."""
+    left, right = words.identity_of(one), words.identity_of(other)
+    if left.raw_symbol and right.raw_symbol and left.exchange and right.exchange:
+        return (left.exchange, left.raw_symbol) == (right.exchange, right.raw_symbol)
+    coins = [each.coin or (each.normalized_symbol or "").partition("-")[0] for each in (left, right)]
+    return not all(coins) or coins[0] == coins[1]
+
+
+def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Drawable]]]:
+    """The panels of prices, and the groups of what is drawn below them."""
+    roles: dict[str, list[Drawable]] = {"candles": [], "profile": [], "ground": [], "other": []}
+    for one in results:
+        roles[_role(one)].append(one)
+    of_prices, volumes, grounds, others = roles.values()
+    markets = [Market([one]) for one in grounds]
+    for one in of_prices:
+        books = [market for market in markets if market.is_of(one) and hasattr(market.ground[0], "split")]
+        both = [
+            market
+            for market in markets
+            if candles.is_candles(market.ground[0])
+            and market.is_of(one)
+            and len(market.ground) == 1
+            and {market.ground[0].id.side, one.id.side} == {"BUY", "SELL"}
+            and candles.same_prices([market.ground[0], one])
+        ]
+        if both:
+            both[0].ground.append(one)
+        elif books and not books[0].candles:
+            books[0].candles.append(one)
+        else:
+            markets.append(Market([one]))
+    for one in volumes:
+        beside = [market for market in markets if market.is_of(one) and market.ground[0].id.type != "TPO_AGG"]
+        if beside:
+            beside[0].profiles.append(one)
+        else:
+            markets.append(Market([one]))
+    below: list[list[Drawable]] = []
+    for one in others:
+        at = [market for market in markets if market.is_of(one) and overlays.has_prices(market.ground, market.candles)]
+        if one.id.type == "LIQUIDATION_AGG" and at:
+            at[0].liquidations.append(one)
+            continue
+        for group in below:
+            if group[0].id.type == one.id.type and _is_one(group[0], one):
+                group.append(one)
+                break
+        else:
+            below.append([one])
+    return markets, below
+
+
+def _role(one: Drawable) -> str:
+    if candles.is_candles(one):
+        return "candles"
+    if one.id.type == "VOLUME_PROFILE_AGG":
+        return "profile"
+    return "ground" if LEVELS in one else "other"
+
+
+def _is_one(first: Drawable, other: Drawable) -> bool:
+    """Whether two of one type go on one axis: sides of one market's liquidations, lines of one unit."""
+    if first.id.type == "LIQUIDATION_AGG":
+        return same_market(first, other) and first.id.side != other.id.side
+    return words.amount_unit(first) == words.amount_unit(other)
+
+
+def _has_volume(market: Market, wanted: bool) -> bool:
+    return wanted and any(len(one) and "volume" in one for one in market.priced)
+
+
+def _height(group: Sequence[Drawable]) -> float:
+    if group[0].id.type == "LIQUIDATION_AGG":
+        return BELOW
+    return BELOW * max(1, len(lines.panels_of(group[0])))
+
+
+def _market(market: Market, ax: Any, below: Any) -> None:
+    ground = market.ground[0]
+    if candles.is_candles(ground):
+        candles.draw_prices(ax, market.ground, ground)
+    elif ground.id.type == "VOLUME_PROFILE_AGG":
+        profile: Any = ground
+        profiles.profile(profile, ax, None, None, None, 3.0)
+    else:
+        ground.plot(ax=ax)
+        for one in market.candles:
+            overlays.candles_over(ax, one)
+    for one in market.profiles:
+        profiles.aside(ax, one)
+    if market.liquidations:
+        overlays.bubbles(ax, market.liquidations, market.ground, market.candles)
+    if below is not None:
+        candles.draw_volume(below, market.priced)
+
+
+def _group(group: Sequence[Drawable], ax: Any) -> None:
+    if group[0].id.type == "LIQUIDATION_AGG":
+        bars.liquidations(group, ax)
+    else:
+        lines.lines(group, ax)
+
+
+def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
+    """One title for all panels where they are of one market: the quantities stand at the axes."""
+    if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
+        return
+    named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])
+    intervals = {words.interval_of(one.id) for one in results}
+    parts = [words.market_of(words.identity_of(named)), *(intervals if len(intervals) == 1 else [])]
+    panels[0].set_title(" · ".join(part for part in parts if part), loc="left")
+    for panel in panels[1:]:
+        if panel.get_ylabel():
+            panel.set_title("", loc="left")
+
+
+def _aligned(panels: Sequence[Any]) -> None:
+    """Panels of one width, where no layout engine sees to it: a colour bar takes room from one of them."""
+    figure = panels[0].figure
+    if figure.get_layout_engine() is not None:
+        return
+    places = [panel.get_position() for panel in panels]
+    left, right = max(place.x0 for place in places), min(place.x1 for place in places)
+    for panel, place in zip(panels, places, strict=True):
+        panel.set_position((left, place.y0, right - left, place.height))
