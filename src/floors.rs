@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground floor up: a room uses only rooms named before it.
-const ROOMS: [&str; 12] = [
-    "clock", "protocol", "weight", "budget", "columns", "decode", "encode", "archive", "client", "market", "service",
-    "bindings",
+const ROOMS: [&str; 13] = [
+    "clock", "protocol", "weight", "budget", "columns", "raster", "decode", "encode", "archive", "client", "market",
+    "service", "bindings",
 ];
 /// The wings, which never meet although the order would allow it.
 const APART: [(&str, &str); 3] = [("market", "client"), ("service", "client"), ("encode", "decode")];

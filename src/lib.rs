@@ -1,7 +1,7 @@
 //! marketpoints: client, weight planner, decoder and offline twin of a market-data and prediction-market service.
 //!
 //! The rooms run from the ground floor up, and a room uses only rooms named before it: [`protocol`], [`weight`],
-//! [`budget`], [`columns`], [`decode`], [`encode`], [`archive`], [`client`], `market`, `service`. The last two stand
+//! [`budget`], [`columns`], [`raster`], [`decode`], [`encode`], [`archive`], [`client`], `market`, `service`. The last two stand
 //! behind the feature `service` (on by default), the Python bindings on top behind the feature `python`.
 
 pub mod archive;
@@ -14,6 +14,7 @@ pub mod encode;
 #[cfg(feature = "service")]
 pub mod market;
 pub mod protocol;
+pub mod raster;
 #[cfg(feature = "service")]
 pub mod service;
 pub mod weight;

@@ -53,7 +53,8 @@ from .records.markets import Market, PredictionMarket, Tag
 from .records.plan import Budget, Plan, PlannedRequest, Usage
 from .records.tables import Records, Table
 from .results.dominance import altcoin_dominance
-from .results.levels import Heatmap, Profile, Sessions, Tpo
+from .results.heatmap import Heatmap
+from .results.levels import Profile, Sessions, Tpo
 from .results.ragged import Nested, Ragged
 from .results.series import Series
 from .results.sets import SeriesSet, decode_points

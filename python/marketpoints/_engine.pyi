@@ -30,11 +30,15 @@ __all__ = [
     "decode_points",
     "ingest",
     "intervals",
+    "level_extent",
     "openapi",
+    "raster",
+    "regroup",
     "shutdown",
     "table_text",
     "tiers",
     "to_grid",
+    "volume_quantiles",
     "weight",
     "write_table",
 ]
@@ -596,6 +600,48 @@ def to_grid(
     offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64], step: float | None = None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P)."""
+
+def raster(
+    offsets: npt.NDArray[np.int64],
+    levels: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    *,
+    window: tuple[int, int],
+    prices: tuple[float, float],
+    size: tuple[int, int],
+    step: float,
+    split: npt.NDArray[np.int64] | None = None,
+    field: int | None = None,
+    reduce: str = "max",
+    side: str = "both",
+) -> npt.NDArray[np.float32]:
+    """The pixels of a window of time and prices: float32 (height, width), the first row the lowest prices.
+
+    NaN where no row stands, 0 where one has no level. ``levels`` are (N, 2), or (N, 3) with two volumes, which are
+    added unless ``field`` names one; ``starts``, ``ends`` and ``window`` are Unix nanoseconds; ``step`` is the height
+    of a level; ``size`` is width and height; ``reduce`` is ``max``, ``sum``, ``stack`` or ``last``; ``side`` is
+    ``both``, ``bids`` or ``asks``, told apart by ``split``, the bids of each row.
+    """
+
+def level_extent(offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    """Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none."""
+
+def volume_quantiles(
+    levels: npt.NDArray[np.float64], shares: npt.NDArray[np.float64], field: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Volumes below which shares of all lie, those above 0 counted; empty where there is none."""
+
+def regroup(
+    offsets: npt.NDArray[np.int64],
+    levels: npt.NDArray[np.float64],
+    step: float,
+    *,
+    split: npt.NDArray[np.int64] | None = None,
+    field: int | None = None,
+    side: str = "both",
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Levels added up in price buckets: offsets, levels (N, 2) and bids of each row."""
 
 def write_table(path: str, columns: Sequence[tuple[str, Any]]) -> None:
     """Writes columns to a ``.parquet``, ``.csv`` or ``.json`` file, whole or not at all.

@@ -15,6 +15,7 @@ mod log;
 mod plan;
 mod progress;
 mod query;
+mod raster;
 mod records;
 mod runtime;
 mod service;
@@ -47,6 +48,8 @@ mod _engine {
     use super::plan::{Plan, PlannedRequest};
     #[pymodule_export]
     use super::query::Query;
+    #[pymodule_export]
+    use super::raster::{level_extent, raster, regroup, volume_quantiles};
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
     #[pymodule_export]

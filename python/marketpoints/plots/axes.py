@@ -21,6 +21,7 @@ __all__ = [
     "legend",
     "line",
     "make",
+    "moments",
     "panels",
     "prices",
     "show_asked",
@@ -86,7 +87,16 @@ def step(shown: Drawable) -> int | None:
 
 
 def spans(shown: Drawable) -> tuple[Any, Any]:
-    """Start and end of each row's bucket, in days. A bucket ends before the next one starts; a gap stays a gap."""
+    """Start and end of each row's bucket, in days, as :func:`moments`."""
+    starts, ends = moments(shown)
+    return starts / DAY, ends / DAY
+
+
+def moments(shown: Drawable) -> tuple[Any, Any]:
+    """Start and end of each row's bucket: int64 nanoseconds.
+
+    A bucket ends before the next one starts; a gap stays a gap.
+    """
     import numpy as np
 
     starts = shown.timestamps.view("int64")
@@ -99,7 +109,7 @@ def spans(shown: Drawable) -> tuple[Any, Any]:
     if gaps.size and gaps.min() < width:
         later = np.append(starts[1:], np.iinfo("int64").max)
         ends = np.where(later > starts, np.minimum(ends, later), ends)
-    return starts / DAY, ends / DAY
+    return starts, ends
 
 
 def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:

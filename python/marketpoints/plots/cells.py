@@ -5,14 +5,14 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
-from ..errors import InvalidRequest
 from .axes import blank, line, make, prices, show_asked, show_span, spans, times
+from .ranges import price_range, row_height
 from .words import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["NIGHT", "add_cells", "heatmap", "mass", "outside", "price_range", "row_height", "step_of"]
 
-#: Rows that a picture can show, and that one can be asked for: memory grows with them.
-ROWS, MOST_ROWS = 240, 10_000
+#: Rows that a picture can show.
+ROWS = 240
 #: Below a palette's lowest colour: nothing was there.
 NIGHT = "#000004"
 
@@ -118,46 +118,6 @@ def numbers(low: float, high: float, most: int) -> list[float]:
     if len(found) > most and len(tens) > 1:
         found = tens
     return found[:: -(-len(found) // most)]
-
-
-def row_height(step: float | None, low: float, high: float) -> float | None:
-    """The height of a row as given.
-
-    Raises:
-        InvalidRequest: It is not more than 0, or there would be more rows than any picture shows.
-    """
-    if step is None:
-        return None
-    try:
-        height = float(step)
-    except (TypeError, ValueError):
-        raise InvalidRequest(f"step: {step!r} is not a number; give the height of a row in prices") from None
-    if not (math.isfinite(height) and height > 0):
-        raise InvalidRequest(f"step: {step!r} is no height of a row; give a number of more than 0")
-    if (high - low) / height > MOST_ROWS:
-        raise InvalidRequest(
-            f"step: {step!r} makes {(high - low) / height:,.0f} rows of the prices from {low:,.12g} to {high:,.12g}; "
-            f"a picture has up to {MOST_ROWS:,}"
-        )
-    return height
-
-
-def price_range(prices: Any) -> tuple[float, float] | None:
-    """The lowest and the highest price as given.
-
-    Raises:
-        InvalidRequest: They are not two numbers, or the first is not below the second.
-    """
-    if prices is None:
-        return None
-    try:
-        low, high = map(float, prices)
-    except (TypeError, ValueError):
-        raise InvalidRequest(f"prices: {prices!r} are not the lowest and the highest price, two numbers") from None
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        hint = f"; prices=({high:.12g}, {low:.12g}) is the other way round" if low > high else ""
-        raise InvalidRequest(f"prices: {low:.12g} is not below {high:.12g}{hint}")
-    return low, high
 
 
 def outside(levels: Any, window: tuple[float, float] | None, height: float) -> str:

@@ -1,10 +1,8 @@
-"""Results whose rows hold price levels: order books, liquidations, volume and market profiles (section 2.3)."""
+"""Results whose rows hold price levels: what they share, volume and market profiles (section 2.3)."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from .. import _engine
 from ..common.protocols import Label
-from ..errors import InvalidRequest
 from .buckets import closing, step_between, step_of
 from .ragged import Nested, Ragged, span
 from .series import Series
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Heatmap", "Profile", "Sessions", "Tpo"]
+__all__ = ["Levels", "Profile", "Sessions", "Tpo"]
 
 
 class Levels(Series):
@@ -77,81 +75,6 @@ class Levels(Series):
         facts = super()._facts()
         facts.pop("columns")
         return facts | {"levels": f"{self._lines():,}"}
-
-
-class Heatmap(Levels):
-    """Price levels per snapshot: :attr:`levels` holds price and volume, float64 (levels, 2).
-
-    Nested and flat answers give the same.
-    """
-
-    LIST = "levels"
-    FIELDS = ("prices", "volumes")
-
-    @property
-    def volumes(self) -> "npt.NDArray[np.float64]":
-        """The second column of :attr:`levels`, a view."""
-        return self.levels[:, 1]
-
-    @property
-    def split(self) -> "npt.NDArray[np.int64]":
-        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
-        return self._columns.array("split")
-
-    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
-        import numpy as np
-
-        counts = np.diff(self.offsets)
-        rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
-        bids = np.repeat(self.split, counts)
-        side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
-        return np.repeat(self._stamps(label), counts), {"price": self.prices, "volume": self.volumes, "side": side}
-
-    def to_grid(
-        self, step: float | None = None
-    ) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.float64], npt.NDArray[np.float64]]":
-        """The heatmap as a dense matrix.
-
-        Args:
-            step: Width of a price bucket; None takes the smallest distance between two levels.
-
-        Returns:
-            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
-
-        Raises:
-            InvalidRequest: The step is no price step, or the matrix would not fit into memory.
-        """
-        offsets, values = self._columns.list("levels")
-        try:
-            prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
-        except InvalidRequest:
-            raise
-        except (TypeError, ValueError) as problem:
-            raise InvalidRequest(f"step: {problem}") from None
-        return self.timestamps, prices, volumes
-
-    def plot(  # type: ignore[override]
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
-    ) -> Any:
-        """Draws volume by time and price on a logarithmic colour scale; a missing snapshot stays empty.
-
-        Args:
-            ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket; None chooses one that suits the picture.
-            prices: Lowest and highest price shown; None chooses the part around the market.
-
-        Returns:
-            The axes.
-
-        Raises:
-            MissingDependencyError: matplotlib is not installed.
-            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
-                are not two numbers of which the first is lower.
-        """
-        from .. import plots
-
-        return plots.heatmap(self, ax=ax, step=step, prices=prices)
 
 
 class Profile(Levels):

@@ -16,7 +16,8 @@ from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
 from . import frames
-from .levels import Heatmap, Profile, Tpo
+from .heatmap import Heatmap
+from .levels import Profile, Tpo
 from .series import Series
 
 __all__ = ["IDENTITY", "SeriesSet", "decode_points", "no_field", "wrap"]

@@ -1,0 +1,170 @@
+"""Levels by time and price as the engine makes pixels of them. Needs no matplotlib."""
+
+import math
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from ..common.protocols import DrawableLevels
+from ..common.times import Time, from_seconds, to_unix
+from ..errors import InvalidRequest
+from .axes import moments
+from .ranges import price_range
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Pixels", "View", "asked_view"]
+
+#: Start and end in Unix nanoseconds, lowest and highest price, width and height in pixels.
+View = tuple[tuple[int, int], tuple[float, float], tuple[int, int]]
+
+
+@dataclass
+class Pixels:
+    """Levels of which the engine makes pictures.
+
+    Attributes:
+        offsets: Where each row's levels start, int64 (rows + 1).
+        levels: Price and volume, float64 (levels, 2).
+        starts: Start of each row's bucket, int64 nanoseconds (rows,).
+        ends: End of each row's bucket.
+        split: Bids of each row, int64 (rows,); -1 where unknown.
+        side: ``both``, ``bids`` or ``asks``.
+        step: Height of a level.
+    """
+
+    offsets: Any
+    levels: Any
+    starts: Any
+    ends: Any
+    split: Any
+    side: str
+    step: float
+
+    @classmethod
+    def of(cls, shown: DrawableLevels, step: float | None = None, side: str = "both") -> "Pixels":
+        """Those of a heatmap, added up in buckets where a step is given.
+
+        Raises:
+            InvalidRequest: The step is no height, the side is none, or no snapshot tells its sides.
+        """
+        offsets, levels, split = shown.offsets, shown.levels, shown.split
+        if side not in ("both", "bids", "asks"):
+            raise InvalidRequest(f"side: {side!r} is none of 'both', 'bids' and 'asks'")
+        if side != "both" and len(shown) and not (split >= 0).any():
+            raise InvalidRequest(f"side: {side!r} is not told apart in this answer; take side='both'")
+        if step is None:
+            gap = _engine.level_extent(offsets, levels)[2]
+            step = gap if math.isfinite(gap) else _only(levels)
+        else:
+            step = _height(step)
+            offsets, levels, split = _engine.regroup(offsets, levels, step, split=split, side=side)
+        return cls(offsets, levels, *moments(shown), split, side, step)
+
+    @cached_property
+    def prices(self) -> tuple[float, float] | None:
+        """The lowest price and the upper edge of the highest level; None without levels."""
+        low, high, _ = _engine.level_extent(self.offsets, self.levels)
+        return None if low > high else (low, high + self.step)
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Start of the first row and end of the last, in nanoseconds; None without rows."""
+        return (int(self.starts[0]), int(self.ends[-1])) if len(self.starts) else None
+
+    def raster(
+        self, window: tuple[int, int], prices: tuple[float, float], size: tuple[int, int], reduce: str
+    ) -> "npt.NDArray[np.float32]":
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells."""
+        return _engine.raster(
+            self.offsets,
+            self.levels,
+            self.starts,
+            self.ends,
+            window=window,
+            prices=prices,
+            size=size,
+            step=self.step,
+            split=self.split,
+            field=1,
+            reduce=reduce,
+            side=self.side,
+        )
+
+
+def asked_view(
+    pixels: Pixels, width: Any, height: Any, window: tuple[Time, Time] | None, prices: tuple[float, float] | None
+) -> View:
+    """A view as a user asks for it; of a heatmap without levels any view is empty.
+
+    Raises:
+        InvalidRequest: It is none, or it shows nothing of the heatmap.
+    """
+    size = _count("width", width), _count("height", height)
+    there, levels = pixels.window, pixels.prices
+    asked = there or (0, 1)
+    if window is not None:
+        asked = _window(window)
+        if there and (asked[1] <= there[0] or asked[0] >= there[1]):
+            raise InvalidRequest(
+                f"window: no snapshot from {_told(asked[0])} to {_told(asked[1])}; they lie from {_told(there[0])} to "
+                f"{_told(there[1])} UTC: give times between these"
+            )
+    shown = price_range(prices) or levels or (0.0, 1.0)
+    if levels and (shown[1] <= levels[0] or shown[0] >= levels[1]):
+        low, high = levels
+        raise InvalidRequest(
+            f"prices: no level from {shown[0]:,.12g} to {shown[1]:,.12g}; they lie from {low:,.12g} to {high:,.12g}: "
+            "give prices between these"
+        )
+    return asked, shown, size
+
+
+def _count(name: str, value: Any) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise InvalidRequest(f"{name}: {value!r} is no whole number of pixels") from None
+    if not 0 < count < 2**31:
+        raise InvalidRequest(f"{name}: {count} is no number of pixels that a picture has; give 1 to 32,768")
+    return count
+
+
+def _window(window: Any) -> tuple[int, int]:
+    try:
+        start, end = window
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"window: {window!r} is not a start and an end") from None
+    edges = []
+    for edge in (start, end):
+        seconds = to_unix(edge, "window")
+        if seconds is None:
+            raise InvalidRequest("window: None is no time; give a start and an end, or no window")
+        edges.append(int(from_seconds(seconds).astype("int64")))
+    if edges[0] >= edges[1]:
+        raise InvalidRequest(f"window: {_told(edges[0])} is not before {_told(edges[1])}; give the start first")
+    return edges[0], edges[1]
+
+
+def _height(step: Any) -> float:
+    try:
+        return float(step)
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"step: {step!r} is not a number; give the height of a row in prices") from None
+
+
+def _only(levels: Any) -> float:
+    """Height of a level where no row has two: any shows it."""
+    return max(abs(float(levels[0, 0])) * 1e-4, 1e-12) if len(levels) else 1.0
+
+
+def _told(moment: int) -> str:
+    """A moment in nanoseconds as people read it."""
+    import numpy as np
+
+    text = str(np.datetime64(moment, "ns")).replace("T", " ")
+    return text[:16] if text.endswith(":00.000000000") else text[:19]

@@ -1,0 +1,51 @@
+"""Ranges of prices and heights of rows as users give them."""
+
+import math
+from typing import Any
+
+from ..errors import InvalidRequest
+
+__all__ = ["price_range", "row_height"]
+
+#: Rows that one can ask for: memory grows with them.
+MOST_ROWS = 10_000
+
+
+def row_height(step: float | None, low: float, high: float) -> float | None:
+    """The height of a row as given.
+
+    Raises:
+        InvalidRequest: It is not more than 0, or there would be more rows than any picture shows.
+    """
+    if step is None:
+        return None
+    try:
+        height = float(step)
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"step: {step!r} is not a number; give the height of a row in prices") from None
+    if not (math.isfinite(height) and height > 0):
+        raise InvalidRequest(f"step: {step!r} is no height of a row; give a number of more than 0")
+    if (high - low) / height > MOST_ROWS:
+        raise InvalidRequest(
+            f"step: {step!r} makes {(high - low) / height:,.0f} rows of the prices from {low:,.12g} to {high:,.12g}; "
+            f"a picture has up to {MOST_ROWS:,}"
+        )
+    return height
+
+
+def price_range(prices: Any) -> tuple[float, float] | None:
+    """The lowest and the highest price as given.
+
+    Raises:
+        InvalidRequest: They are not two numbers, or the first is not below the second.
+    """
+    if prices is None:
+        return None
+    try:
+        low, high = map(float, prices)
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"prices: {prices!r} are not the lowest and the highest price, two numbers") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        hint = f"; prices=({high:.12g}, {low:.12g}) is the other way round" if low > high else ""
+        raise InvalidRequest(f"prices: {low:.12g} is not below {high:.12g}{hint}")
+    return low, high

@@ -1,0 +1,132 @@
+"""Heatmaps: order books and liquidations, a snapshot a row (section 2.3)."""
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from ..common.protocols import Label
+from ..common.times import Time
+from ..errors import InvalidRequest
+from .levels import Levels
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Heatmap"]
+
+
+class Heatmap(Levels):
+    """Price levels per snapshot: :attr:`levels` holds price and volume, float64 (levels, 2).
+
+    Nested and flat answers give the same.
+    """
+
+    LIST = "levels"
+    FIELDS = ("prices", "volumes")
+
+    @property
+    def volumes(self) -> "npt.NDArray[np.float64]":
+        """The second column of :attr:`levels`, a view."""
+        return self.levels[:, 1]
+
+    @property
+    def split(self) -> "npt.NDArray[np.int64]":
+        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
+        return self._columns.array("split")
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
+        import numpy as np
+
+        counts = np.diff(self.offsets)
+        rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
+        bids = np.repeat(self.split, counts)
+        side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
+        return np.repeat(self._stamps(label), counts), {"price": self.prices, "volume": self.volumes, "side": side}
+
+    def to_grid(
+        self, step: float | None = None
+    ) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.float64], npt.NDArray[np.float64]]":
+        """The heatmap as a dense matrix.
+
+        Args:
+            step: Width of a price bucket; None takes the smallest distance between two levels.
+
+        Returns:
+            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
+
+        Raises:
+            InvalidRequest: The step is no price step, or the matrix would not fit into memory.
+        """
+        offsets, values = self._columns.list("levels")
+        try:
+            prices, volumes = _engine.to_grid(offsets // 2, values.reshape(-1, 2), step)
+        except InvalidRequest:
+            raise
+        except (TypeError, ValueError) as problem:
+            raise InvalidRequest(f"step: {problem}") from None
+        return self.timestamps, prices, volumes
+
+    def raster(
+        self,
+        width: int,
+        height: int,
+        window: tuple[Time, Time] | None = None,
+        prices: tuple[float, float] | None = None,
+        reduce: str = "max",
+        *,
+        side: str = "both",
+        step: float | None = None,
+    ) -> "npt.NDArray[np.float32]":
+        """The heatmap as a picture of so many pixels, straight from the levels: no dense matrix is made.
+
+        A level covers the time of its snapshot's bucket and the prices from its own to the next bucket's. Along each
+        axis it takes the pixels whose centre it covers, or, where it is too small for that, the one around its middle.
+        So no level is lost, and levels larger than a pixel are exact rectangles.
+
+        Args:
+            width: Pixels from left to right.
+            height: Pixels from bottom to top.
+            window: Start and end of the time shown; None is from the first snapshot's start to the last one's end.
+            prices: Lowest and highest price shown; None is all of them.
+            reduce: What a pixel shows of several levels. ``"max"``: the largest, so that walls survive. ``"sum"``: the
+                volume that lies in the pixel, a level's spread evenly over what it covers: all pixels together have the
+                volume of what is shown, at each zoom. ``"stack"``: the sum of whole levels, so that one larger than a
+                pixel has its volume in each of them. ``"last"``: the largest of the latest snapshot.
+            side: ``"both"``, ``"bids"`` or ``"asks"``; snapshots whose :attr:`split` is -1 have no sides.
+            step: Height of a price bucket in which levels are added up first; None takes the levels as they are.
+
+        Returns:
+            float32 (height, width); the first row is the lowest prices, as ``imshow(…, origin="lower")`` shows it. NaN
+            where no snapshot is, 0 where a snapshot has no level.
+
+        Raises:
+            InvalidRequest: The picture has no pixels or too many (32,768 each way, 67 million in all); window or prices
+                lie beside the heatmap or are none; there are no sides; or the step is no height.
+        """
+        from ..plots.pixels import Pixels, asked_view
+
+        pixels = Pixels.of(self, step, side)
+        return pixels.raster(*asked_view(pixels, width, height, window, prices), reduce)
+
+    def plot(  # type: ignore[override]
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    ) -> Any:
+        """Draws volume by time and price on a logarithmic colour scale; a missing snapshot stays empty.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+            step: Height of a price bucket; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None chooses the part around the market.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
+                are not two numbers of which the first is lower.
+        """
+        from .. import plots
+
+        return plots.heatmap(self, ax=ax, step=step, prices=prices)

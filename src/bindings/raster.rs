@@ -1,0 +1,145 @@
+//! Pictures of ragged levels as arrays. The levels are (N, 2): price and volume; or (N, 3): price and two volumes, which are
+//! added unless `field` names one.
+
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::errors;
+use crate::raster::{self as pixels, Cells, Field, RasterError, Reduce, Regrouped, Side, View};
+
+fn invalid(py: Python<'_>, problem: &RasterError) -> PyErr {
+    errors::invalid(py, &problem.to_string())
+}
+
+fn find_reduce(py: Python<'_>, name: &str) -> PyResult<Reduce> {
+    Ok(match name {
+        "max" => Reduce::Max,
+        "sum" => Reduce::Sum,
+        "stack" => Reduce::Stack,
+        "last" => Reduce::Last,
+        _ => {
+            return Err(errors::invalid(
+                py,
+                &format!("reduce: {name:?} is none of \"max\", \"sum\", \"stack\", \"last\""),
+            ));
+        }
+    })
+}
+
+fn find_side(py: Python<'_>, name: &str) -> PyResult<Side> {
+    Ok(match name {
+        "both" => Side::Both,
+        "bids" => Side::Bids,
+        "asks" => Side::Asks,
+        _ => return Err(errors::invalid(py, &format!("side: {name:?} is none of \"both\", \"bids\", \"asks\""))),
+    })
+}
+
+fn field_of(field: Option<usize>) -> Field {
+    field.map_or(Field::All, Field::At)
+}
+
+/// Calls a generic function with the levels as pairs or triples.
+macro_rules! by_fields {
+    ($py:expr, $levels:expr, |$some:ident| $call:expr) => {{
+        let flat = $levels.as_slice()?;
+        match $levels.shape()[1] {
+            2 => {
+                let $some: &[[f64; 2]] = flat.as_chunks().0;
+                $call
+            }
+            3 => {
+                let $some: &[[f64; 3]] = flat.as_chunks().0;
+                $call
+            }
+            count => Err(errors::invalid($py, &format!("levels: {count} numbers a level; it must be 2 or 3"))),
+        }
+    }};
+}
+
+/// The pixels of a window of time and prices: float32 (height, width).
+#[pyfunction]
+#[pyo3(signature = (
+    offsets, levels, starts, ends, *, window, prices, size, step, split = None, field = None, reduce = "max", side = "both"
+))]
+pub(super) fn raster<'py>(
+    py: Python<'py>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    levels: PyReadonlyArray2<'py, f64>,
+    starts: PyReadonlyArray1<'py, i64>,
+    ends: PyReadonlyArray1<'py, i64>,
+    window: (i64, i64),
+    prices: (f64, f64),
+    size: (usize, usize),
+    step: f64,
+    split: Option<PyReadonlyArray1<'py, i64>>,
+    field: Option<usize>,
+    reduce: &str,
+    side: &str,
+) -> PyResult<Py<PyAny>> {
+    let (reduce, side) = (find_reduce(py, reduce)?, find_side(py, side)?);
+    let view = View { start: window.0, end: window.1, low: prices.0, high: prices.1, width: size.0, height: size.1 };
+    let (offsets, starts, ends) = (offsets.as_slice()?, starts.as_slice()?, ends.as_slice()?);
+    let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
+    let picture = by_fields!(py, levels, |levels| {
+        let cells = Cells { levels, offsets, split, starts, ends, height: step, field: field_of(field), side };
+        py.detach(|| pixels::raster(&cells, &view, reduce)).map_err(|problem| invalid(py, &problem))
+    })?;
+    Ok(picture.into_pyarray(py).into_any().unbind())
+}
+
+/// Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none.
+#[pyfunction]
+pub(super) fn level_extent(
+    py: Python<'_>,
+    offsets: PyReadonlyArray1<'_, i64>,
+    levels: PyReadonlyArray2<'_, f64>,
+) -> PyResult<(f64, f64, f64)> {
+    let offsets = offsets.as_slice()?;
+    let found = by_fields!(py, levels, |levels| {
+        py.detach(|| pixels::extent(levels, offsets)).map_err(|problem| invalid(py, &problem))
+    })?;
+    Ok((found.low, found.high, found.gap))
+}
+
+/// Volumes below which shares of all lie, those above 0 counted.
+#[pyfunction]
+#[pyo3(signature = (levels, shares, field = None))]
+pub(super) fn volume_quantiles(
+    py: Python<'_>,
+    levels: PyReadonlyArray2<'_, f64>,
+    shares: PyReadonlyArray1<'_, f64>,
+    field: Option<usize>,
+) -> PyResult<Py<PyAny>> {
+    let shares = shares.as_slice()?;
+    let found = by_fields!(py, levels, |levels| {
+        py.detach(|| pixels::quantiles(levels, field_of(field), shares)).map_err(|problem| invalid(py, &problem))
+    })?;
+    Ok(found.into_pyarray(py).into_any().unbind())
+}
+
+/// Levels added up in price buckets: offsets, levels (N, 2) and bids of each row.
+#[pyfunction]
+#[pyo3(signature = (offsets, levels, step, *, split = None, field = None, side = "both"))]
+pub(super) fn regroup(
+    py: Python<'_>,
+    offsets: PyReadonlyArray1<'_, i64>,
+    levels: PyReadonlyArray2<'_, f64>,
+    step: f64,
+    split: Option<PyReadonlyArray1<'_, i64>>,
+    field: Option<usize>,
+    side: &str,
+) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+    let (offsets, side) = (offsets.as_slice()?, find_side(py, side)?);
+    let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
+    let Regrouped { levels, offsets, split } = by_fields!(py, levels, |levels| {
+        let made = py.detach(|| pixels::regroup(levels, offsets, split, step, field_of(field), side));
+        made.map_err(|problem| invalid(py, &problem))
+    })?;
+    let levels = ndarray::Array2::from(levels);
+    Ok((
+        offsets.into_pyarray(py).into_any().unbind(),
+        levels.into_pyarray(py).into_any().unbind(),
+        split.into_pyarray(py).into_any().unbind(),
+    ))
+}

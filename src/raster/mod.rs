@@ -1,0 +1,49 @@
+//! Columns → pixels: pictures of ragged levels, straight from values and offsets, without a dense grid.
+//!
+//! A *cell* is a level within its snapshot: it spans the time `[start, end)` of the snapshot's bucket and the prices
+//! `[price, price + height)`. Along each axis a cell takes the pixels whose centre lies in it; one so small that no centre does
+//! takes the pixel around its middle. So no cell is lost, cells that touch leave no pixel between them, and cells larger
+//! than a pixel are exact rectangles. Times are compared as whole nanoseconds.
+//!
+//! Pixels of columns in which no snapshot stands are NaN: nothing is known there. Where one stands and has no level, they
+//! are 0.
+
+mod cells;
+mod measure;
+mod paint;
+mod place;
+mod regroup;
+
+pub use cells::{Cells, Field, RasterError, Side, View};
+pub use measure::{Extent, extent, quantiles};
+pub use paint::{Reduce, raster};
+pub use regroup::{Regrouped, regroup};
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Levels, or pixels, below which one thread is enough: to start others would take longer.
+const ALONE: usize = 1 << 17;
+
+/// Threads worth starting for so much work.
+fn threads(work: usize) -> usize {
+    if work < ALONE { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
+}
+
+/// Does some work on several threads: whoever is free takes the next item.
+fn share<T>(threads: usize, items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    let items = Mutex::new(items);
+    let until_done = || {
+        loop {
+            let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(item) = next else { return };
+            work(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(until_done);
+        }
+        until_done();
+    });
+}

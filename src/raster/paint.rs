@@ -1,0 +1,319 @@
+//! The picture, column by column of pixels.
+
+use std::ops::Range;
+
+use ndarray::Array2;
+
+use super::cells::{Cells, Field, RasterError, View, volume};
+use super::place::{Rows, Spread, columns};
+use super::{share, threads};
+
+/// Pixels that are painted before they are turned into rows: 32 MiB.
+const SLAB: usize = 8 << 20;
+/// Columns that a thread takes at a time.
+const BUNCH: usize = 8;
+/// Side of the square of pixels that is turned at a time.
+const SQUARE: usize = 16;
+
+/// What a pixel shows of the cells that it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduce {
+    /// The largest volume: a wall survives any zoom.
+    Max,
+    /// The volume that lies in the pixel, where each cell's is spread evenly over its rectangle: the pixels of a picture add
+    /// up to what it shows, and those of a closer look to those of a wider one.
+    Sum,
+    /// The sum of the volumes of its cells, each counted whole. Where cells are smaller than pixels that is [`Reduce::Sum`];
+    /// larger ones have their volume in each of their pixels, as a picture must show them.
+    Stack,
+    /// The largest volume of the latest snapshot.
+    Last,
+}
+
+/// The pixels of a view: (height, width), the first row the lowest prices. NaN where no snapshot is, 0 where one has no level.
+///
+/// Volumes that are NaN count as none, and so do negative ones but for the two sums. Sums are formed in the order of the
+/// snapshots and, within them, of the levels, in doubles.
+pub fn raster<const F: usize>(cells: &Cells<'_, F>, view: &View, reduce: Reduce) -> Result<Array2<f32>, RasterError> {
+    view.check()?;
+    cells.check()?;
+    let (width, height) = (view.width, view.height);
+    let mut picture = vec![f32::NAN; width * height];
+    let seen = Seen::new(cells, view, reduce);
+    let threads = threads(seen.levels().max(width * height / 4));
+    let wide = (SLAB / height).clamp(1, width);
+    let mut slab = vec![0.0; wide * height];
+    for from in (0..width).step_by(wide) {
+        let slab = &mut slab[..wide.min(width - from) * height];
+        share(threads, slab.chunks_mut(BUNCH * height).enumerate(), |(bunch, pixels)| {
+            seen.paint(from + bunch * BUNCH, pixels);
+        });
+        let some = height.div_ceil(threads * 4).next_multiple_of(SQUARE);
+        share(threads, picture.chunks_mut(some * width).enumerate(), |(band, rows)| {
+            turn(slab, height, band * some, rows, width, from);
+        });
+    }
+    Ok(Array2::from_shape_vec((height, width), picture).expect("as many pixels as the picture has"))
+}
+
+/// Writes columns of pixels into rows of a picture: those from `lowest` on, at the columns from `from` on.
+fn turn(slab: &[f32], height: usize, lowest: usize, rows: &mut [f32], width: usize, from: usize) {
+    let (count, wide) = (rows.len() / width, slab.len() / height);
+    for bottom in (0..count).step_by(SQUARE) {
+        for left in (0..wide).step_by(SQUARE) {
+            for row in bottom..(bottom + SQUARE).min(count) {
+                let line = &mut rows[row * width + from..][..wide];
+                for column in left..(left + SQUARE).min(wide) {
+                    line[column] = slab[column * height + lowest + row];
+                }
+            }
+        }
+    }
+}
+
+/// What is seen of some cells.
+struct Seen<'a, const F: usize> {
+    cells: &'a Cells<'a, F>,
+    view: &'a View,
+    reduce: Reduce,
+    rows: Rows,
+    /// The first snapshot that may be seen.
+    first: usize,
+    /// First and last pixel column of it and of those that follow; both ascend.
+    spans: Vec<(i64, i64)>,
+}
+
+impl<'a, const F: usize> Seen<'a, F> {
+    fn new(cells: &'a Cells<'a, F>, view: &'a View, reduce: Reduce) -> Self {
+        let first = cells.ends.partition_point(|end| *end < view.start);
+        let last = cells.starts.partition_point(|start| *start < view.end).max(first);
+        let span = |snapshot: usize| {
+            let (start, end) = (cells.starts[snapshot], cells.ends[snapshot]);
+            if reduce != Reduce::Sum {
+                return columns(view, start, end);
+            }
+            let spread = Spread::of_time(view, start, end);
+            (spread.first, spread.last)
+        };
+        let spans = (first..last).map(span).collect();
+        Self { cells, view, reduce, rows: Rows::new(view, cells.height), first, spans }
+    }
+
+    /// Number of levels of the snapshots that are seen.
+    fn levels(&self) -> usize {
+        let offsets = self.cells.offsets;
+        (offsets[self.first + self.spans.len()] - offsets[self.first]) as usize
+    }
+
+    /// Paints some columns of pixels, from that one on.
+    fn paint(&self, column: usize, pixels: &mut [f32]) {
+        match self.cells.field {
+            // The usual one by itself: then nothing is decided for each level.
+            Field::At(1) => self.paint_with(column, pixels, |level| level[1]),
+            field => self.paint_with(column, pixels, |level| volume(level, field)),
+        }
+    }
+
+    fn paint_with(&self, column: usize, pixels: &mut [f32], volume: impl Fn(&[f64; F]) -> f64 + Copy) {
+        let height = self.view.height;
+        let mut line = vec![0.0; height];
+        let mut before = None;
+        for (number, pixels) in pixels.chunks_mut(height).enumerate() {
+            let column = (column + number) as i64;
+            let from = self.spans.partition_point(|span| span.1 < column);
+            let to = self.spans.partition_point(|span| span.0 <= column).max(from);
+            // A snapshot of many columns is painted once; of a sum, its edges have less.
+            if self.reduce == Reduce::Sum || before != Some((from, to)) {
+                before = Some((from, to));
+                line.fill(0.0);
+                if !self.column(column, self.first + from..self.first + to, &mut line, volume) {
+                    line.fill(f64::NAN);
+                }
+            }
+            for (pixel, value) in pixels.iter_mut().zip(&line) {
+                *pixel = *value as f32;
+            }
+        }
+    }
+
+    /// Paints some snapshots into a column of pixels. Returns whether there was one.
+    fn column(
+        &self,
+        column: i64,
+        snapshots: Range<usize>,
+        line: &mut [f64],
+        volume: impl Fn(&[f64; F]) -> f64 + Copy,
+    ) -> bool {
+        let levels = |run| &self.cells.levels[run];
+        if self.reduce == Reduce::Last {
+            let Some(runs) = snapshots.rev().find_map(|snapshot| self.cells.runs(snapshot)) else { return false };
+            runs.into_iter().for_each(|run| self.whole(levels(run), line, volume, largest));
+            return true;
+        }
+        let mut known = false;
+        for snapshot in snapshots {
+            let Some(runs) = self.cells.runs(snapshot) else { continue };
+            known = true;
+            for run in runs.map(levels) {
+                match self.reduce {
+                    Reduce::Max | Reduce::Last => self.whole(run, line, volume, largest),
+                    Reduce::Stack => self.whole(run, line, volume, add),
+                    Reduce::Sum => {
+                        let (start, end) = (self.cells.starts[snapshot], self.cells.ends[snapshot]);
+                        self.spread(run, line, volume, Spread::of_time(self.view, start, end).share(column));
+                    }
+                }
+            }
+        }
+        known
+    }
+
+    /// The levels that reach into the view, and perhaps their neighbours.
+    fn within<'b>(&self, run: &'b [[f64; F]]) -> &'b [[f64; F]] {
+        let from = run.partition_point(|level| level[0] + self.cells.height <= self.view.low);
+        let to = run.partition_point(|level| level[0] < self.view.high).max(from);
+        &run[from..to]
+    }
+
+    /// Paints each level whole into each of its pixels.
+    #[inline]
+    fn whole(
+        &self,
+        run: &[[f64; F]],
+        line: &mut [f64],
+        volume: impl Fn(&[f64; F]) -> f64,
+        put: impl Fn(&mut f64, f64),
+    ) {
+        let rows = self.rows;
+        let mut run = self.within(run);
+        if rows.are_coarse() {
+            run = &run[run.partition_point(|level| rows.middle(level[0]) < 0.0)..];
+            for level in run {
+                // The middle of a cell at the edge may lie beyond the view.
+                if let Some(pixel) = line.get_mut(rows.middle(level[0]) as i32 as usize) {
+                    put(pixel, volume(level));
+                }
+            }
+            return;
+        }
+        for level in run {
+            let (first, last) = rows.of(level[0]);
+            let volume = volume(level);
+            if let Some(pixels) = line.get_mut(first..=last) {
+                pixels.iter_mut().for_each(|pixel| put(pixel, volume));
+            }
+        }
+    }
+
+    /// Adds to each pixel the part of each level that lies in it.
+    fn spread(&self, run: &[[f64; F]], line: &mut [f64], volume: impl Fn(&[f64; F]) -> f64, share: f64) {
+        for level in self.within(run) {
+            let spread = self.rows.spread(level[0]);
+            let volume = volume(level) * share;
+            for pixel in spread.first.max(0)..=spread.last.min(line.len() as i64 - 1) {
+                add(&mut line[pixel as usize], volume * spread.share(pixel));
+            }
+        }
+    }
+}
+
+#[inline]
+fn largest(pixel: &mut f64, volume: f64) {
+    if volume > *pixel {
+        *pixel = volume;
+    }
+}
+
+#[inline]
+fn add(pixel: &mut f64, volume: f64) {
+    if !volume.is_nan() {
+        *pixel += volume;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Side;
+    use super::*;
+
+    const LEVELS: [[f64; 2]; 4] = [[1.0, 5.0], [2.0, 7.0], [1.0, 3.0], [3.0, 4.0]];
+
+    fn cells() -> Cells<'static, 2> {
+        Cells {
+            levels: &LEVELS,
+            offsets: &[0, 2, 4],
+            split: &[1, -1],
+            starts: &[0, 20],
+            ends: &[10, 30],
+            height: 1.0,
+            field: Field::At(1),
+            side: Side::Both,
+        }
+    }
+
+    fn view(width: usize, height: usize) -> View {
+        View { start: 0, end: 30, low: 1.0, high: 4.0, width, height }
+    }
+
+    fn drawn(cells: &Cells<'_, 2>, view: &View, reduce: Reduce) -> Vec<Vec<f32>> {
+        raster(cells, view, reduce).unwrap().rows().into_iter().map(|row| row.to_vec()).collect()
+    }
+
+    #[test]
+    fn a_gap_stays_empty_and_a_snapshot_without_a_level_there_is_0() {
+        let picture = drawn(&cells(), &view(3, 3), Reduce::Max);
+        assert!(picture.iter().all(|row| row[1].is_nan()));
+        let known: Vec<[f32; 2]> = picture.iter().map(|row| [row[0], row[2]]).collect();
+        assert_eq!(known, [[5.0, 3.0], [7.0, 0.0], [0.0, 4.0]]);
+    }
+
+    #[test]
+    fn of_the_cells_on_a_pixel_the_largest_their_sum_or_the_latest_is_shown() {
+        for (reduce, expected) in [(Reduce::Max, 7.0), (Reduce::Sum, 19.0), (Reduce::Stack, 19.0), (Reduce::Last, 4.0)]
+        {
+            assert_eq!(drawn(&cells(), &view(1, 1), reduce), [[expected]], "{reduce:?}");
+        }
+    }
+
+    #[test]
+    fn a_sum_spreads_what_is_larger_than_a_pixel() {
+        let picture = drawn(&cells(), &view(6, 6), Reduce::Sum);
+        assert_eq!(picture[0][..2], [1.25, 1.25]);
+        assert!(picture[0][2].is_nan());
+        let total: f32 = picture.iter().flatten().filter(|value| !value.is_nan()).sum();
+        assert_eq!(total, 19.0);
+        assert_eq!(drawn(&cells(), &view(6, 6), Reduce::Stack)[0][..2], [5.0, 5.0]);
+    }
+
+    #[test]
+    fn sides_are_apart_where_they_are_told() {
+        let bids = Cells { side: Side::Bids, ..cells() };
+        let picture = drawn(&bids, &view(3, 3), Reduce::Max);
+        assert_eq!([picture[0][0], picture[1][0]], [5.0, 0.0]);
+        assert!(picture[0][2].is_nan());
+        let asks = Cells { side: Side::Asks, ..cells() };
+        assert_eq!(drawn(&asks, &view(3, 3), Reduce::Max)[1][0], 7.0);
+    }
+
+    #[test]
+    fn a_large_picture_is_painted_in_slabs_by_several_threads() {
+        let wide = View { width: 30_000, height: 2_000, ..view(1, 1) };
+        let picture = raster(&cells(), &wide, Reduce::Max).unwrap();
+        assert_eq!((picture[(0, 0)], picture[(1_999, 29_999)], picture[(700, 9_999)]), (5.0, 4.0, 7.0));
+        assert!(picture[(0, 10_000)].is_nan() && picture[(0, 19_999)].is_nan());
+        assert_eq!(picture[(0, 20_000)], 3.0);
+    }
+
+    #[test]
+    fn what_makes_no_picture_is_refused() {
+        let refused = |view: View| raster(&cells(), &view, Reduce::Max).unwrap_err();
+        assert_eq!(refused(view(0, 1)), RasterError::NoPixels { width: 0, height: 1 });
+        assert!(matches!(refused(view(1 << 20, 1 << 20)), RasterError::TooLarge { .. }));
+        assert_eq!(refused(View { end: 0, ..view(1, 1) }), RasterError::Window);
+        assert!(matches!(refused(View { high: f64::NAN, ..view(1, 1) }), RasterError::Prices { .. }));
+        let wrong = Cells { offsets: &[0, 2, 5], ..cells() };
+        assert!(matches!(raster(&wrong, &view(1, 1), Reduce::Max), Err(RasterError::Shape(_))));
+        let wrong = Cells { field: Field::At(2), ..cells() };
+        assert_eq!(raster(&wrong, &view(1, 1), Reduce::Max), Err(RasterError::Field(2)));
+    }
+}

@@ -1,0 +1,157 @@
+//! Which pixels a cell takes.
+
+use super::cells::View;
+
+/// Places along the prices are told in 65,536ths of a pixel, so that two cells whose edges differ by a rounding meet.
+const PARTS: f64 = 65_536.0;
+const PART_BITS: u32 = 16;
+/// A cell almost as high as a pixel counts as high, so that a rounding does not decide.
+const ALMOST: f64 = 1.0 - 1.0 / PARTS;
+
+/// First and last pixel column of a stretch of time: -1 or the width where it lies beside the view.
+pub(super) fn columns(view: &View, start: i64, end: i64) -> (i64, i64) {
+    let (width, length) = (view.width as i128, i128::from(view.end) - i128::from(view.start));
+    let (start, end) = (i128::from(start) - i128::from(view.start), i128::from(end) - i128::from(view.start));
+    let clip = |pixel: i128| pixel.clamp(-1, width) as i64;
+    if (end - start) * width < length {
+        let middle = clip(((start + end) * width).div_euclid(2 * length));
+        return (middle, middle);
+    }
+    // The first pixel whose centre is not before the edge.
+    let from = |edge: i128| -((length - 2 * width * edge).div_euclid(2 * length));
+    (clip(from(start)), clip(from(end) - 1))
+}
+
+/// How much of a stretch lies in which pixels, for what is spread evenly over it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spread {
+    /// The first pixel; it may lie before the view.
+    pub(super) first: i64,
+    /// The last pixel.
+    pub(super) last: i64,
+    start: f64,
+    end: f64,
+}
+
+impl Spread {
+    /// Of a stretch in pixels.
+    fn new(start: f64, end: f64) -> Self {
+        let whole = |edge: f64| (edge * PARTS + 0.5).floor() / PARTS;
+        let (start, end) = (whole(start), whole(end));
+        let first = start.floor() as i64;
+        Self { first, last: (end.ceil() as i64 - 1).max(first), start, end }
+    }
+
+    /// Of a stretch of time.
+    pub(super) fn of_time(view: &View, start: i64, end: i64) -> Self {
+        let place = |time: i64| {
+            (i128::from(time) - i128::from(view.start)) as f64 * view.width as f64
+                / (i128::from(view.end) - i128::from(view.start)) as f64
+        };
+        Self::new(place(start), place(end))
+    }
+
+    /// The share that lies in one of its pixels.
+    #[inline]
+    pub(super) fn share(&self, pixel: i64) -> f64 {
+        if self.first == self.last {
+            return 1.0;
+        }
+        let (left, right) = (pixel as f64, (pixel + 1) as f64);
+        (self.end.min(right) - self.start.max(left)) / (self.end - self.start)
+    }
+}
+
+/// The same along the prices, for cells of one height.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    /// Price at the lower edge.
+    pub(super) low: f64,
+    /// Pixels in a price of 1.
+    pub(super) scale: f64,
+    /// Height of a cell in prices.
+    pub(super) height: f64,
+    /// Number of pixels.
+    pub(super) count: usize,
+}
+
+impl Rows {
+    pub(super) fn new(view: &View, height: f64) -> Self {
+        Self { low: view.low, scale: view.height as f64 / (view.high - view.low), height, count: view.height }
+    }
+
+    /// Whether every cell is lower than a pixel, so that it takes one.
+    pub(super) fn are_coarse(&self) -> bool {
+        self.height * self.scale < ALMOST
+    }
+
+    /// Where the middle of the cell at a price lies, in pixels; the pixel is the whole part. For [coarse](Self::are_coarse)
+    /// rows.
+    #[inline]
+    pub(super) fn middle(&self, price: f64) -> f64 {
+        (price + self.height / 2.0 - self.low) * self.scale
+    }
+
+    /// First and last pixel of the cell at a price, for rows that are not coarse; there is none if the first is the larger.
+    #[inline]
+    pub(super) fn of(&self, price: f64) -> (usize, usize) {
+        let (bottom, top) = (self.parts(price), self.parts(price + self.height));
+        let half = 1 << (PART_BITS - 1);
+        let from = |edge: i64| (edge + half - 1) >> PART_BITS;
+        let (mut first, mut last) = (from(bottom), from(top) - 1);
+        if last < first {
+            first = (bottom + top) >> (PART_BITS + 1);
+            last = first;
+        }
+        // Places are counted from one pixel below the view.
+        let (first, last) = (first.max(1) - 1, last.min(self.count as i64) - 1);
+        if last < 0 { (1, 0) } else { (first as usize, last as usize) }
+    }
+
+    /// How the cell at a price is spread.
+    #[inline]
+    pub(super) fn spread(&self, price: f64) -> Spread {
+        Spread::new((price - self.low) * self.scale, (price + self.height - self.low) * self.scale)
+    }
+
+    /// An edge in parts of a pixel, from one pixel below the view to one above.
+    fn parts(&self, price: f64) -> i64 {
+        let edge = ((price - self.low) * self.scale).clamp(-1.0, self.count as f64 + 1.0);
+        ((edge + 1.0) * PARTS + 0.5) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(width: usize, height: usize) -> View {
+        View { start: 0, end: 100, low: 0.0, high: 10.0, width, height }
+    }
+
+    #[test]
+    fn a_stretch_takes_the_pixels_whose_centre_it_holds_or_the_one_around_its_middle() {
+        let view = view(10, 10);
+        assert_eq!(columns(&view, 0, 10), (0, 0));
+        assert_eq!(columns(&view, 5, 15), (0, 0)); // the centre of the first lies on its edge, that of the second too
+        assert_eq!(columns(&view, 6, 16), (1, 1));
+        assert_eq!(columns(&view, 0, 100), (0, 9));
+        assert_eq!(columns(&view, 19, 20), (1, 1));
+        assert_eq!(columns(&view, 20, 20), (2, 2));
+        assert_eq!(columns(&view, i64::MIN, i64::MAX), (-1, 10));
+        assert_eq!(columns(&view, -10, -9), (-1, -1));
+        assert_eq!(columns(&view, 100, 110), (10, 10));
+    }
+
+    #[test]
+    fn cells_as_high_as_a_pixel_take_one_each_however_their_prices_are_rounded() {
+        let view = View { start: 0, end: 1, low: 0.0, high: 0.3, width: 1, height: 3 };
+        let rows = Rows::new(&view, 0.1);
+        assert!(!rows.are_coarse());
+        assert_eq!([0.0, 0.1, 0.2].map(|price| rows.of(price)), [(0, 0), (1, 1), (2, 2)]);
+        let (first, last) = rows.of(-0.1);
+        assert!(first > last);
+        let (first, last) = rows.of(0.3);
+        assert!(first > last);
+    }
+}

@@ -1,0 +1,100 @@
+//! Levels in price buckets of another height.
+
+use super::cells::{Field, RasterError, Side, check_offsets, runs, volume};
+
+/// Levels in price buckets: price and volume of each, and where each snapshot starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regrouped {
+    /// Lower edge of each bucket and the volume in it, ascending by price within a snapshot.
+    pub levels: Vec<[f64; 2]>,
+    /// Where each snapshot starts; one more than there are snapshots.
+    pub offsets: Vec<i64>,
+    /// Bids of each snapshot: all or none where one side was asked, negative where the side was not told or both were.
+    pub split: Vec<i64>,
+}
+
+/// Adds up the levels of each snapshot that lie in one price bucket, which start at the multiples of `step`. A price within a
+/// millionth of a bucket below an edge belongs to that edge: it was rounded.
+pub fn regroup<const F: usize>(
+    levels: &[[f64; F]],
+    offsets: &[i64],
+    split: &[i64],
+    step: f64,
+    field: Field,
+    side: Side,
+) -> Result<Regrouped, RasterError> {
+    check_offsets(offsets, levels.len(), split)?;
+    if !(step.is_finite() && step > 0.0) {
+        return Err(RasterError::Height(step));
+    }
+    if let Field::At(place) = field
+        && (place == 0 || place >= F)
+    {
+        return Err(RasterError::Field(place));
+    }
+    let rows = offsets.len() - 1;
+    let mut made = Regrouped { levels: Vec::new(), offsets: vec![0], split: Vec::with_capacity(rows) };
+    for snapshot in 0..rows {
+        let from = made.levels.len();
+        let told = runs(offsets, split, snapshot, side);
+        let mut ascends = true;
+        for level in told.iter().flatten().flat_map(|run| &levels[run.clone()]) {
+            let price = (level[0] / step + 1e-6).floor() * step;
+            let volume = volume(level, field);
+            match made.levels[from..].last_mut() {
+                Some(last) if last[0] == price => last[1] += volume,
+                last => {
+                    ascends &= last.is_none_or(|last| last[0] < price);
+                    made.levels.push([price, volume]);
+                }
+            }
+        }
+        if !ascends {
+            // Sides that overlap: their buckets come together.
+            made.levels[from..].sort_by(|one, other| one[0].total_cmp(&other[0]));
+            let mut kept = from;
+            for next in from + 1..made.levels.len() {
+                let [price, volume] = made.levels[next];
+                if made.levels[kept][0] == price {
+                    made.levels[kept][1] += volume;
+                } else {
+                    kept += 1;
+                    made.levels[kept] = [price, volume];
+                }
+            }
+            made.levels.truncate(kept + 1);
+        }
+        let count = (made.levels.len() - from) as i64;
+        made.split.push(match side {
+            Side::Bids if told.is_some() => count,
+            Side::Asks if told.is_some() => 0,
+            _ => -1,
+        });
+        made.offsets.push(made.levels.len() as i64);
+    }
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVELS: [[f64; 2]; 5] = [[0.1, 1.0], [0.2, 2.0], [0.30000000000000004, 4.0], [0.2, 8.0], [0.4, 16.0]];
+
+    #[test]
+    fn levels_of_one_bucket_add_up() {
+        let made = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, Field::At(1), Side::Both).unwrap();
+        assert_eq!(made.levels, [[0.0, 1.0], [0.2, 6.0], [0.2, 8.0], [0.4, 16.0]]);
+        assert_eq!((made.offsets, made.split), (vec![0, 2, 4], vec![-1, -1]));
+        let bids = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, Field::At(1), Side::Bids).unwrap();
+        assert_eq!((bids.levels, bids.offsets, bids.split), (vec![[0.0, 1.0], [0.2, 2.0]], vec![0, 2, 2], vec![2, -1]));
+    }
+
+    #[test]
+    fn sides_that_overlap_come_together() {
+        let made = regroup(&LEVELS, &[0, 5], &[3], 0.1, Field::At(1), Side::Both).unwrap();
+        let volumes: Vec<f64> = made.levels.iter().map(|level| level[1]).collect();
+        assert_eq!(volumes, [1.0, 10.0, 4.0, 16.0]);
+        assert!(regroup(&LEVELS, &[0, 5], &[], f64::NAN, Field::At(1), Side::Both).is_err());
+    }
+}
