@@ -60,6 +60,17 @@ pub enum Refusal {
 }
 
 /// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
+///
+/// ```
+/// use marketpoints::budget::{Bucket, Limits, Refusal};
+///
+/// let second = 1_000_000_000;
+/// let mut bucket = Bucket::new(Limits::of_rate(60), 0); // 60 weight a minute, twice as much at once
+/// assert_eq!(bucket.try_take(120, 0), Ok(()));
+/// assert_eq!(bucket.try_take(5, 0), Err(Refusal::Wait(std::time::Duration::from_secs(5))));
+/// assert_eq!(bucket.try_take(5, 5 * second), Ok(()));
+/// assert_eq!(bucket.try_take(121, 5 * second), Err(Refusal::TooHeavy));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     limits: Limits,

@@ -42,6 +42,18 @@ use crate::protocol::{Dialect, SeriesId};
 /// Anything that is not one whole, valid JSON document of that shape: truncated or malformed JSON, duplicate keys,
 /// invalid UTF-8, a number out of range, a point without a timestamp, levels that do not pair up, two different points
 /// for one time.
+///
+/// ```
+/// let body = br#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","exchange":"BYBIT","rawSymbol":"BTCUSDT"},
+///   "points":[{"Point":{"open":1,"high":3,"low":1,"close":2,"timestamp":{"s":1776880800}}}]}]}"#;
+/// let series = marketpoints::decode::points(body)?;
+/// assert_eq!(series[0].timestamps, [1_776_880_800_000_000_000]);
+/// assert_eq!(series[0].floats("close"), Some(&[2.0][..]));
+///
+/// let cut = marketpoints::decode::points(&body[..body.len() - 2]).unwrap_err();
+/// assert!(cut.to_string().contains("ends"), "{cut}");
+/// # Ok::<(), marketpoints::decode::DecodeError>(())
+/// ```
 pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.rest(body)
 }

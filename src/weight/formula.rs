@@ -34,6 +34,17 @@ pub enum WeightError {
 /// `ceil(ceil(period / interval / 1000) × cost × exchange multiplier × depth multiplier)`, where the exchange multiplier
 /// is (5 + n) / 5 with n exchanges when there are several, and the depth multiplier (5 + k) / 5 in the k-th band above
 /// the included depth. Types without an included depth ignore `max_depth`.
+///
+/// ```
+/// use marketpoints::protocol::DataType;
+/// use marketpoints::weight::{self, Demand};
+///
+/// // A thousand minutes of order books over three exchanges: 10 × 1.6. That depth costs nothing more.
+/// let book = DataType::BlockBookSnapshotAgg.spec();
+/// let demand = Demand { interval: 60, period: 60_000, exchanges: 3, max_depth: Some(3_500) };
+/// assert_eq!(weight::of(book, &demand)?, 16);
+/// # Ok::<(), weight::WeightError>(())
+/// ```
 pub fn of(spec: &TypeSpec, demand: &Demand) -> Result<u64, WeightError> {
     if demand.interval <= 0 {
         return Err(WeightError::Interval(demand.interval));

@@ -65,6 +65,21 @@ pub enum PlanError {
 ///
 /// `demand.period` is ignored. No slice holds more than `max_points` points (at least a thousand) or weighs more than
 /// `burst`, when that is known. An empty window gives no slices.
+///
+/// ```
+/// use marketpoints::protocol::DataType;
+/// use marketpoints::weight::{Demand, Window, slices};
+///
+/// // Twelve days of minutes are 17,280 candles, 1 for each thousand; here at most 5,000 in one request.
+/// let candles = DataType::TradeSideAgnosticAgg.spec();
+/// let demand = Demand { interval: 60, period: 0, exchanges: 1, max_depth: None };
+/// let window = Window { from: 1_767_225_600, to: 1_767_225_600 + 12 * 86_400 };
+/// let plan = slices(candles, &demand, window, 5_000, None)?;
+/// assert_eq!(plan.iter().map(|slice| slice.points).sum::<u64>(), 17_280);
+/// assert_eq!(plan.iter().map(|slice| slice.weight).sum::<u64>(), 18);
+/// assert_eq!(plan.len(), 4);
+/// # Ok::<(), marketpoints::weight::PlanError>(())
+/// ```
 pub fn slices(
     spec: &TypeSpec,
     demand: &Demand,
