@@ -578,7 +578,9 @@ class IngestReport:
 def openapi() -> str:
     """The description of every local service: OpenAPI 3.1, as JSON."""
 
-def ingest(dumps: str, store: str, allow_fewer_rows: bool = False) -> IngestReport:
+def ingest(
+    dumps: str, store: str, allow_fewer_rows: bool = False, tell: Callable[[str], object] | None = None
+) -> IngestReport:
     """Turns raw dumps (the layouts of docs/dumps.md) into a store; stops on Ctrl-C, also within a file."""
 
 def weight(

@@ -2,6 +2,7 @@
 //! HTTP of its own.
 
 mod error;
+mod own_file;
 mod parquet_read;
 mod parquet_write;
 pub mod points;
@@ -10,6 +11,11 @@ mod text_file;
 mod whole;
 
 pub use error::ArchiveError;
+#[cfg(feature = "service")]
+pub(crate) use own_file::open_own;
+pub(crate) use own_file::{is_foreign, is_same_file, open_own_to_write};
+#[cfg(feature = "service")]
+pub(crate) use parquet_read::read_content_hash;
 pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub use table::{Metadata, Table};

@@ -54,6 +54,13 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, ArchiveError> {
     guarded(path, |reader| Ok(metadata(reader)))
 }
 
+/// The hash of a file's values, as its footer tells it.
+#[cfg(feature = "service")]
+pub(crate) fn read_content_hash(path: &Path) -> Option<String> {
+    let metadata = read_metadata(path).ok()?;
+    metadata.into_iter().find(|(name, _)| name == CONTENT).map(|(_, hash)| hash)
+}
+
 /// The least value of a column of whole numbers or times, as the footer tells it; `None` where the file has no rows or
 /// does not tell.
 ///

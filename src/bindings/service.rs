@@ -57,7 +57,7 @@ pub(super) struct LocalService {
     tiers: BTreeMap<String, &'static str>,
     faults: FaultSwitch,
     clock: Arc<RunningClock>,
-    data_end: Option<f64>,
+    market: Arc<Market>,
     pid: u32,
 }
 
@@ -96,12 +96,12 @@ impl LocalService {
             Some(store) => Market::open(store),
         });
         let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
-        let data_end = market.last_event().map(|end| end as f64 / SECOND as f64);
         let mut market = market.with_any_block_size(any_block_size);
         if let Some(strict) = strict_symbols {
             market = market.with_strict_symbols(strict);
         }
-        let mut config = ServiceConfig::new(Arc::new(market), clock.clone());
+        let market = Arc::new(market);
+        let mut config = ServiceConfig::new(Arc::clone(&market), clock.clone());
         config.host = host;
         config.port = port;
         config.limits.grace = Duration::try_from_secs_f64(grace)
@@ -117,12 +117,14 @@ impl LocalService {
         let (url, keys, faults) = (running.url(), running.keys(), running.faults());
         let tiers = running.plans().into_iter().map(|(name, allowance)| (name, allowance.name())).collect();
         let running = Mutex::new(Some(running));
-        Ok(Self { running, log, url, keys, tiers, faults, clock, data_end, pid: std::process::id() })
+        Ok(Self { running, log, url, keys, tiers, faults, clock, market, pid: std::process::id() })
     }
 
     #[getter]
-    fn data_end(&self) -> Option<f64> {
-        self.data_end
+    fn data_end(&self, py: Python<'_>) -> Option<f64> {
+        // Of a store that is gone the last state is told.
+        let end = py.detach(|| self.market.current().map_or_else(|_| self.market.last_event(), |now| now.last_event()));
+        end.map(|end| end as f64 / SECOND as f64)
     }
 
     #[getter]
@@ -223,18 +225,30 @@ impl IngestReport {
     }
 }
 
-/// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken.
+fn is_ended(error: &Mutex<Option<PyErr>>) -> bool {
+    error.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken. `tell` gets a sentence when it has
+/// to wait for another ingest.
 #[pyfunction]
-#[pyo3(signature = (dumps, store, allow_fewer_rows = false))]
-pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf, allow_fewer_rows: bool) -> PyResult<IngestReport> {
+#[pyo3(signature = (dumps, store, allow_fewer_rows = false, tell = None))]
+pub(super) fn ingest(
+    py: Python<'_>,
+    dumps: PathBuf,
+    store: PathBuf,
+    allow_fewer_rows: bool,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<IngestReport> {
     // Attaching now and then lets a pending Ctrl-C through; the rest runs without the GIL.
     let interrupted = Mutex::new(None);
+    let end = |error: PyErr| *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     let keep_going = || {
         #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is not general enough a function
         let signal = Python::try_attach(|py| py.check_signals());
         match signal {
             Some(Err(error)) => {
-                *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                end(error);
                 false
             }
             Some(Ok(())) => true,
@@ -242,7 +256,11 @@ pub(super) fn ingest(py: Python<'_>, dumps: PathBuf, store: PathBuf, allow_fewer
         }
     };
     let ingest = Ingest::new(&dumps, &store).allow_fewer_rows(allow_fewer_rows);
-    let report = py.detach(|| ingest.run(&keep_going));
+    let said = |words: &str| {
+        let told = Python::try_attach(|py| tell.as_ref().map_or(Ok(()), |tell| tell.call1(py, (words,)).map(drop)));
+        told.and_then(Result::err).map(end);
+    };
+    let report = py.detach(|| ingest.run_telling(&|| keep_going() && !is_ended(&interrupted), &said));
     if let Some(error) = interrupted.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }

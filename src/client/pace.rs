@@ -30,7 +30,7 @@ impl Registry {
     /// The pacer of the client's key, base address and scope. Only a hash of them is kept.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] for an address of Redis that is none.
+    /// [`ErrorKind::InvalidRequest`] for an address of Redis that is none, and for a link in the place of the account's file.
     pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<Arc<Pacer>, ClientError> {
         let hashed = |parts: &[&str]| hex::encode(&Sha256::digest(parts.join("\n"))[..16]);
         let account = hashed(&[config.api_key.expose_secret(), base]);

@@ -144,11 +144,16 @@ impl Access {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The budget as it is now, as [`Self::usage_at`] tells it.
+    pub(super) fn usage(&self) -> Usage {
+        let bucket = self.bucket();
+        let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
+        Self::usage_at(bucket, now)
+    }
+
     /// The budget as headers and `/v1/usage` tell it: whole weight left (burst included), weight spent in the last 60 s,
     /// and the Unix second at which the bucket is full again (rounded up; the present second when it is full).
-    pub(super) fn usage(&self) -> Usage {
-        let mut bucket = self.bucket();
-        let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
+    fn usage_at(mut bucket: MutexGuard<'_, Bucket>, now: i64) -> Usage {
         let full_at = bucket.full_at(now);
         let reset = if full_at <= now { now.div_euclid(SECOND) } else { ceil_seconds(full_at) };
         Usage {
@@ -161,29 +166,33 @@ impl Access {
     }
 
     /// Takes a request's weight, or says in the answer's words why not: 429 with the seconds after which the same
-    /// request passes, or 403 for one that never can.
-    pub(super) fn charge(self: &Arc<Self>, weight: u64) -> Result<Charge, ErrorBody> {
+    /// request passes, or 403 for one that never can. The budget that the refusal goes by comes along: at the moment at which
+    /// the headers are written it may be another.
+    pub(super) fn charge(self: &Arc<Self>, weight: u64) -> Result<Charge, Uncharged> {
         let mut bucket = self.bucket();
         let now = self.clock.now();
         let limits = bucket.limits();
-        match bucket.try_take(weight, now) {
-            Ok(()) => Ok(Charge { access: Arc::clone(self), weight, taken: now, state: AtomicU8::new(OPEN) }),
-            Err(Refusal::TooHeavy) => Err(ErrorBody::forbidden(format!(
+        let refused = match bucket.try_take(weight, now) {
+            Ok(()) => return Ok(Charge { access: Arc::clone(self), weight, taken: now, state: AtomicU8::new(OPEN) }),
+            Err(refused) => refused,
+        };
+        let error = match refused {
+            Refusal::TooHeavy => ErrorBody::forbidden(format!(
                 "the request weighs {weight}, more than the {} that the plan {} can ever hold; ask for a shorter window, \
                  fewer exchanges or less depth",
                 limits.burst,
                 self.allowance.name(),
-            ))),
-            Err(Refusal::Wait(wait)) => {
+            )),
+            Refusal::Wait(wait) => {
                 let seconds = whole_seconds(wait);
                 let message = format!(
                     "the request weighs {weight} and {} are left; {} refill per minute: try again in {seconds} s",
                     bucket.remaining(now),
                     limits.per_minute,
                 );
-                Err(ErrorBody::rate_limited(message, seconds))
+                ErrorBody::rate_limited(message, seconds)
             }
-            Err(Refusal::DailyCap(until_midnight)) => {
+            Refusal::DailyCap(until_midnight) => {
                 // Right after midnight the bucket itself may still be too empty.
                 let midnight = now.saturating_add(until_midnight.as_nanos() as i64);
                 let refill = bucket.clone().wait(weight, midnight).unwrap_or_default();
@@ -194,10 +203,17 @@ impl Access {
                     limits.per_day.unwrap_or_default(),
                     self.allowance.name(),
                 );
-                Err(ErrorBody::rate_limited(message, seconds))
+                ErrorBody::rate_limited(message, seconds)
             }
-        }
+        };
+        Err(Uncharged { error, usage: Self::usage_at(bucket, now) })
     }
+}
+
+/// A request that was not charged: why, and the budget at that moment.
+pub(super) struct Uncharged {
+    pub(super) error: ErrorBody,
+    pub(super) usage: Usage,
 }
 
 /// Weight taken for a request under way. It is given back at most once: by an error, or when it is dropped

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::Response;
 
-use super::access::{Access, Charge};
+use super::access::{Access, Charge, Uncharged};
 use super::link::ASKER;
 use super::reply;
 use super::shared::Shared;
@@ -25,18 +25,28 @@ pub(super) struct Told(pub(super) Usage);
 /// What a route gives.
 pub(super) type Answer = Result<Response<Body>, Refused>;
 
-/// An error on its way out.
-pub(super) struct Refused(ErrorBody);
+/// An error on its way out, and the budget that it goes by, where it does.
+pub(super) struct Refused(ErrorBody, Option<Told>);
 
 impl<E: Into<ErrorBody>> From<E> for Refused {
     fn from(error: E) -> Self {
-        Self(error.into())
+        Self(error.into(), None)
+    }
+}
+
+impl From<Uncharged> for Refused {
+    fn from(Uncharged { error, usage }: Uncharged) -> Self {
+        Self(error, Some(Told(usage)))
     }
 }
 
 impl axum::response::IntoResponse for Refused {
     fn into_response(self) -> Response<Body> {
-        reply::refusal(&self.0)
+        let mut response = reply::refusal(&self.0);
+        if let Some(told) = self.1 {
+            response.extensions_mut().insert(told);
+        }
+        response
     }
 }
 

@@ -348,7 +348,7 @@ def test_ctrl_c_ends_an_ingest_within_a_file(tmp_path):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert contents(tmp_path / "store") == {}
+    assert {path.name for path in contents(tmp_path / "store")} <= {".ingest"}
     assert mp.ingest(tmp_path / "dumps", tmp_path / "store").rows == 2_000_000
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..common.arguments import ANALYTICS, METHODS
@@ -113,9 +113,17 @@ def joined(arguments: Sequence[str]) -> list[str]:
     return left
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that repeats nothing to a terminal as it was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with the status 2 and what is wrong."""
+        super().error(printable(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="marketpoints",
         description="Market data from the command line: fetch it, know its cost first, or serve it from this machine.",
         epilog=ENVIRONMENT,

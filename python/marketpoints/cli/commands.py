@@ -65,7 +65,7 @@ def serve(given: argparse.Namespace) -> int:
     ) as service:
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)
-        print(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}")
+        print(printable(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}"))
         print("keys:")
         for name, tier in service.tiers.items():
             # Keys of a file are their owner's to keep, and output ends up in logs.
@@ -83,7 +83,11 @@ def serve(given: argparse.Namespace) -> int:
 
 def ingest(given: argparse.Namespace) -> int:
     """Turns raw dumps into a store."""
-    report = store.ingest(given.dumps, given.store, allow_fewer_rows=given.allow_fewer_rows)
+
+    def tell(words: str) -> None:
+        print(printable(words), file=sys.stderr, flush=True)
+
+    report = store.ingest_telling(given.dumps, given.store, given.allow_fewer_rows, tell)
     for problem in report.problems:
         print(problem, file=sys.stderr)
     lossy = any(loses_data(problem) for problem in report.problems)
@@ -125,7 +129,7 @@ def fetch(given: argparse.Namespace) -> int:
         rows = tables.write(answer, output)
         budget = client.budget
     left = "" if budget is None else f"; {budget.remaining:,} weight left ({rate(budget)})"
-    print(f"{output}: {rows:,} rows{left}")
+    print(printable(f"{output}: {rows:,} rows{left}"))
     return 0
 
 

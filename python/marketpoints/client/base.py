@@ -39,8 +39,8 @@ def _known_tier(name: str | None) -> str | None:
 class Connection(ABC):
     """Settings and the engine behind them. How a call is waited for is the clients' own."""
 
-    #: End of the service's data in Unix seconds, where it is a local one and they end.
-    _data_end: float | None = None
+    #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
+    _data_end: Callable[[], float | None] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods by the name that users call: a TypeError of Python's own names no class that they do not know."""
@@ -204,7 +204,8 @@ class Connection(ABC):
             return answer
         live = self._live
         no_bucket = None if asked.now is None else query.why_no_bucket(asked.now, self.tier)
-        why = why_nothing(asked, live.is_listed(query), self._data_end, no_bucket, live.service_time)
+        end = None if self._data_end is None else self._data_end()
+        why = why_nothing(asked, live.is_listed(query), end, no_bucket, live.service_time)
         note(why)
         return SeriesSet(answer, why_empty=why)
 

@@ -1,11 +1,14 @@
 """Raw dumps to a store that the local service answers from."""
 
+import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _engine
 from ..common.display import card, lines, shown_half_made
+from ..common.logs import emit
 from ..printable import printable
 
 __all__ = ["IngestReport", "Problem", "ingest"]
@@ -76,7 +79,8 @@ def ingest(
 
     A file that the store holds already is skipped, a changed one replaces what the old one told, a bad row is reported
     and skipped. A changed file with fewer good rows than the store holds of it is a problem in the report, and the
-    store keeps what it has. What is in the store is whole at any time.
+    store keeps what it has. What is in the store is whole at any time. One ingest at a time changes a store: another
+    one waits until it has ended, logs that (WARNING, the logger ``marketpoints``), and Ctrl-C ends the wait.
 
     Args:
         dumps: Folder of dumps, CSV or gzip. ``KIND/EXCHANGE/SYMBOL/DAY.csv.gz`` with KIND ``trades``,
@@ -87,8 +91,18 @@ def ingest(
         allow_fewer_rows: Whether a changed file may take the place of one with more good rows.
 
     Raises:
-        InvalidRequest: There is no such folder, or the store cannot be written.
+        InvalidRequest: There is no such folder, the store cannot be written, or a link lies in it.
     """
-    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows)
+    return ingest_telling(dumps, store, allow_fewer_rows, lambda words: emit(logging.WARNING, words, {}))
+
+
+def ingest_telling(
+    dumps: str | os.PathLike[str],
+    store: str | os.PathLike[str],
+    allow_fewer_rows: bool,
+    tell: Callable[[str], object],
+) -> IngestReport:
+    """As :func:`ingest`; ``tell`` gets a sentence when it has to wait for another ingest."""
+    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows, tell)
     problems = [Problem(*problem) for problem in report.problems]
     return IngestReport(report.files, report.unchanged, report.rows, problems)

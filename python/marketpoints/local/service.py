@@ -4,7 +4,8 @@ import ipaddress
 import json
 import os
 import stat
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import _engine
@@ -149,8 +150,18 @@ class LocalService:
 
     @property
     def _data_end(self) -> float | None:
-        """End of a store's last day, Unix seconds; None for the demo market, and for a store without data."""
+        """End of a store's last day now, Unix seconds; None for the demo market, and for a store without data."""
         return self._service.data_end
+
+    def _ending(self) -> Callable[[], float | None]:
+        """What tells a client where the data end; the client keeps no service alive by it."""
+        service = weakref.ref(self)
+
+        def end() -> float | None:
+            known = service()
+            return None if known is None else known._data_end
+
+        return end
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -183,14 +194,14 @@ class LocalService:
         """
         more, settings = Hidden(settings), {}  # they may hold a key
         made = Client(**{**self._settings(tier), **more.reveal()})
-        made._data_end = self._data_end
+        made._data_end = self._ending()
         return made
 
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
         more, settings = Hidden(settings), {}
         made = AsyncClient(**{**self._settings(tier), **more.reveal()})
-        made._data_end = self._data_end
+        made._data_end = self._ending()
         return made
 
     def _settings(self, tier: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 //! An account in a file, for all processes of one user on one machine. The operating system's file lock guards it, which
 //! goes with its holder, however that ends.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,10 +10,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::lock;
+use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
+/// Folder of the files in the cache folder.
+const BUDGETS: &str = "budget";
 /// Most bytes that are read of a file that claims to be an account.
 const LARGEST: u64 = 4 << 20;
 /// Files that nobody used for so long are removed: their buckets are full and their day is over.
@@ -61,6 +64,17 @@ impl FileLedger {
         Self { folder, name: format!("v{VERSION}-{name}.json"), open: Mutex::new(None) }
     }
 
+    /// What is in the account's place and is not ours, and what mends it. The folder may be a link or lie behind one, as its
+    /// owner likes; the file may not: what is written would go elsewhere.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        let folder = match &self.folder {
+            Some(folder) => folder.clone(),
+            None => named_cache()?.join(BUDGETS),
+        };
+        let path = folder.join(&self.name);
+        is_foreign(&path).map(|problem| format!("{} is {problem}, or name another folder", path.display()))
+    }
+
     /// Changes the account, unless another process holds the lock at this moment: then `None`. Gives what `change` gave, the
     /// account after it, and the time by the file's clock.
     pub(super) fn try_update<T>(
@@ -103,11 +117,10 @@ impl FileLedger {
             }
         };
         let path = folder.join(&self.name);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = open_own_to_write(&path, true).map_err(|problem| match problem.kind() {
+            io::ErrorKind::InvalidInput => io::Error::new(problem.kind(), format!("{} is {problem}", path.display())),
+            _ => problem,
+        })?;
         remove_unused(&folder, &path);
         Ok(Opened { file, path })
     }
@@ -144,21 +157,34 @@ fn update<T>(
     Ok((value, account, now))
 }
 
+fn of_environment(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The package's cache folder by the environment.
+fn named_cache() -> Option<PathBuf> {
+    let home = || of_environment("HOME").or_else(|| of_environment("USERPROFILE")).map(|home| home.join(".cache"));
+    let cache = || of_environment("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("marketpoints"));
+    of_environment(FOLDER_VARIABLE).or_else(cache)
+}
+
 /// The user's folder for the files, made when it is missing, for its user only.
 fn cache_folder() -> io::Result<PathBuf> {
-    let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || named("HOME").or_else(|| named("USERPROFILE")).map(|home| home.join(".cache"));
-    let cache = named(FOLDER_VARIABLE)
-        .or_else(|| named("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("marketpoints")));
-    if let Some(cache) = cache {
-        match private(&cache.join("budget")) {
+    if let Some(cache) = named_cache() {
+        match private(&cache.join(BUDGETS)) {
             Ok(folder) => return Ok(folder),
             // A named folder that cannot be used is told, not replaced.
-            Err(problem) if named(FOLDER_VARIABLE).is_some() => return Err(problem),
+            Err(problem) if of_environment(FOLDER_VARIABLE).is_some() => return Err(problem),
             Err(_) => {}
         }
     }
-    private(&std::env::temp_dir().join(format!("marketpoints-{}", user())).join("budget"))
+    let own = std::env::temp_dir().join(format!("marketpoints-{}", user()));
+    // Everybody may put links there.
+    if fs::symlink_metadata(&own).is_ok_and(|about| !about.is_dir()) {
+        let problem = format!("{} is no folder; remove it", own.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    private(&own.join(BUDGETS))
 }
 
 /// Makes a folder that only this user reads, and refuses one that is somebody else's.
@@ -187,19 +213,6 @@ fn user() -> u32 {
 #[cfg(not(unix))]
 fn user() -> &'static str {
     "user"
-}
-
-/// Whether the open file is still the one of that name.
-#[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(own), Ok(named)) = (file.metadata(), fs::metadata(path)) else { return false };
-    (own.dev(), own.ino()) == (named.dev(), named.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 /// Removes the files of accounts that nobody used for days. Whoever has one open sees that it is gone. The folder may be

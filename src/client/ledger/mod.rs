@@ -58,7 +58,8 @@ impl Ledger {
     /// The ledger of the account `name`, a hash. Nothing is opened yet.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for an address of Redis that is none.
+    /// [`super::ErrorKind::InvalidRequest`] for an address of Redis that is none, and for a link, or something else than a file,
+    /// in the place of the account's file.
     pub(super) fn new(scope: &BudgetScope, name: &str, clock: SharedClock) -> Result<Self, ClientError> {
         let place = match scope {
             BudgetScope::Process => Place::Process,
@@ -66,6 +67,11 @@ impl Ledger {
             BudgetScope::Folder(folder) => Place::File(FileLedger::new(Some(folder.clone()), name)),
             BudgetScope::Redis(address) => Place::Redis(Box::new(RedisLedger::new(address, name)?)),
         };
+        if let Place::File(file) = &place
+            && let Some(obstacle) = file.obstacle()
+        {
+            return Err(ClientError::invalid(format!("budget: {obstacle}")));
+        }
         let own = OwnView { account: Account::default(), ahead: 0, failed_until: None, notice: None };
         Ok(Self { place, own: Mutex::new(own), clock })
     }

@@ -85,6 +85,44 @@ async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_ne
     assert!((20..=30).contains(&left(&ledger(&folder(place.path()))).await));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_in_the_files_place_is_refused_and_what_it_points_to_stays() {
+    let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let foreign = outside.path().join("notes.txt");
+    fs::write(&foreign, "notes of mine").unwrap();
+    let scope = folder(place.path());
+    let make = |scope: &BudgetScope| Ledger::new(scope, NAME, Arc::new(RunningClock::wall()));
+    // Before the client is made: it says what to do.
+    std::os::unix::fs::symlink(&foreign, file_in(place.path())).unwrap();
+    let error = make(&scope).err().unwrap();
+    assert_eq!(error.kind, crate::client::ErrorKind::InvalidRequest);
+    assert!(error.message.contains("is a link") && error.message.contains("in its place"), "{error}");
+    fs::remove_file(file_in(place.path())).unwrap();
+    // Afterwards, before and after the file was opened: the process goes on by itself, and says so.
+    for (link, opened) in [(true, false), (true, true), (false, false), (false, true)] {
+        let own = make(&scope).unwrap();
+        if opened {
+            take(&own, 1, 100).await.unwrap();
+            fs::remove_file(file_in(place.path())).unwrap();
+        }
+        if link {
+            std::os::unix::fs::symlink(&foreign, file_in(place.path())).unwrap();
+        } else {
+            fs::hard_link(&foreign, file_in(place.path())).unwrap();
+        }
+        take(&own, 2, 10).await.unwrap();
+        let told = lock(&own.own).notice.clone().unwrap();
+        assert!(told.contains(if link { "is a link" } else { "hard link" }), "{told}");
+        assert_eq!(fs::read_to_string(&foreign).unwrap(), "notes of mine");
+        fs::remove_file(file_in(place.path())).unwrap();
+    }
+    // A folder may be a link, as its owner likes.
+    std::os::unix::fs::symlink(outside.path(), place.path().join("linked")).unwrap();
+    take(&ledger(&folder(&place.path().join("linked"))), 1, 1).await.unwrap();
+    assert!(file_in(outside.path()).is_file());
+}
+
 #[tokio::test]
 async fn d3_09_no_jump_of_the_wall_clock_changes_the_level() {
     let place = tempfile::tempdir().unwrap();

@@ -48,26 +48,30 @@ pub(super) fn ingest_file(
     take(kind, &place, task, &hash)
 }
 
-/// Reads a file again whose trades were cut against those of a neighbouring day, which may have changed since.
+/// Reads a file again whose trades were cut against those of a neighbouring day, which has changed since. Whether it was read.
 pub(super) fn ingest_again(
     kind: Kind,
     (exchange, symbol): (&str, &str),
     day: i64,
     task: &mut Task<'_>,
-) -> Result<(), MarketError> {
+) -> Result<bool, MarketError> {
     let pair = match kind {
         Kind::Trades => TRADES,
         Kind::Liquidations => LIQUIDATIONS,
-        Kind::Books | Kind::Tickers => return Ok(()),
+        Kind::Books | Kind::Tickers => return Ok(false),
     };
     let place = Place { pair, store: task.store, market: (exchange, symbol), day };
-    if !store::was_cut(&place) {
-        return Ok(());
+    if !store::is_outdated(&place) {
+        return Ok(false);
     }
-    let Some(hash) = task.fingerprint() else { return Ok(()) };
+    let Some(hash) = task.fingerprint() else { return Ok(false) };
     let stored = store::read_trade_origin(&place);
     // One that was not taken is not taken now either: what is in the store is of another file.
-    if stored.is_some_and(|stored| stored.fingerprint == hash) { take(kind, &place, task, &hash) } else { Ok(()) }
+    if stored.is_none_or(|stored| stored.fingerprint != hash) {
+        return Ok(false);
+    }
+    take(kind, &place, task, &hash)?;
+    Ok(true)
 }
 
 fn take(kind: Kind, place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), MarketError> {

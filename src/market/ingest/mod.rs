@@ -9,6 +9,7 @@
 mod events;
 mod fault;
 mod fields;
+mod folders;
 mod lines;
 mod options;
 mod predictions;
@@ -29,13 +30,17 @@ use std::time::SystemTime;
 
 use self::events::Kind;
 use self::fault::Fault;
+use self::folders::{Source, days, entries, in_place, sheets};
 use self::task::Task;
 use super::MarketError;
-use super::store::{BookSource, parse_date, sweep, unfit};
+use super::store::{BookSource, Turn, foreign, sweep};
 use crate::decode::Kernel;
 
 /// Most bad rows that are listed for one file; the rest is counted.
 const MOST_PROBLEMS: usize = 1_000;
+
+/// How often the files of a kind that overlap are looked at again, at most: most often twice is enough.
+const MOST_PASSES: usize = 8;
 
 /// Something in the dumps that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,12 +176,21 @@ impl<'a> Ingest<'a> {
     /// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
     /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
     /// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
-    /// unfinished an hour ago or more are removed.
+    /// unfinished an hour ago or more are removed. One ingest at a time changes a store: another one waits, and asks `keep_going`
+    /// meanwhile.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
-    /// environment names a kernel that is not there. Bad data is no error: it is in the report.
+    /// environment names a kernel that is not there; a link in the store, which follows none. Bad data is no error: it is in the report.
     pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
+        self.run_telling(keep_going, &|_| ())
+    }
+
+    /// As [`Self::run`]; `tell` gets a sentence when it has to wait, until another ingest into the store has ended.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_telling(&self, keep_going: &dyn Fn() -> bool, tell: &dyn Fn(&str)) -> Result<IngestReport, MarketError> {
         let (dumps, store) = (self.dumps, self.store);
         if !dumps.is_dir() {
             let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
@@ -184,9 +198,24 @@ impl<'a> Ingest<'a> {
         }
         apart(dumps, store)?;
         Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
-        sweep(store, SystemTime::now());
         let mut report = IngestReport::default();
         let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
+        let is_known =
+            |folder: &PathBuf| LAYOUTS.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
+        // Without dumps there is no store to make, and nothing to wait for.
+        let mut turn = None;
+        if folders.iter().any(is_known) {
+            fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
+            turn = Turn::begin(store, keep_going, tell)?;
+            if turn.is_none() {
+                report.interrupted = true;
+                return Ok(report);
+            }
+            if let Some(problem) = foreign(store) {
+                return Err(MarketError::Internal(problem));
+            }
+            sweep(store, SystemTime::now());
+        }
         for (name, layout) in LAYOUTS {
             let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
             else {
@@ -194,11 +223,10 @@ impl<'a> Ingest<'a> {
             };
             let files = match layout {
                 Layout::Events(_) | Layout::Snapshots(_) | Layout::Options => {
-                    days(&folders.swap_remove(place), &mut report)?
+                    days(&folders.swap_remove(place), &mut report)
                 }
-                _ => sheets(&folders.swap_remove(place), &mut report)?,
+                _ => sheets(&folders.swap_remove(place), &mut report),
             };
-            let before = report.files;
             for file in &files {
                 if !keep_going() {
                     report.interrupted = true;
@@ -208,7 +236,7 @@ impl<'a> Ingest<'a> {
                 }
                 take(layout, file, self, &mut report, keep_going)?;
             }
-            if let (Layout::Events(kind), true) = (layout, report.files > before) {
+            if let Layout::Events(kind) = layout {
                 report.interrupted |= !self.take_again(kind, &files, keep_going)?;
             }
         }
@@ -216,12 +244,14 @@ impl<'a> Ingest<'a> {
         for other in folders {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
         }
+        drop(turn);
         Ok(report)
     }
 }
 
 impl Ingest<'_> {
-    /// Reads the files again that were cut against a neighbouring day: a trade that the neighbour has no more is theirs again.
+    /// Reads the files again that were cut against a neighbouring day which holds something else now: a trade that the
+    /// neighbour has no more is theirs again. Also where the ingest that changed the neighbour was ended before it came here.
     /// They are in the report already. `false` where the ingest was ended.
     fn take_again(
         &self,
@@ -230,25 +260,25 @@ impl Ingest<'_> {
         keep_going: &dyn Fn() -> bool,
     ) -> Result<bool, MarketError> {
         let Ingest { store, allow_fewer_rows, .. } = *self;
-        for (file, source) in files {
-            let Source::Day(exchange, symbol, day) = source else { continue };
-            let mut report = IngestReport::default();
-            let task = &mut Task { file, store, report: &mut report, keep_going, allow_fewer_rows, held: 0, good: 0 };
-            events::ingest_again(kind, (exchange, symbol), *day, task)?;
-            if report.interrupted {
-                return Ok(false);
+        // One that is read again may change what a third one is to leave out.
+        for _ in 0..MOST_PASSES {
+            let mut again = false;
+            for (file, source) in files {
+                let Source::Day(exchange, symbol, day) = source else { continue };
+                let mut report = IngestReport::default();
+                let task =
+                    &mut Task { file, store, report: &mut report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+                again |= events::ingest_again(kind, (exchange, symbol), *day, task)?;
+                if report.interrupted {
+                    return Ok(false);
+                }
+            }
+            if !again {
+                break;
             }
         }
         Ok(true)
     }
-}
-
-/// A file to read.
-enum Source {
-    /// Exchange, symbol and Unix day.
-    Day(String, String, i64),
-    /// Name of the sheet, with its folder.
-    Sheet(String),
 }
 
 fn take(
@@ -284,94 +314,4 @@ fn take(
         // A layout is either cut by days or a sheet.
         (_, Source::Day(..) | Source::Sheet(_)) => Ok(()),
     }
-}
-
-/// The files of a kind that is cut by market and day.
-fn days(kind: &Path, report: &mut IngestReport) -> Result<Vec<(PathBuf, Source)>, MarketError> {
-    let mut files = Vec::new();
-    for (exchange, folder) in folders(kind, report)? {
-        for (symbol, folder) in folders(&folder, report)? {
-            let mut last_day = None;
-            for file in entries(&folder)? {
-                let Some(day) = day_of(&file) else {
-                    report.problem(
-                        &file,
-                        0,
-                        "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz, of the years 1680 to 2259",
-                    );
-                    continue;
-                };
-                if last_day.replace(day) == Some(day) {
-                    report.problem(&file, 0, "a second file of the same day; only the first was read");
-                    continue;
-                }
-                files.push((file, Source::Day(exchange.clone(), symbol.clone(), day)));
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// The files of a kind of sheets: in its folder, and in the folders there.
-fn sheets(kind: &Path, report: &mut IngestReport) -> Result<Vec<(PathBuf, Source)>, MarketError> {
-    let mut files = Vec::new();
-    for path in entries(kind)? {
-        let inside = if path.is_dir() { entries(&path)? } else { vec![path] };
-        for file in inside {
-            let name = file.strip_prefix(kind).ok().and_then(Path::to_str).map(|name| name.replace('\\', "/"));
-            let Some(name) = name else {
-                report.problem(&file, 0, NOT_UTF8);
-                continue;
-            };
-            if file.is_dir() || name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv").is_none() {
-                report.problem(&file, 0, "no sheet: those are NAME.csv or NAME.csv.gz, at most one folder down");
-            } else if let Some(why) = unfit(&name) {
-                report.problem(&file, 0, format!("its name {why}"));
-            } else {
-                files.push((file, Source::Sheet(name)));
-            }
-        }
-    }
-    Ok(files)
-}
-
-const NOT_UTF8: &str = "its name is not UTF-8, so no query could name it; rename it";
-
-/// What is in a folder, by name, without hidden files.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
-    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, MarketError>>()?;
-    paths.retain(|path| !file_name(path).starts_with('.'));
-    paths.sort();
-    Ok(paths)
-}
-
-/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is told and left out:
-/// two such must not become one.
-fn folders(parent: &Path, report: &mut IngestReport) -> Result<Vec<(String, PathBuf)>, MarketError> {
-    let mut folders = Vec::new();
-    for path in entries(parent)? {
-        if !path.is_dir() {
-            report.problem(&path, 0, "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)");
-            continue;
-        }
-        match path.file_name().and_then(|name| name.to_str()).map(str::to_owned) {
-            None => report.problem(&path, 0, NOT_UTF8),
-            Some(name) => match unfit(&name) {
-                Some(why) => report.problem(&path, 0, format!("its name {why}")),
-                None => folders.push((name, path)),
-            },
-        }
-    }
-    Ok(folders)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn day_of(file: &Path) -> Option<i64> {
-    let name = file_name(file);
-    let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
-    // Nanoseconds hold the days of the years 1678 to 2261, and those beside them that a file may reach into.
-    parse_date(stem).filter(|day| file.is_file() && (-106_000..=106_000).contains(day))
 }

@@ -5,14 +5,14 @@
 //! whoever reads shares its lock; `.gate` lets a writer pass before readers that come later, so that it need not wait for
 //! ever. On a file system without locks the count alone is left, and an answer may meet a change.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table};
+use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, open_own, open_own_to_write};
 
-const GATE: &str = ".gate";
-const CHANGES: &str = ".changes";
+pub(super) const GATE: &str = ".gate";
+pub(super) const CHANGES: &str = ".changes";
 /// Digits of the count.
 const DIGITS: u64 = 20;
 
@@ -28,9 +28,9 @@ impl Reading {
     /// Waits until a change under way is done.
     pub(in crate::market) fn begin(root: &Path) -> Self {
         // Without the files nothing was ingested since there are such; a lock that cannot be had is passed over.
-        let gate = File::open(root.join(GATE)).ok();
+        let gate = open_own(&root.join(GATE)).ok();
         let _ = gate.as_ref().map(File::lock_shared);
-        let mut changes = File::open(root.join(CHANGES)).ok();
+        let mut changes = open_own(&root.join(CHANGES)).ok();
         let _ = changes.as_ref().map(File::lock_shared);
         drop(gate);
         let count = changes.as_mut().map_or(0, count);
@@ -55,8 +55,7 @@ pub(super) fn prepared(path: &Path, table: &Table) -> Result<ParquetWriter, Arch
 pub(super) fn place<const N: usize>(root: &Path, tables: [(ParquetWriter, Metadata); N]) -> Result<(), ArchiveError> {
     let open = |name: &str| {
         let path = root.join(name);
-        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
-        file.map_err(|error| ArchiveError { path, problem: error.to_string() })
+        open_own_to_write(&path, false).map_err(|error| ArchiveError { path, problem: error.to_string() })
     };
     let (gate, mut changes) = (open(GATE)?, open(CHANGES)?);
     let _ = gate.lock();

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use jiff::civil::Date;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use super::changes::{CHANGES, GATE};
+use crate::archive::is_foreign;
 use crate::market::feed::{Feed, Feeds};
-use crate::market::source::Listing;
+use crate::market::source::{Listing, SourceError};
 use crate::protocol::symbol::{self, Symbol};
 
 /// Seconds in a day.
@@ -86,12 +88,15 @@ pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, 
 }
 
 /// Every file of a dataset: exchange, symbol, day. What has another form of name is not of the store.
-pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)> {
+///
+/// # Errors
+/// A link: none is followed.
+pub(super) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String, i64)>, SourceError> {
     let mut found = Vec::new();
-    for (exchange, folder) in entries(&root.join(dataset.name()), "exchange=") {
-        for (symbol, folder) in entries(&folder, "symbol=") {
-            for (day, folder) in entries(&folder, "date=") {
-                if !folder.join(FILE).is_file() {
+    for (exchange, folder) in entries(&top(root, dataset)?, "exchange=")? {
+        for (symbol, folder) in entries(&folder, "symbol=")? {
+            for (day, folder) in entries(&folder, "date=")? {
+                if !is_file(&folder.join(FILE))? {
                     continue;
                 }
                 if let (Some(exchange), Some(symbol), Some(day)) =
@@ -102,7 +107,7 @@ pub(super) fn files(root: &Path, dataset: Dataset) -> Vec<(String, String, i64)>
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// Where the file of a sheet lies: a table that is not cut by market and day.
@@ -111,14 +116,79 @@ pub(super) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
 }
 
 /// Every sheet of a dataset, by the name of its source.
-pub(super) fn sheets(root: &Path, dataset: Dataset) -> Vec<PathBuf> {
-    let mut found: Vec<(String, PathBuf)> = entries(&root.join(dataset.name()), "source=")
-        .into_iter()
-        .filter_map(|(source, folder)| Some((decode(&source)?, folder.join(FILE))))
-        .filter(|(_, file)| file.is_file())
-        .collect();
+///
+/// # Errors
+/// A link: none is followed.
+pub(super) fn sheets(root: &Path, dataset: Dataset) -> Result<Vec<PathBuf>, SourceError> {
+    let mut found = Vec::new();
+    for (source, folder) in entries(&top(root, dataset)?, "source=")? {
+        let file = folder.join(FILE);
+        if let (Some(source), true) = (decode(&source), is_file(&file)?) {
+            found.push((source, file));
+        }
+    }
     found.sort();
-    found.into_iter().map(|(_, file)| file).collect()
+    Ok(found.into_iter().map(|(_, file)| file).collect())
+}
+
+/// The folder of a dataset, which need not be there.
+fn top(root: &Path, dataset: Dataset) -> Result<PathBuf, SourceError> {
+    let folder = root.join(dataset.name());
+    let is_link = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_symlink());
+    if is_link { Err(link(&folder)) } else { Ok(folder) }
+}
+
+/// Whether a file of the store is there.
+fn is_file(path: &Path) -> Result<bool, SourceError> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() => Err(link(path)),
+        about => Ok(about.is_ok_and(|about| about.is_file())),
+    }
+}
+
+fn link(path: &Path) -> SourceError {
+    SourceError(format!("{} is {LINK}", path.display()))
+}
+
+const LINK: &str = "a link, and a store follows none; put what it points to in its place";
+
+/// What does not belong into a store: a link, which would lead what is written out of it, or something else than a file and a
+/// folder, which might never answer. Which one, and what mends it; `None` where all is well.
+pub(in crate::market) fn foreign(root: &Path) -> Option<String> {
+    for own in [GATE, CHANGES].map(|name| root.join(name)) {
+        if let Some(problem) = is_foreign(&own) {
+            return Some(format!("{} is {problem}", own.display()));
+        }
+    }
+    let kind = |path: &Path| fs::symlink_metadata(path).ok().map(|about| about.file_type());
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let check = |path: PathBuf, kind: fs::FileType, folders: &mut Vec<PathBuf>| {
+        if kind.is_symlink() {
+            return Some(format!("{} is {LINK}", path.display()));
+        }
+        if kind.is_dir() {
+            folders.push(path);
+            return None;
+        }
+        (!kind.is_file())
+            .then(|| format!("{} is neither a file nor a folder; remove it from the store", path.display()))
+    };
+    for dataset in Dataset::ALL {
+        let folder = root.join(dataset.name());
+        let found = kind(&folder).and_then(|kind| check(folder, kind, &mut folders));
+        if found.is_some() {
+            return found;
+        }
+    }
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let found = entry.file_type().ok().and_then(|kind| check(entry.path(), kind, &mut folders));
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
 }
 
 /// Longest name of a folder that every usual file system takes, bytes.
@@ -149,16 +219,18 @@ pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn entries(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            Some((name.strip_prefix(prefix)?.to_owned(), entry.path()))
-        })
-        .collect();
+fn entries(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, SourceError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let Some(value) = name.strip_prefix(prefix) else { continue };
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            return Err(link(&entry.path()));
+        }
+        found.push((value.to_owned(), entry.path()));
+    }
     found.sort();
-    found
+    Ok(found)
 }
 
 /// Unix day of a date such as `2024-12-01`.

@@ -21,12 +21,13 @@ mod supply;
 mod tickers;
 mod ticks;
 mod trades;
+mod turn;
 #[cfg(test)]
 mod visits;
 
 pub(super) use books::{BookSource, Event, read_origin as read_book_origin, write as write_books};
 pub(super) use changes::Reading;
-pub(super) use layout::{DAY, parse_date, unfit};
+pub(super) use layout::{DAY, foreign, parse_date, unfit};
 pub(super) use leftovers::sweep;
 pub(super) use options::{OptionReading, read_origin as read_option_origin, write as write_options};
 pub(super) use origin::Origin;
@@ -34,8 +35,9 @@ pub(super) use predictions::{BETWEEN, MarketLine, PREDICTION_MARKETS, PREDICTION
 pub(super) use supply::{SUPPLY, SupplyLine};
 pub(super) use tickers::{read_origin as read_ticker_origin, write as write_tickers};
 pub(super) use trades::{
-    LIQUIDATIONS, Place, TRADES, TradeWriter, read_origin as read_trade_origin, was_cut, write as write_trades,
+    LIQUIDATIONS, Place, TRADES, TradeWriter, is_outdated, read_origin as read_trade_origin, write as write_trades,
 };
+pub(super) use turn::Turn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,7 +112,7 @@ impl Store {
     pub(super) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut found: BTreeMap<(String, String), Days> = BTreeMap::new();
         for feed in Feed::ALL {
-            for (exchange, symbol, day) in layout::files(root, Dataset::of(feed)) {
+            for (exchange, symbol, day) in layout::files(root, Dataset::of(feed))? {
                 found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
             }
         }

@@ -125,7 +125,7 @@ impl Options {
     pub(super) fn open(root: &Path, coin_name: impl Fn(&str) -> String) -> Result<Self, SourceError> {
         let mut days: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
         let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
-        for (exchange, symbol, day) in layout::files(root, Dataset::OptionMinutes) {
+        for (exchange, symbol, day) in layout::files(root, Dataset::OptionMinutes)? {
             let path = layout::file(root, Dataset::OptionMinutes, &exchange, &symbol, day);
             for one in told(&path)? {
                 let tenor = TENORS.iter().position(|tenor| *tenor == one.tenor);

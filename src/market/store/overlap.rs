@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::trades::{Place, read_bars, read_trades_within};
+use crate::archive::read_content_hash;
 use crate::clock::SECOND;
 use crate::market::source::Trade;
 
@@ -20,8 +21,21 @@ pub(super) struct Overlap {
     pub(super) left_out: u64,
 }
 
+/// Whether a neighbour of those that [`Overlap::cut_against`] told holds something else now, or is gone.
+pub(super) fn is_outdated(place: &Place<'_>, told: &str) -> bool {
+    let holds_the_same = |one: &str| {
+        let (day, hash) = one.split_once(':')?;
+        let other = Place { day: day.parse().ok()?, ..*place };
+        (read_content_hash(&other.file(place.pair.events))? == hash).then_some(())
+    };
+    told.split(',').filter(|one| !one.is_empty()).any(|one| holds_the_same(one).is_none())
+}
+
 struct Neighbour {
+    day: i64,
     path: PathBuf,
+    /// Whether it had a trade.
+    met: bool,
     /// Times of its first and last trade.
     first: i64,
     last: i64,
@@ -47,9 +61,17 @@ impl Overlap {
             let bars = read_bars(&place.file(place.pair.minutes)).ok()?;
             let (first, last) = (bars.iter().map(|bar| bar.first).min()?, bars.iter().map(|bar| bar.last).max()?);
             let path = place.file(place.pair.events);
-            Some(Neighbour { path, first, last, read_until: i64::MIN, unmet: HashMap::new() })
+            Some(Neighbour { day, path, met: false, first, last, read_until: i64::MIN, unmet: HashMap::new() })
         });
         Self { neighbours: neighbours.collect(), left_out: 0 }
+    }
+
+    /// The neighbours that had trades, and the hashes of what they hold: when they hold something else, the trades that were left
+    /// out are to be looked at again.
+    pub(super) fn cut_against(&self) -> String {
+        let met = self.neighbours.iter().filter(|other| other.met);
+        let told = met.map(|other| format!("{}:{}", other.day, read_content_hash(&other.path).unwrap_or_default()));
+        told.collect::<Vec<_>>().join(",")
     }
 
     /// The trades, which are in time order, without those that a neighbour has. A trade that is there several times is left
@@ -82,6 +104,7 @@ impl Neighbour {
         match self.unmet.get_mut(&key(trade)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
+                self.met = true;
                 true
             }
             _ => false,

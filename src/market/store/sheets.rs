@@ -58,7 +58,7 @@ impl<L: Default> Sheet<L> {
 
     /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.
     pub(super) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
-        let files: Vec<PathBuf> = layout::sheets(root, self.dataset);
+        let files: Vec<PathBuf> = layout::sheets(root, self.dataset)?;
         files.iter().map(|file| self.read(file)).collect()
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::changes::{self, prepared};
 use super::layout::{self, Dataset};
 use super::origin::Origin;
-use super::overlap::Overlap;
+use super::overlap::{self, Overlap};
 use super::ticks::Decimals;
 use crate::archive::{ArchiveError, ParquetWriter, Table, read_metadata, read_parquet, read_parquet_within};
 use crate::clock::SECOND;
@@ -45,6 +45,8 @@ impl Place<'_> {
 
 /// Metadata key: trades of the dump file that a neighbouring day has.
 const LEFT_OUT: &str = "marketpoints.trades_left_out";
+/// Metadata key: the neighbouring days that have them, and what they held then.
+const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 /// Trades of a group of rows, which are written together.
 const GROUP: usize = 1 << 19;
 
@@ -103,7 +105,8 @@ impl<'a> TradeWriter<'a> {
         self.flush()?;
         let metadata = origin.metadata();
         let left_out = (LEFT_OUT.to_owned(), self.overlap.left_out.to_string());
-        let of_bars = [metadata.clone(), vec![self.decimals.metadata(), left_out]].concat();
+        let cut_against = (CUT_AGAINST.to_owned(), self.overlap.cut_against());
+        let of_bars = [metadata.clone(), vec![self.decimals.metadata(), left_out, cut_against]].concat();
         let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars))?;
         changes::place(self.place.store, [(self.events, metadata), (bars, of_bars)])
     }
@@ -116,10 +119,15 @@ pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade], origin: &Ori
     writer.finish(origin)
 }
 
-/// Whether trades of the day's dump file were left out because a neighbouring day has them.
-pub(in crate::market) fn was_cut(place: &Place<'_>) -> bool {
+/// Whether trades of the day's dump file were left out because a neighbouring day had them, which holds something else now.
+pub(in crate::market) fn is_outdated(place: &Place<'_>) -> bool {
     let metadata = read_metadata(&place.file(place.pair.minutes)).unwrap_or_default();
-    metadata.iter().any(|(name, count)| name == LEFT_OUT && count != "0")
+    let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    match value(CUT_AGAINST) {
+        Some(told) => overlap::is_outdated(place, told),
+        // An earlier version did not say against what.
+        None => value(LEFT_OUT).is_some_and(|count| count != "0"),
+    }
 }
 
 /// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.

@@ -1,7 +1,10 @@
 //! Weight, burst, daily cap and what the headers tell (section 8).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use super::harness::{Bench, NOW};
-use crate::clock::SECOND;
+use crate::clock::{Clock, SECOND};
 
 #[test]
 fn twenty_one_point_requests_pass_at_once_and_the_next_waits_exactly_as_told() {
@@ -175,4 +178,31 @@ fn a_request_without_a_window_is_empty_and_weighs_one() {
     assert_eq!((omitted.status, omitted.body.as_str(), omitted.budget()), (200, "{}", (10, 19, 1)));
     let zero = bench.minutes("free", 0, "");
     assert_eq!((zero.status, zero.body.as_str(), zero.budget()), (200, "{}", (10, 18, 2)));
+}
+
+/// A clock that goes on whenever it is looked at.
+struct Restless(AtomicI64);
+
+impl Clock for Restless {
+    fn now(&self) -> i64 {
+        self.0.fetch_add(SECOND * 7 / 10, Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn a_refusal_tells_the_same_budget_in_its_words_and_in_its_headers() {
+    let bench = Bench::with(|config| config.clock = Arc::new(Restless(AtomicI64::new(NOW * SECOND))));
+    let mut answer = bench.minutes("free", 10_000, "");
+    while answer.status == 200 {
+        answer = bench.minutes("free", 10_000, "");
+    }
+    // Weight comes back at every look: until there is enough, the words and the headers tell it of one moment.
+    let mut refused = 0;
+    while answer.status == 429 {
+        let words = format!("weighs 10 and {} are left", answer.number("x-ratelimit-remaining"));
+        assert!(answer.message().contains(&words), "{answer:?}");
+        answer = bench.minutes("free", 10_000, "");
+        refused += 1;
+    }
+    assert!(answer.status == 200 && refused > 3, "{refused}: {answer:?}");
 }

@@ -96,3 +96,47 @@ fn a_trade_that_one_file_has_no_more_is_taken_from_the_other() {
         }
     }
 }
+
+#[test]
+fn an_ingest_that_was_ended_before_it_read_a_neighbour_again_is_brought_to_its_end() {
+    let (own, shared, others) =
+        ((10, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "2"), (NIGHT + 2, "sell", "101", "4"));
+    let more = (20, "sell", "99", "8");
+    let place = Place::new();
+    place.put(FIRST, &dump(&[own, shared]));
+    place.put(SECOND, &dump(&[shared, others]));
+    place.ingest();
+    place.put(FIRST, &dump(&[own, more])); // the shared trade is the second file's again
+    let changes = || fs::read_to_string(place.store.join(".changes")).unwrap();
+    let before = changes();
+    // As a kill right after the first file was put in its place.
+    let ended = ingest(&place.dumps, &place.store, &|| changes() == before).unwrap();
+    assert!(ended.interrupted && ended.files == 1);
+    assert_eq!(volume(&place), 13.0, "the shared trade is in neither file");
+    let report = place.ingest();
+    assert_eq!((report.files, report.unchanged), (0, 2));
+    assert_eq!(volume(&place), 15.0);
+    let whole = place.contents();
+    place.ingest();
+    assert_eq!(place.contents(), whole);
+}
+
+#[test]
+fn files_that_tell_a_trade_unequally_often_end_with_the_most() {
+    let times = |count: usize| dump(&vec![(NIGHT + 5, "buy", "100", "1"); count]);
+    let third = "trades/BYBIT/BTCUSDT/2024-12-03.csv";
+    for counts in [[3, 2, 2], [0, 2, 1], [1, 3, 2], [2, 0, 2], [1, 1, 3]] {
+        let place = Place::new();
+        for (file, count) in [(FIRST, 1), (SECOND, 2), (third, 2)] {
+            // Beside it a trade of its own, so that no file is without any.
+            place.put(file, &(times(count) + &row((NIGHT + 5, "sell", "100", "1"))));
+        }
+        place.ingest();
+        assert_eq!(volume(&place), 3.0);
+        for (file, count) in [FIRST, SECOND, third].into_iter().zip(counts) {
+            place.put(file, &(times(count) + &row((NIGHT + 5, "sell", "100", "1"))));
+            Ingest::new(&place.dumps, &place.store).allow_fewer_rows(true).run(&|| true).unwrap();
+        }
+        assert_eq!(volume(&place), 1.0 + *counts.iter().max().unwrap() as f64, "{counts:?}");
+    }
+}

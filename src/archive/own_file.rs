@@ -1,0 +1,108 @@
+//! Files of the package's own that are opened and changed where they lie. What lies there must be a file, and nothing else's: a
+//! link or a second name would lead what is written into a file that is not ours, and a pipe would hold whoever opens it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+const LINK: &str = "a link, and none is followed here: put a file, or nothing, in its place";
+const NO_FILE: &str = "no file: put a file, or nothing, in its place";
+const SECOND_NAME: &str = "a file with a second name elsewhere (a hard link), which would be written too: put a copy, or nothing, in its place";
+
+/// Opens a file for reading.
+#[cfg(feature = "service")]
+pub(crate) fn open_own(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().read(true))
+}
+
+/// Opens a file for reading and writing, and makes it where it is not there; with `private` only for its user.
+///
+/// # Errors
+/// Also for what has another name elsewhere, which would be written too.
+pub(crate) fn open_own_to_write(path: &Path, private: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    let file = open(path, &mut options)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
+        return Err(foreign(SECOND_NAME));
+    }
+    Ok(file)
+}
+
+/// What lies at a path where a file belongs, and what mends it; `None` where there is a file, or nothing.
+pub(crate) fn is_foreign(path: &Path) -> Option<&'static str> {
+    let about = fs::symlink_metadata(path).ok()?;
+    if about.file_type().is_symlink() {
+        return Some(LINK);
+    }
+    (!about.is_file()).then_some(NO_FILE)
+}
+
+/// Whether an open file is still the one of that name.
+#[cfg(unix)]
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(own), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    (own.dev(), own.ino()) == (named.dev(), named.ino())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    if let Some(problem) = is_foreign(path) {
+        return Err(foreign(problem));
+    }
+    // Whatever was put there since the look: a link is refused, and a pipe does not wait for its other end.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(foreign(NO_FILE)) }
+}
+
+fn foreign(problem: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, problem)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_one_name_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("foreign"), "not ours").unwrap();
+        std::os::unix::fs::symlink(at("foreign"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("nothing"), at("dangling")).unwrap();
+        fs::hard_link(at("foreign"), at("second")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        for (name, words) in
+            [("link", "a link"), ("dangling", "a link"), ("second", "hard link"), ("folder", "no file")]
+        {
+            let told = open_own_to_write(&at(name), false).unwrap_err().to_string();
+            assert!(told.contains(words) && told.ends_with("in its place"), "{name}: {told}");
+        }
+        for name in ["link", "dangling", "folder", "pipe"] {
+            #[cfg(feature = "service")]
+            assert!(open_own(&at(name)).is_err(), "{name}");
+            assert!(open_own_to_write(&at(name), true).is_err(), "{name}");
+        }
+        assert!(!at("nothing").exists());
+        let own = open_own_to_write(&at("own"), true).unwrap();
+        assert!(is_same_file(&own, &at("own")) && !is_same_file(&own, &at("foreign")));
+        fs::remove_file(at("own")).unwrap();
+        std::os::unix::fs::symlink(at("foreign"), at("own")).unwrap();
+        assert!(!is_same_file(&own, &at("own")));
+    }
+}

@@ -1,0 +1,133 @@
+//! Which files of a folder of dumps are read. What is not is told, and stops nobody.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::IngestReport;
+use crate::market::MarketError;
+use crate::market::store::{parse_date, unfit};
+
+/// A file to read.
+pub(super) enum Source {
+    /// Exchange, symbol and Unix day.
+    Day(String, String, i64),
+    /// Name of the sheet, with its folder.
+    Sheet(String),
+}
+
+const NOT_UTF8: &str = "its name is not UTF-8, so no query could name it; rename it";
+const NO_FILE: &str = "no file, but a folder, a pipe or a link to nothing";
+const NO_DAY: &str = "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz, of the years 1680 to 2259";
+const NO_FOLDER: &str = "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)";
+
+/// The files of a kind that is cut by market and day.
+pub(super) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Source)> {
+    let mut files = Vec::new();
+    for (exchange, folder) in folders(kind, report) {
+        for (symbol, folder) in folders(&folder, report) {
+            let mut last_day = None;
+            for file in listed(&folder, report) {
+                let Some(day) = day_of(&file) else {
+                    report.problem(&file, 0, NO_DAY);
+                    continue;
+                };
+                // A pipe might never end.
+                if !file.is_file() {
+                    report.problem(&file, 0, NO_FILE);
+                    continue;
+                }
+                if last_day.replace(day) == Some(day) {
+                    report.problem(&file, 0, "a second file of the same day; only the first was read");
+                    continue;
+                }
+                files.push((file, Source::Day(exchange.clone(), symbol.clone(), day)));
+            }
+        }
+    }
+    files
+}
+
+/// The files of a kind of sheets: in its folder, and in the folders there.
+pub(super) fn sheets(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Source)> {
+    let mut files = Vec::new();
+    for path in listed(kind, report) {
+        let inside = if path.is_dir() { listed(&path, report) } else { vec![path] };
+        for file in inside {
+            let name = file.strip_prefix(kind).ok().and_then(Path::to_str).map(|name| name.replace('\\', "/"));
+            let Some(name) = name else {
+                report.problem(&file, 0, NOT_UTF8);
+                continue;
+            };
+            if file.is_dir() || name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv").is_none() {
+                report.problem(&file, 0, "no sheet: those are NAME.csv or NAME.csv.gz, at most one folder down");
+            } else if !file.is_file() {
+                report.problem(&file, 0, NO_FILE);
+            } else if let Some(why) = unfit(&name) {
+                report.problem(&file, 0, format!("its name {why}"));
+            } else {
+                files.push((file, Source::Sheet(name)));
+            }
+        }
+    }
+    files
+}
+
+/// What is in a folder, by name, without hidden files.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
+    let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut paths: Vec<PathBuf> = entries.map_err(|error| in_place(folder, &error))?;
+    paths.retain(|path| !file_name(path).starts_with('.'));
+    paths.sort();
+    Ok(paths)
+}
+
+/// An error that names its place.
+pub(super) fn in_place(path: &Path, error: &std::io::Error) -> MarketError {
+    MarketError::Internal(format!("{}: {error}", path.display()))
+}
+
+/// As [`entries`]; a folder that cannot be read is told and holds nothing.
+fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
+    if !folder.is_dir() {
+        report.problem(folder, 0, NO_FOLDER);
+        return Vec::new();
+    }
+    entries(folder).unwrap_or_else(|_| {
+        report.problem(folder, 0, "the folder cannot be read; allow it to be read");
+        Vec::new()
+    })
+}
+
+/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is told and left out:
+/// two such must not become one.
+fn folders(parent: &Path, report: &mut IngestReport) -> Vec<(String, PathBuf)> {
+    let mut folders = Vec::new();
+    for path in listed(parent, report) {
+        if !path.is_dir() {
+            report.problem(&path, 0, NO_FOLDER);
+            continue;
+        }
+        match path.file_name().and_then(|name| name.to_str()).map(str::to_owned) {
+            None => report.problem(&path, 0, NOT_UTF8),
+            Some(name) => match unfit(&name) {
+                Some(why) => report.problem(&path, 0, format!("its name {why}")),
+                None => folders.push((name, path)),
+            },
+        }
+    }
+    folders
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn day_of(file: &Path) -> Option<i64> {
+    let name = file_name(file);
+    let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
+    // Nanoseconds hold the days of the years 1678 to 2261, and those beside them that a file may reach into.
+    parse_date(stem).filter(|day| (-106_000..=106_000).contains(day))
+}

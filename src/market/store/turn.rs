@@ -1,0 +1,79 @@
+//! One ingest at a time into a store: what one leaves out because a neighbouring day has it, another must not take away.
+//!
+//! The file `.ingest` in the store's folder is locked; the lock goes with its holder, however that ends. On a file system without
+//! locks nobody waits.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::archive::{ArchiveError, is_same_file, open_own_to_write};
+
+const NAME: &str = ".ingest";
+/// Between two looks at whether the other one is done.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Digits of a process id that are read.
+const DIGITS: u64 = 20;
+
+/// The right to change a store, until dropped.
+#[derive(Debug)]
+pub(in crate::market) struct Turn(File);
+
+impl Turn {
+    /// Waits for the turn in the store at `root`, which is there. Whoever has it is told once, before the wait. `None` when
+    /// `keep_going` ends the wait.
+    pub(in crate::market) fn begin(
+        root: &Path,
+        keep_going: &dyn Fn() -> bool,
+        tell: &dyn Fn(&str),
+    ) -> Result<Option<Self>, ArchiveError> {
+        let path = root.join(NAME);
+        let bad = |error: std::io::Error| ArchiveError { path: path.clone(), problem: error.to_string() };
+        let mut told = false;
+        loop {
+            let mut file = open_own_to_write(&path, false).map_err(bad)?;
+            match file.try_lock() {
+                // Who waited may have got the lock of a file that was removed with its store.
+                Ok(()) if !is_same_file(&file, &path) => continue,
+                Ok(()) => {
+                    let id = std::process::id().to_string();
+                    let written = file.set_len(0).and_then(|()| file.write_all(id.as_bytes()));
+                    written.map_err(bad)?;
+                    return Ok(Some(Self(file)));
+                }
+                Err(TryLockError::Error(_)) => return Ok(Some(Self(file))),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if !told {
+                tell(&format!(
+                    "waits for another ingest{} into {}; Ctrl-C ends the wait",
+                    holder(&mut file),
+                    root.display()
+                ));
+                told = true;
+            }
+            if !keep_going() {
+                return Ok(None);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // Said, because a child that was forked meanwhile holds the file as well.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Which process has the turn, in words; nothing where it does not say.
+fn holder(file: &mut File) -> String {
+    let mut id = String::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(DIGITS).read_to_string(&mut id));
+    match read.ok().and_then(|_| id.trim().parse::<u32>().ok()) {
+        Some(id) => format!(" (process {id})"),
+        None => String::new(),
+    }
+}
