@@ -4,7 +4,7 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 """
 
 import builtins
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Archive",
+    "ArrowTable",
     "Client",
     "Columns",
     "Dialect",
@@ -62,6 +63,34 @@ class Layout:
     @property
     def places(self) -> dict[str, int]:
         """Where the column of a name stands in :attr:`Columns.arrays`; it is shared: not to be changed."""
+
+@final
+class ArrowTable:
+    """Columns as Arrow arrays, for everyone who reads the Arrow PyCapsule interface; numbers share NumPy's memory."""
+
+    def __new__(cls, columns: Sequence[tuple[str, str, Any]], metadata: Mapping[str, str] | None = None) -> ArrowTable:
+        """A table of named columns; ValueError where their lengths differ, TypeError for values of another kind.
+
+        A column is a name, a kind and its values: ``array``, a NumPy array or ragged rows (``offsets`` with ``values``
+        or ``fields``); ``codes``, int8 codes and their names; ``label``, a text, the names that it is one of or None,
+        and the number of rows; ``int``, ``float``, ``truth``, ``text``, ``numbers`` and ``texts``, lists of Python's;
+        ``records``, the lengths of the rows and the columns of all records back to back.
+        """
+    @classmethod
+    def stack(cls, parts: Sequence[ArrowTable], metadata: Mapping[str, str] | None = None) -> ArrowTable:
+        """The rows of several tables one after the other, null where one lacks a column; nothing is copied.
+
+        SelectionError where a column is of different kinds.
+        """
+    @property
+    def categories(self) -> dict[str, builtins.list[str]]:
+        """The names that a column's codes stand for, by the column's name."""
+    def __len__(self) -> int:
+        """Number of rows."""
+    def __arrow_c_schema__(self) -> object:
+        """A capsule ``arrow_schema``."""
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A capsule ``arrow_array_stream``; SelectionError where the columns cannot be told as requested."""
 
 @final
 class Columns:

@@ -158,7 +158,7 @@ fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<PyAny>> {
 }
 
 /// By NumPy's own method: rust-numpy's way asks a book of borrowed arrays four times.
-fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(super) fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
     static SET_FLAGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = array.py();
     let set_flags =

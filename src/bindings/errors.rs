@@ -131,6 +131,11 @@ pub(super) fn invalid(py: Python<'_>, message: &str) -> PyErr {
     make(py, "InvalidRequest", message, &PyDict::new(py))
 }
 
+/// `SelectionError` with a message.
+pub(super) fn selection(py: Python<'_>, message: &str) -> PyErr {
+    make(py, "SelectionError", message, &PyDict::new(py))
+}
+
 /// `Error`, the base class, with a message.
 pub(super) fn general(py: Python<'_>, message: &str) -> PyErr {
     make(py, "Error", message, &PyDict::new(py))

@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_arguments)] // the keyword arguments that users type
 
 mod archive;
+mod arrow;
 mod client;
 mod columns;
 mod dialect;
@@ -29,6 +30,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::archive::Archive;
+    #[pymodule_export]
+    use super::arrow::ArrowTable;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

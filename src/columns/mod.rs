@@ -2,6 +2,7 @@
 //! offsets, as in Arrow. No JSON, no HTTP.
 
 mod arrange;
+pub mod arrow;
 mod column;
 mod grid;
 mod heatmap;

@@ -15,6 +15,7 @@ import pytest
 
 import marketpoints as mp
 from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from marketpoints import _engine
 from marketpoints.common import optional
 
 TIMES = pd.to_datetime([START, START + 3600, START + 7200], unit="s", utc=True).as_unit("ns")
@@ -155,10 +156,7 @@ try:
 except mp.MissingDependencyError as error:
     print(error)
 sys.modules["polars"] = None
-try:
-    several[0].__arrow_c_stream__()
-except mp.MissingDependencyError as error:
-    print(error)
+print(several[0].__arrow_c_stream__())
 """
 
 
@@ -166,12 +164,75 @@ def test_polars_needs_no_pyarrow(series, both_sides):
     every = frames_of(series, both_sides)
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], input=pickle.dumps(every), capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
-    shapes, lists, *errors = done.stdout.decode().splitlines()
+    shapes, lists, error, stream = done.stdout.decode().splitlines()
     expected = [(one.to_arrow().num_rows, one.to_arrow().num_columns) for one in every]
     assert shapes == f"{expected} {expected}"
     assert lists == str(([[99.0]], [[{"a": 1.5}], []]))
-    assert "pip install 'marketpoints[arrow]'" in errors[0]
-    assert "needs pyarrow or polars" in errors[1] and "to_pandas()" in errors[1]
+    assert "pip install 'marketpoints[arrow]'" in error
+    assert 'capsule object "arrow_array_stream"' in stream
+
+
+def test_a_schema_is_told_beforehand_and_one_asked_for_is_checked(series, both_sides, book):
+    for one in frames_of(series, both_sides):
+        assert pa.schema(one) == one.to_arrow().schema
+    own = series.to_arrow().schema
+    smaller = own.set(own.get_field_index("close"), pa.field("close", pa.float32()))
+    assert pa.table(series.only, schema=smaller)["close"].to_pylist() == series["close"].tolist()
+    stream = series.only.__arrow_c_stream__(smaller.__arrow_c_schema__())
+    assert pa.RecordBatchReader._import_from_c_capsule(stream).schema == own  # to cast is the reader's
+    text = own.set(own.get_field_index("close"), pa.field("close", pa.string()))
+    with pytest.raises(mp.SelectionError, match="column close is Float64 and cannot be told as Utf8"):
+        series.only.__arrow_c_stream__(text.__arrow_c_schema__())
+    with pytest.raises(mp.SelectionError, match="the columns are time, open"):
+        series.__arrow_c_stream__(own.remove(1).__arrow_c_schema__())
+    sides = book.to_arrow().schema.set(3, pa.field("side", pa.large_string()))
+    assert pa.table(book, schema=sides)["side"].to_pylist()[0] == "bid"
+    for wrong in (object(), pa.int64()):
+        with pytest.raises((TypeError, ValueError)):
+            series.__arrow_c_stream__(wrong)
+
+
+def test_columns_of_different_kinds_make_no_long_table():
+    def one(value, symbol):
+        points = [{"Point": {"newer": value, "timestamp": stamp(START)}}]
+        return {"id": {"type": "A_NEWER_AGG", "rawSymbol": symbol}, "points": points}
+
+    answer = mp.decode_points(body(one(1.5, "A"), one("text", "B")))
+    for take in (answer.to_arrow, answer.to_polars, answer.__arrow_c_stream__):
+        with pytest.raises(mp.SelectionError, match="column newer is Float64 in one and Utf8 in another"):
+            take()
+
+
+def test_a_stream_lends_memory_and_gives_it_back():
+    rows = [(1.0 + at, 2.0 + at, 0.5, 1.5, 3.0) for at in range(1000)]
+    answer = mp.decode_points(body(candles(rows)))
+    array, wanted = answer["close"], answer["close"].tolist()
+    before = sys.getrefcount(array)
+    frame, table = pl.DataFrame(answer), pa.table(answer)
+    assert sys.getrefcount(array) == before + 2
+    assert table["close"].chunk(0).buffers()[1].address == array.ctypes.data
+    assert np.shares_memory(frame["close"].to_numpy(), array)
+    del answer
+    assert frame["close"].to_list() == table["close"].to_pylist() == wanted
+    del frame, table
+    mp.decode_points(b"{}")  # what was given back is counted when the engine is called again
+    assert sys.getrefcount(array) < before
+    part = mp.decode_points(body(candles(rows)))[0][7:20]
+    assert pa.table(part)["open"].to_pylist() == part["open"].tolist()
+
+
+def test_arrays_that_do_not_lie_as_arrow_wants_are_copied():
+    whole = np.arange(12.0).reshape(-1, 2)
+    odd = np.frombuffer(b"x" + np.arange(3.0).tobytes(), dtype=np.uint8)[1:].view(np.float64)
+    big = np.arange(3.0).astype(">f8")
+    for values in (whole[:3, 0], whole[2::-1, 1], odd):
+        table = pa.table(_engine.ArrowTable([("a", "array", values)]))
+        assert table["a"].to_pylist() == values.tolist()
+    for wrong in (big, whole, np.array([1j]), [1.0]):
+        with pytest.raises(TypeError):
+            _engine.ArrowTable([("a", "array", wrong)])
+    with pytest.raises(ValueError, match="row count"):
+        _engine.ArrowTable([("a", "int", [1]), ("b", "int", [])])
 
 
 def test_what_is_no_array_says_so(series, both_sides):

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from .. import _engine
 from ..identity import Selection, SeriesId, Window
 
-__all__ = ["Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Exported", "Framed", "Kept", "Label"]
+__all__ = ["Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Framed", "Kept", "Label"]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]
@@ -16,16 +16,6 @@ class Kept(Protocol):
     """An archive, which imports the clients."""
 
     _engine: _engine.Archive
-
-
-class Exported(Protocol):
-    """What has frames."""
-
-    def to_arrow(self) -> Any:
-        """A pyarrow ``Table``."""
-
-    def to_polars(self) -> Any:
-        """A polars ``DataFrame``."""
 
 
 class Framed(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
 
+from .. import _engine
 from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
 from ..common.items import Items
 from ..common.times import spell
@@ -33,7 +34,7 @@ KINDS: dict[Any, Kind] = {
 }
 
 
-class Tabular:
+class Tabular(frames.Exported):
     """Frames of whatever tells its columns."""
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
@@ -54,7 +55,7 @@ class Tabular:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        return frames.table_to_polars(self._table())
+        return frames.to_polars(self._arrow())
 
     def to_arrow(self) -> Any:
         """As :meth:`to_polars`, for pyarrow.
@@ -62,11 +63,10 @@ class Tabular:
         Raises:
             MissingDependencyError: pyarrow is not installed.
         """
-        return frames.table_to_arrow(self._table())
+        return frames.to_arrow(self._arrow())
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
-        return frames.arrow_stream(self, requested_schema)
+    def _arrow(self) -> _engine.ArrowTable:
+        return frames.records_table(self._table())
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -1,24 +1,26 @@
-"""Series as frames of pandas, polars and pyarrow: by vector, never by point; numbers share memory where they can."""
+"""Results as frames: an Arrow table from the engine for everyone who reads Arrow, and pandas over NumPy's arrays.
+
+By vector, never by point; numbers share memory where they can.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from ..common.optional import load, load_if_there
-from ..common.protocols import Exported, Framed, Label
-from ..errors import MissingDependencyError, SelectionError
+from .. import _engine
+from ..common.optional import load
+from ..common.protocols import Framed, Label
+from ..errors import SelectionError
 from .ragged import Nested, Ragged
 
 __all__ = [
+    "Exported",
     "Kind",
-    "arrow_stream",
+    "records_table",
     "refuse_array",
-    "set_to_arrow",
+    "series_table",
     "set_to_pandas",
-    "set_to_polars",
-    "table_to_arrow",
     "table_to_pandas",
-    "table_to_polars",
     "to_arrow",
     "to_pandas",
     "to_polars",
@@ -28,6 +30,8 @@ __all__ = [
 Kind: TypeAlias = "str | Mapping[str, Kind]"
 #: Kind and values of each column.
 Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
+#: A column as the engine takes it: its name, the kind of its values, and these.
+Described: TypeAlias = tuple[str, str, Any]
 #: Names of the sides of a book, by code; -1 is neither.
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
@@ -92,81 +96,73 @@ def _metadata(every: Sequence[Framed]) -> dict[str, str]:
     return {name: str(value).lower() for name, value in _usd(every).items()}
 
 
-def to_polars(series: Framed, label: Label = "left") -> Any:
-    """A series as a polars ``DataFrame``."""
-    polars = load("polars")
-    times, columns = series.flat(label)
-    data = {"time": times, **columns}
-    return polars.DataFrame([_polars_column(polars, name, values) for name, values in data.items()])
+def series_table(every: Sequence[Framed], label: Label = "left", *, coded: bool = False) -> _engine.ArrowTable:
+    """A series as an Arrow table; several as one long table, none as an empty one.
 
-
-def _polars_column(polars: Any, name: str, values: Any) -> Any:
-    if isinstance(values, (Ragged, Nested)):
-        if isinstance(values, Ragged):
-            return _polars_lists(polars, name, values.offsets, polars.Series(values.values))
-        inner = [_polars_column(polars, one, part) for one, part in values.fields.items()]
-        return _polars_lists(polars, name, values.offsets, polars.DataFrame(inner).to_struct())
-    if name == "side" and values.dtype.kind == "i":
-        sides = polars.Series(name, [*SIDES, None], dtype=polars.Enum(SIDES))
-        return sides.gather(values % (len(SIDES) + 1))
-    if values.dtype.kind == "M":
-        return polars.Series(name, values).cast(polars.Datetime("ns")).dt.replace_time_zone("UTC")
-    if values.dtype.kind == "O":
-        return polars.Series(name, values.tolist(), dtype=polars.String)
-    return polars.Series(name, values)
-
-
-def set_to_polars(every: Sequence[Framed], label: Label = "left") -> Any:
-    """Several series as one long polars ``DataFrame``; none as an empty one."""
-    polars = load("polars")
+    Args:
+        every: The series.
+        label: Which end of its bucket a row is stamped with.
+        coded: Whether what tells the series of a long table apart are codes with names, or texts.
+    """
     if not every:
-        return polars.DataFrame(schema={"time": polars.Datetime("ns", "UTC")})
+        import numpy as np
+
+        return _engine.ArrowTable([("time", "array", np.array([], dtype="datetime64[ns]"))])
+    if len(every) == 1:
+        (series,) = every
+        return _engine.ArrowTable(_described(*series.flat(label)), series.id.known() | _metadata(every))
     parts = []
     for series, labels in _labelled(every):
-        part = to_polars(series, label)
-        known = [polars.lit(value, polars.Enum(choices)).alias(name) for name, (value, choices) in labels.items()]
-        parts.append(part.select("time", *known, polars.exclude("time")))
-    return polars.concat(parts, how="diagonal")
+        time, *columns = _described(*series.flat(label))
+        rows = len(time[2])
+        known = [(name, "label", (text, names if coded else None, rows)) for name, (text, names) in labels.items()]
+        parts.append(_engine.ArrowTable([time, *known, *columns]))
+    return _engine.ArrowTable.stack(parts, _metadata(every))
 
 
-def to_arrow(series: Framed, label: Label = "left") -> Any:
-    """A series as a pyarrow ``Table``."""
-    pyarrow = load("pyarrow")
-    times, columns = series.flat(label)
-    data = {"time": times, **columns}
-    arrays = {name: _arrow_column(pyarrow, name, values) for name, values in data.items()}
-    return pyarrow.table(arrays, metadata=series.id.known() | _metadata([series]))
+def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
+    """The columns of a series as the engine takes them: name, kind and values."""
+    described: list[Described] = [("time", "array", times)]
+    for name, values in columns.items():
+        codes = name == "side" and getattr(getattr(values, "dtype", None), "kind", "") == "i"
+        described.append((name, "codes", (values, SIDES)) if codes else (name, "array", values))
+    return described
 
 
-def _arrow_column(pyarrow: Any, name: str, values: Any) -> Any:
-    if isinstance(values, Ragged):
-        return pyarrow.LargeListArray.from_arrays(values.offsets, values.values)
-    if isinstance(values, Nested):
-        inner = {one: _arrow_column(pyarrow, one, part) for one, part in values.fields.items()}
-        records = pyarrow.StructArray.from_arrays(list(inner.values()), names=list(inner))
-        return pyarrow.LargeListArray.from_arrays(values.offsets, records)
-    if name == "side" and values.dtype.kind == "i":
-        return pyarrow.DictionaryArray.from_arrays(pyarrow.array(values, mask=values < 0), list(SIDES))
-    if values.dtype.kind == "M":
-        return pyarrow.array(values, type=pyarrow.timestamp("ns", tz="UTC"))
-    if values.dtype.kind == "O":
-        return pyarrow.array(values, type=pyarrow.string())
-    return pyarrow.array(values)
+def to_polars(table: _engine.ArrowTable) -> Any:
+    """A table as a polars ``DataFrame``; codes with names are an ``Enum``."""
+    polars = load("polars")
+    enums = [polars.col(name).cast(polars.Enum(names)) for name, names in table.categories.items()]
+    return polars.DataFrame(table).with_columns(enums)
 
 
-def set_to_arrow(every: Sequence[Framed], label: Label = "left") -> Any:
-    """Several series as one long pyarrow ``Table``; none as an empty one."""
-    pyarrow = load("pyarrow")
-    if not every:
-        return pyarrow.schema([("time", pyarrow.timestamp("ns", tz="UTC"))]).empty_table()
-    parts = []
-    for series, labels in _labelled(every):
-        part = to_arrow(series, label).replace_schema_metadata(None)
-        for place, (name, (value, _)) in enumerate(labels.items()):
-            column = pyarrow.repeat(pyarrow.scalar(value, pyarrow.string()), len(part))
-            part = part.add_column(1 + place, name, column)
-        parts.append(part)
-    return pyarrow.concat_tables(parts, promote_options="default").replace_schema_metadata(_metadata(every) or None)
+def to_arrow(table: _engine.ArrowTable) -> Any:
+    """A table as a pyarrow ``Table``."""
+    return load("pyarrow").table(table)
+
+
+class Exported:
+    """What leaves through the Arrow PyCapsule interface: whoever reads Arrow takes it, with pyarrow and without."""
+
+    __slots__ = ()
+
+    def _arrow(self) -> _engine.ArrowTable:
+        """Its columns as an Arrow table."""
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow C stream of ``to_arrow()``, from the engine: no other package is needed.
+
+        A ``requested_schema`` is checked, and the data keep their own: to cast them is the reader's.
+
+        Raises:
+            SelectionError: The requested schema has other columns, or of kinds that these cannot be told as.
+        """
+        return self._arrow().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> Any:
+        """The Arrow C schema of :meth:`__arrow_c_stream__`."""
+        return self._arrow().__arrow_c_schema__()
 
 
 def table_to_pandas(table: Table) -> Any:
@@ -195,80 +191,26 @@ def _pandas_values(pandas: Any, kind: Kind, values: Sequence[Any]) -> Any:
     return column
 
 
-def _flattened(kind: Mapping[str, Kind], values: Sequence[Any]) -> tuple[Any, Table]:
-    """Records within records as a table of their own, and where those of each row start: int64 (rows + 1)."""
-    import numpy as np
-
-    offsets = np.cumsum([0, *map(len, values)])
-    return offsets, {name: (inner, [row[name] for rows in values for row in rows]) for name, inner in kind.items()}
+def records_table(table: Table) -> _engine.ArrowTable:
+    """Columns as an Arrow table. Fields of no fixed form, under ``extra``, become JSON text."""
+    return _engine.ArrowTable([_record_values(name, *one) for name, one in table.items()])
 
 
-def table_to_arrow(table: Table) -> Any:
-    """Columns as a pyarrow ``Table``. Fields of no fixed form, under ``extra``, become JSON text."""
-    pyarrow = load("pyarrow")
-    return pyarrow.table({name: _arrow_values(pyarrow, *one) for name, one in table.items()})
-
-
-def _arrow_values(pyarrow: Any, kind: Kind, values: Sequence[Any]) -> Any:
+def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
+    """A column of records as the engine takes it: name, kind and values."""
     if not isinstance(kind, str):
-        offsets, inner = _flattened(kind, values)
-        arrays = [_arrow_values(pyarrow, *one) for one in inner.values()]
-        records = pyarrow.StructArray.from_arrays(arrays, names=list(inner))
-        return pyarrow.ListArray.from_arrays(offsets.astype("int32"), records)
-    number, text = pyarrow.float64(), pyarrow.string()
-    types = {"int": pyarrow.int64(), "float": number, "truth": pyarrow.bool_()}
-    types |= {"numbers": pyarrow.list_(number), "texts": pyarrow.list_(text)}
-    types |= {"time": pyarrow.timestamp("ns", tz="UTC")}
-    return pyarrow.array(_plain_values(kind, values), type=types.get(str(_settled(kind, values)), text))
-
-
-def _plain_values(kind: Kind, values: Sequence[Any]) -> Any:
-    """Values as pyarrow and polars take them."""
-    import numpy as np
-
+        inner = {field: (one, [row[field] for rows in values for row in rows]) for field, one in kind.items()}
+        fields = [_record_values(field, *one) for field, one in inner.items()]
+        return name, "records", (list(map(len, values)), fields)
     if kind == "time":
-        return np.array(values, dtype="datetime64[ns]")
-    if kind == "json":
-        return [json.dumps(value) for value in values]
-    if kind == "any":
-        return [None if value is None else str(value) for value in values]
-    return values
-
-
-def table_to_polars(table: Table) -> Any:
-    """As :func:`table_to_arrow`, for polars."""
-    polars = load("polars")
-    return polars.DataFrame([_polars_values(polars, name, *one) for name, one in table.items()])
-
-
-def _polars_values(polars: Any, name: str, kind: Kind, values: Sequence[Any]) -> Any:
-    if not isinstance(kind, str):
-        offsets, inner = _flattened(kind, values)
-        columns = [_polars_values(polars, *one) for one in ((field, *inner[field]) for field in inner)]
-        return _polars_lists(polars, name, offsets, polars.DataFrame(columns).to_struct())
-    if kind == "time":
-        return _polars_column(polars, name, _plain_values(kind, values))
-    if kind == "numbers":  # polars itself would take arrays of one length for a matrix
         import numpy as np
 
-        flat = np.concatenate([np.array([], dtype=np.float64), *values])
-        return _polars_lists(polars, name, np.cumsum([0, *map(len, values)]), polars.Series(flat))
-    types = {"int": polars.Int64, "float": polars.Float64, "truth": polars.Boolean}
-    types |= {"texts": polars.List(polars.String)}
-    held = list(_plain_values(kind, values))
-    return polars.Series(name, held, dtype=types.get(str(_settled(kind, values)), polars.String))
-
-
-def _polars_lists(polars: Any, name: str, offsets: Any, values: Any) -> Any:
-    """Values back to back as a column of lists, without pyarrow and without a loop over rows."""
-    import numpy as np
-
-    rows = np.arange(len(offsets) - 1)
-    values = values[int(offsets[0]) : int(offsets[-1])].alias(name)
-    pairs = polars.DataFrame([polars.Series("row", np.repeat(rows, np.diff(offsets))), values])
-    lists = pairs.group_by("row", maintain_order=True).agg(name)
-    every = polars.DataFrame([polars.Series("row", rows)]).join(lists, on="row", how="left", maintain_order="left")
-    return every[name].fill_null(polars.Series([[]], dtype=polars.List(values.dtype)))
+        return name, "array", np.array(values, dtype="datetime64[ns]")
+    if kind == "json":
+        return name, "text", [json.dumps(value) for value in values]
+    if kind == "any":
+        return name, "text", [None if value is None else str(value) for value in values]
+    return name, "array" if hasattr(values, "dtype") else str(_settled(kind, values)), values
 
 
 def refuse_array(whole: object) -> NoReturn:
@@ -283,30 +225,15 @@ def refuse_array(whole: object) -> NoReturn:
     )
 
 
-def arrow_stream(whole: Exported, requested_schema: Any = None) -> Any:
-    """The Arrow C stream of a result, made by pyarrow or else by polars.
-
-    Raises:
-        MissingDependencyError: Neither is installed.
-    """
-    table = whole.to_arrow() if load_if_there("pyarrow") else whole.to_polars() if load_if_there("polars") else None
-    if table is None:
-        raise MissingDependencyError(
-            "an Arrow stream needs pyarrow or polars, and neither is installed: pip install 'marketpoints[arrow]'; "
-            "series['name'] is a NumPy array, and to_pandas() needs neither"
-        )
-    return table.__arrow_c_stream__(requested_schema)
-
-
 def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str | None, list[str]]]]]:
     """Each series with its labels: by name the label, and all labels of that name in the order they come."""
     choices: dict[str, list[str]] = {}
+    columns = {name for series in every for name in series.flat()[1]}
     by_symbol = all(series.id.raw_symbol is not None for series in every)
     for name, identity in LABELS.items():
         found = dict.fromkeys(getattr(series.id, identity) for series in every)
         found.pop(None, None)
         # A coin tells nothing more where all have a symbol.
-        wanted = found and not (name == "coin" and by_symbol)
-        if wanted and not any(name in series.flat()[1] for series in every):
+        if found and name not in columns and not (name == "coin" and by_symbol):
             choices[name] = list(found)
     return [(series, {name: (getattr(series.id, LABELS[name]), choices[name]) for name in choices}) for series in every]

@@ -25,7 +25,7 @@ __all__ = ["Series", "read"]
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 
 
-class Series:
+class Series(frames.Exported):
     """One series: an identity, a timestamp a row, and columns over the engine's memory.
 
     ``series["close"]`` is a read-only NumPy array, of more than 512 rows without a copy; it stays valid when the series
@@ -306,7 +306,7 @@ class Series:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        return frames.to_polars(self, label)
+        return frames.to_polars(frames.series_table([self], label))
 
     def to_arrow(self, *, label: Label = "left") -> Any:
         """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
@@ -316,11 +316,10 @@ class Series:
         Raises:
             MissingDependencyError: pyarrow is not installed.
         """
-        return frames.to_arrow(self, label)
+        return frames.to_arrow(frames.series_table([self], label))
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`, for whoever reads one; without pyarrow :meth:`to_polars`'s."""
-        return frames.arrow_stream(self, requested_schema)
+    def _arrow(self) -> _engine.ArrowTable:
+        return frames.series_table([self])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """There is no one array: NumPy and pandas are told so.

@@ -28,7 +28,7 @@ IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
 
-class SeriesSet(Items[Series]):
+class SeriesSet(Items[Series], frames.Exported):
     """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 
     Series are found by what they are of, never by position: ``answer.sel(side="BUY")``. They stand in the order in
@@ -185,17 +185,14 @@ class SeriesSet(Items[Series]):
 
     def to_polars(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for polars."""
-        several = len(self._items) != 1
-        return frames.set_to_polars(self._items, label) if several else self.only.to_polars(label=label)
+        return frames.to_polars(frames.series_table(self._items, label, coded=True))
 
     def to_arrow(self, *, label: Label = "left") -> Any:
         """As :meth:`to_pandas`, for pyarrow."""
-        several = len(self._items) != 1
-        return frames.set_to_arrow(self._items, label) if several else self.only.to_arrow(label=label)
+        return frames.to_arrow(frames.series_table(self._items, label))
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The Arrow C stream of :meth:`to_arrow`; without pyarrow that of :meth:`to_polars`."""
-        return frames.arrow_stream(self, requested_schema)
+    def _arrow(self) -> _engine.ArrowTable:
+        return frames.series_table(self._items)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """There is no one array: NumPy and pandas are told so.
