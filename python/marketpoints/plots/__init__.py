@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from . import axes, bars, candles, cells, lines, profiles, words
+from . import axes, bars, candles, cells, lines, multiples, profiles, words
 from . import together as shared_time
 from .fit import fitted
+from .rankings import rankings as draw_rankings
 from .together import Result
 from .tpo import tpo as draw_tpo
 
 if TYPE_CHECKING:
     from ..identity import SeriesId
 
-__all__ = ["explain", "heatmap", "plot", "profile", "series", "several", "tpo"]
+__all__ = ["explain", "heatmap", "plot", "profile", "rankings", "series", "several", "tpo"]
 
 LEVELS = "levels"
 #: Characters in a line of a text within a picture.
@@ -63,13 +64,23 @@ def tpo(shown: DrawableTpo, *, ax: Any, step: float | None, prices: tuple[float,
 
 
 @fitted
-def several(every: Sequence[Drawable], *, ax: Any, why_empty: str, options: dict[str, Any]) -> Any:
+def rankings(records: Sequence[Any], *, kind: str, ax: Any) -> Any:
+    """Draws records of the prediction markets: a leaderboard, positions, categories, a summary. Returns the axes."""
+    return draw_rankings(kind, records, ax)
+
+
+@fitted
+def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty: str, options: dict[str, Any]) -> Any:
     """Draws several series: both sides on one axis, lines of one unit on one axis, the rest below each other.
 
     Returns the first panel's axes.
     """
     if not every:
         return axes.blank(axes.make(ax), fill(f"no series: {why_empty}", WIDTH))
+    if layout is not None:
+        return multiples.by_choice(every, ax, layout, options)
+    if multiples.odds(every) and len(every) > 1:
+        return multiples.by_choice(every, ax, "axis", options)
     groups: dict[SeriesId, list[Drawable]] = {}
     for one in every:
         groups.setdefault(replace(one.id, side=None), []).append(one)

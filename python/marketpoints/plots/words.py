@@ -53,10 +53,13 @@ def identity_of(shown: Drawable) -> SeriesId:
 
 def market_of(identity: SeriesId) -> str:
     """A market in words, as short as a title needs it; empty where nothing tells it."""
-    symbol = identity.raw_symbol or identity.normalized_symbol or identity.coin or ""
-    if len(symbol) > 24:  # a prediction market's condition has 66 characters
-        symbol = f"{symbol[:10]}…{symbol[-6:]}"
+    symbol = brief(identity.raw_symbol or identity.normalized_symbol or identity.coin or "")
     return f"{symbol} on {identity.exchange}" if symbol and identity.exchange else symbol or identity.exchange or ""
+
+
+def brief(name: str) -> str:
+    """A name short enough for a title or a legend: a prediction market's condition has 66 characters."""
+    return f"{name[:10]}…{name[-6:]}" if len(name) > 24 else name
 
 
 def interval_of(identity: SeriesId) -> str | None:
@@ -120,7 +123,7 @@ def names(ids: Sequence[SeriesId]) -> list[str]:
     """What tells each of several series from the others, for a legend."""
     common = shared(ids).known()
     different = [{name: value for name, value in one.known().items() if name not in common} for one in ids]
-    told = [" ".join(_least(values).values()) for values in different]
+    told = [" ".join(map(brief, _least(values).values())) for values in different]
     if len(set(told)) < len(told):
         told = [" ".join(values.values()) for values in different]
     return [name or f"series {place + 1}" for place, name in enumerate(told)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..common.times import from_wire, no_time
 from ..results.frames import Kind
-from .tables import Records, Table, TypedRecord, fill
+from .tables import Pictured, Records, Table, fill
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TraderProfile(TypedRecord):
+class TraderProfile(Pictured):
     """A wallet over all its positions. What the answer left out is 0, but for what is said below.
 
     Attributes:
@@ -73,7 +73,7 @@ class TraderProfile(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UserPosition(TypedRecord):
+class UserPosition(Pictured):
     """A wallet's position in one outcome token. What the answer left out is 0 or empty.
 
     Attributes:
@@ -132,7 +132,7 @@ class UserPosition(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OutcomePricing(TypedRecord):
+class OutcomePricing(Pictured):
     """One outcome's prices over all accounts.
 
     Attributes:
@@ -160,7 +160,7 @@ class OutcomePricing(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarketSummary(TypedRecord):
+class MarketSummary(Pictured):
     """A market, or one outcome of it, over all accounts. What the answer left out is 0 or empty.
 
     Attributes:
@@ -254,7 +254,7 @@ class MarketSummary(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CategoryRow(TypedRecord):
+class CategoryRow(Pictured):
     """One category of a wallet.
 
     Attributes:
@@ -279,7 +279,7 @@ class CategoryRow(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UserCategories(TypedRecord):
+class UserCategories(Pictured):
     """A wallet's positions by category; its frames have a row a category.
 
     Attributes:

@@ -15,7 +15,7 @@ from ..results.ragged import same
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Records", "Table", "TypedRecord", "fill"]
+__all__ = ["Pictured", "Records", "Table", "TypedRecord", "fill"]
 
 Record = TypeVar("Record")
 
@@ -111,6 +111,26 @@ class TypedRecord(Tabular):
         self.__dict__.update(state)
 
 
+class Pictured(TypedRecord):
+    """A record that can be drawn alone."""
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draws the record: a wallet's or a market's amounts and distributions.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            The axes of the first panel.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from .. import plots
+
+        return plots.rankings([self], kind=type(self).__name__, ax=ax)
+
+
 class Records(Items[Record], Tabular, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
@@ -141,6 +161,23 @@ class Records(Items[Record], Tabular, Generic[Record]):
         names = _shown(self._kind)
         rows = [[cell(_brief(getattr(one, name))) for name in names] for one in _edges(self._items)]
         return card(f"{len(self):,} × {self._name()}", {}, _ends(names, rows, len(self)))
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draws a leaderboard, positions, categories or outcomes; of many the 25 of the largest amounts.
+
+        Args:
+            ax: The matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingDependencyError: matplotlib is not installed.
+            SelectionError: There is no picture of such records.
+        """
+        from .. import plots
+
+        return plots.rankings(self._items, kind="" if self._kind is None else self._kind.__name__, ax=ax)
 
     def _name(self) -> str:
         return "record" if self._kind is None else self._kind.__name__

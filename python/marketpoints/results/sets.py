@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any, NoReturn, SupportsIndex, overload
+from typing import Any, Literal, NoReturn, SupportsIndex, overload
 
 from .. import _engine
 from ..common.dialect import Dialect
@@ -202,15 +202,18 @@ class SeriesSet(Items[Series], frames.Exported):
         """
         frames.refuse_array(self)
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, layout: "Literal['axis', 'panels', 'term'] | None" = None, **options: Any) -> Any:
         """Draws the only series by its own ``plot``; of several, all of them.
 
         Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
-        funding rates, are lines on one axis with a legend; everything else has panels below each other that share the
-        time. A set without series gives empty axes that say why.
+        funding rates, are lines on one axis with a legend, and so are the prices of several outcomes; everything else
+        has panels below each other that share the time. A set without series gives empty axes that say why.
 
         Args:
             ax: The matplotlib axes to draw on; they are divided where there are several panels. None makes a figure.
+            layout: ``"panels"``: small multiples, a panel a series. ``"axis"``: a line a series on one axis, of candles
+                their closes; of several markets or units the change since the start in percent. ``"term"``: skew or
+                implied volatility against the tenor at five moments. None is as said above.
             options: As of the series' own ``plot``, such as ``volume`` or ``step``.
 
         Returns:
@@ -218,15 +221,16 @@ class SeriesSet(Items[Series], frames.Exported):
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: There is no such layout, or the axes cannot be divided.
             SelectionError: They do not fit into one figure, or there is nothing to draw.
         """
         from .. import plots
 
         why, every = self.why_empty, self._items
-        if len(every) == 1:
+        if len(every) == 1 and layout is None:
             drawn = every[0].plot(ax=ax, **options)
         else:
-            drawn = plots.several(every, ax=ax, why_empty=why or "", options=options)
+            drawn = plots.several(every, ax=ax, layout=layout, why_empty=why or "", options=options)
         return plots.explain(drawn, why) if why and every and self._why_empty else drawn
 
 

@@ -1,0 +1,204 @@
+"""Several series by choice: small multiples, one axis, or values against the tenor."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..common.optional import load
+from ..common.protocols import Drawable
+from ..errors import InvalidRequest, SelectionError
+from . import candles
+from .axes import amounts, blank, broken, legend, line, make, prices, show_span, spans, times
+from .lines import PANELS, Panel, panels_of
+from .words import PREDICTIONS, amount_unit, identity_of, in_unit, label, names, price_label, shared, title
+
+__all__ = ["LAYOUTS", "Layout", "by_choice", "odds"]
+
+Layout = Literal["axis", "panels", "term"]
+LAYOUTS: tuple[Layout, ...] = ("axis", "panels", "term")
+#: Small multiples in a row, their width and height in inches, and how many one figure has at most.
+ACROSS, WIDE, HIGH, MOST = 4, 3.4, 2.3, 100
+#: Lines on one axis, and moments of a term structure.
+LINES, MOMENTS = 60, 5
+#: Tenors (supplement 2) in days.
+TENORS = {"ONE_W": 7, "ONE_M": 30, "TWO_M": 61, "THREE_M": 91}
+
+
+def by_choice(every: Sequence[Drawable], ax: Any, layout: object, options: dict[str, Any]) -> Any:
+    """Draws several series as asked.
+
+    Raises:
+        InvalidRequest: There is no such layout, or the axes cannot be divided.
+        SelectionError: There are too many, or they have no values for it.
+    """
+    if layout == "panels":
+        return _panels(every, ax, options)
+    if layout == "axis":
+        return _one_axis(every, ax)
+    if layout == "term":
+        return _term(every, ax)
+    raise InvalidRequest(f"layout: {layout!r} is none; those are {', '.join(LAYOUTS)}")
+
+
+def odds(every: Sequence[Drawable]) -> bool:
+    """Whether all are prices of outcomes: probabilities, which share an axis."""
+    return all(one.id.exchange == PREDICTIONS and candles.is_candles(one) for one in every)
+
+
+def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
+    if len(every) > MOST:
+        raise SelectionError(f"{len(every)} pictures do not fit into one figure; pick up to {MOST} with sel(…)")
+    across = min(ACROSS, math.ceil(math.sqrt(len(every))))
+    down = math.ceil(len(every) / across)
+    pyplot = load("matplotlib.pyplot")
+    if ax is None:
+        figure = pyplot.figure(figsize=(max(6.0, WIDE * across), max(3.0, HIGH * down)), layout="constrained")
+        place = figure.add_gridspec(1, 1)[0]
+    else:
+        figure, place = ax.figure, ax.get_subplotspec()
+        if place is None:
+            raise InvalidRequest(
+                "ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()"
+            )
+        ax.remove()
+    grid = place.subgridspec(down, across)
+    told, first = names([identity_of(one) for one in every]) if len(every) > 1 else [""], None
+    for number, (one, name) in enumerate(zip(every, told, strict=True)):
+        panel = figure.add_subplot(grid[number // across, number % across], sharex=first)
+        small = {"volume": False} if candles.is_candles(one) else {}
+        panel = one.plot(ax=panel, **{**small, **options})
+        first = first or panel
+        panel.set_title(name or panel.get_title("left"), loc="left", fontsize="medium")
+        if number % across and panel.get_ylabel() == first.get_ylabel():
+            panel.set_ylabel("")
+        for text in panel.get_xticklabels():
+            text.set_fontsize("small")
+    common = title(shared([identity_of(one) for one in every]))
+    if ax is None and common:
+        figure.suptitle(common, x=0.01, ha="left")
+    return first
+
+
+def _column(one: Drawable) -> tuple[str, Panel | None]:
+    """The one column that stands for a series."""
+    if candles.is_candles(one):
+        return "close", None
+    if "levels" in one:
+        raise SelectionError(f"{one.id}: volume by price is no line; draw it in a panel of its own, layout='panels'")
+    if one.id.type == "LIQUIDATION_AGG":
+        return "liquidations", None
+    panels = panels_of(one) or PANELS.get(one.id.type or "", ())
+    if not panels:
+        raise SelectionError(f"{one.id}: there is no column of numbers to draw")
+    name = next((name for group in panels[0].columns for name in group if name in one), panels[0].columns[0][0])
+    return name, panels[0]
+
+
+def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
+    """A line for each series: prices of one market or unit as they are, of several as the change since the start."""
+    import numpy as np
+
+    if len(every) > LINES:
+        raise SelectionError(f"{len(every)} lines on one axis cannot be told apart; pick up to {LINES} with sel(…)")
+    picked = [_column(one) for one in every]
+    identities = [identity_of(one) for one in every]
+    common = shared(identities)
+    ax = make(ax)
+    priced = {name for name, _ in picked} == {"close"} and all(panel is None for _, panel in picked)
+    quotes = {price_label(one) for one in every}
+    same = (
+        not priced or odds(every) or (len(quotes) == 1 and len({one.raw_symbol or one.coin for one in identities}) == 1)
+    )
+    kinds = {(panel.what, panel.unit) if panel else name for name, panel in picked}
+    if len(kinds) > 1 or (not priced and len({amount_unit(one) for one in every if _counts(one)}) > 1):
+        same = False
+    if not any(len(one) for one in every):
+        ax.set_title(title(common), loc="left")
+        return blank(ax, "no rows", every[0])
+    colours = load("matplotlib").colormaps["turbo"]
+    for number, (one, (name, _), text) in enumerate(zip(every, picked, names(identities), strict=True)):
+        if not len(one) or name not in one:
+            continue
+        places, rows = broken(one, np.arange(len(one)))
+        column = one[name].astype("float64")
+        if not same:
+            known = column[np.isfinite(column) & (column != 0)]
+            column = (column / known[0] - 1) * 100 if len(known) else column * np.nan
+        values = np.append(column, np.nan)[rows]
+        colour = f"C{number}" if len(every) <= 10 else colours((number + 0.5) / len(every))
+        line(ax, places, values, color=colour, linewidth=1.2, label=text)
+        starts, ends = spans(one)
+        room = (ends[-1] - starts[0]) * 0.01
+        show_span(ax, starts[0] - room, ends[-1] + room)
+    ax.autoscale_view(scalex=False)
+    _unit_of(ax, every, picked[0], same)
+    ax.set_title(title(common), loc="left")
+    legend(ax)
+    times(ax)
+    return ax
+
+
+def _counts(one: Drawable) -> bool:
+    return one.id.type in ("LIQUIDATION_AGG", "OPEN_INTEREST_AGG")
+
+
+def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None], same: bool) -> None:
+    name, panel = picked
+    percent = load("matplotlib.ticker").PercentFormatter
+    if not same:
+        ax.set_ylabel("change since the start (%)")
+        ax.axhline(0, color=ax.xaxis.label.get_color(), linewidth=0.6)
+    elif odds(every):
+        ax.set_ylabel("probability")
+        ax.yaxis.set_major_formatter(percent(1.0))
+        ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])  # none beside the legend
+        ax.set_ylim(0, 1)
+    elif name == "close" and panel is None:
+        prices(ax, price_label(every[0]))
+    elif panel is not None and panel.fraction:
+        ax.yaxis.set_major_formatter(percent(1.0))
+        ax.set_ylabel(panel.what)
+    elif _counts(every[0]) or (panel is not None and panel.unit in ("USD", "coin")):
+        unit = amount_unit(every[0]) if _counts(every[0]) else panel.unit if panel else None
+        amounts(ax, label(panel.what if panel else "liquidated volume", unit))
+    else:
+        prices(ax, label(panel.what if panel else name, panel.unit if panel else None))
+
+
+def _term(every: Sequence[Drawable], ax: Any) -> Any:
+    """Values against the tenor at some moments: a line a moment, the latest the strongest."""
+    import numpy as np
+
+    known = [(TENORS[one.id.tenor], one) for one in every if one.id.tenor in TENORS]
+    known.sort(key=lambda each: each[0])
+    if len(known) < len(every) or len({days for days, _ in known}) < 2 or len(known) > len({d for d, _ in known}):
+        raise SelectionError(
+            "a term structure needs series that differ in their tenor alone, two at least: skew or implied volatility "
+            "of ONE_W, ONE_M, TWO_M, THREE_M; join answers with +"
+        )
+    identity = shared([identity_of(one) for _, one in known])
+    column, panel = _column(known[0][1])
+    ax = make(ax)
+    what, unit = (panel.what, panel.unit) if panel else (column, None)
+    ax.set_title(in_unit(f"{title(identity)} · term structure", None), loc="left")
+    prices(ax, label(what, unit))
+    moments = np.unique(np.concatenate([one.timestamps for _, one in known]))
+    if not len(moments):
+        return blank(ax, "no rows", known[0][1])
+    places = np.unique(np.round(np.linspace(0, len(moments) - 1, MOMENTS)).astype(int))
+    colours = load("matplotlib").colormaps["viridis"]
+    for number, moment in enumerate(moments[places]):
+        values = []
+        for _, one in known:
+            at = np.flatnonzero(one.timestamps == moment)
+            values.append(float(one[column][at[0]]) if len(at) else math.nan)
+        strength = number / max(1, len(places) - 1)
+        told = str(moment)[:16].replace("T", " ")
+        style = {"color": colours(0.9 * (1 - strength)), "linewidth": 1 + strength, "marker": "o", "markersize": 4}
+        ax.plot([days for days, _ in known], values, label=f"{told} UTC", **style)
+    ax.set_xticks([days for days, _ in known], [one.id.tenor or "" for _, one in known])
+    ax.set_xlabel("tenor")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    legend(ax)
+    return ax

@@ -1,0 +1,260 @@
+"""Pictures of the prediction markets' records: leaderboards, positions, categories, a market's distributions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..common.optional import load
+from ..errors import SelectionError
+from ..printable import printable
+from .axes import amounts, blank, make
+from .ink import DOWN, LINE, QUIET, UP, ground, ink
+from .words import short
+
+__all__ = ["KINDS", "rankings"]
+
+#: Rows that one picture has, the largest by amount; height of a row in inches; characters of a label.
+ROWS, ROW, LABEL = 25, 0.3, 40
+#: Pixels, at 100 to the inch, that a row of given axes needs.
+LEAST = 15
+#: Accounts are counted by cent.
+CENTS = 101
+
+
+def rankings(kind: str, records: Sequence[Any], ax: Any) -> Any:
+    """Draws records of a kind; returns the first panel's axes.
+
+    Raises:
+        SelectionError: There is no picture of such records.
+    """
+    draw = KINDS.get(kind)
+    if draw is None:
+        raise SelectionError(
+            f"there is no picture of {kind or 'these'} records, but of {', '.join(KINDS)}; "
+            "to_pandas() has their columns"
+        )
+    return draw(records, ax)
+
+
+def _money(ax: Any, what: str) -> None:
+    formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: short(value) if value else "0")
+    ax.xaxis.set_major_formatter(formatter)
+    ax.set_xlabel(what)
+
+
+def _cut(text: str) -> str:
+    text = printable(" ".join(text.split()))  # a name may end in spaces or hold line breaks
+    text = text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
+    return text.replace("$", r"\$")  # matplotlib would set what is between two of them as mathematics
+
+
+def _wallet(address: str) -> str:
+    return f"{address[:8]}…{address[-4:]}" if len(address) > 16 else address
+
+
+def _largest(records: Sequence[Any], of: Callable[[Any], float], ax: Any) -> list[Any]:
+    """Those of the largest amounts, gains first, as many as the axes have room for."""
+    room = ROWS if ax is None else max(1, min(ROWS, int(ax.bbox.height * 100 / ax.figure.dpi // LEAST)))
+    known = [one for one in records if of(one) == of(one)]
+    return sorted(sorted(known, key=lambda one: -abs(of(one)))[:room], key=lambda one: -of(one))
+
+
+def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequence[str], what: str) -> None:
+    """Horizontal bars, the first at the top, in the colour of their sign, each with a note."""
+    places = list(range(len(values)))
+    ax.barh(places, values, color=[UP if value >= 0 else DOWN for value in values], height=0.72)
+    ax.set_yticks(places, [_cut(name) for name in names], fontsize="small")
+    ax.set_ylim(len(values) - 0.4, -0.6)
+    low, high = min(0.0, *values), max(0.0, *values)
+    reach = (high - low) or 1.0
+    ax.set_xlim(low - reach * (0.16 if low < 0 else 0.02), high + reach * (0.16 if high > 0 else 0.02))
+    for place, (value, note) in enumerate(zip(values, notes, strict=True)):
+        side = {"ha": "left", "x": value + 0.01 * reach} if value >= 0 else {"ha": "right", "x": value - 0.01 * reach}
+        ax.text(y=place, s=note, va="center", fontsize="x-small", color=ink(ax), **side)
+    ax.axvline(0, color=ink(ax), linewidth=0.6)
+    ax.grid(visible=True, axis="x", color=QUIET, alpha=0.15, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for edge in ("top", "right", "left"):
+        ax.spines[edge].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    _money(ax, what)
+
+
+def _height(count: int) -> float:
+    return 1.3 + ROW * max(3, min(count, ROWS))
+
+
+def _title(what: str, shown: int, count: int, of: str) -> str:
+    return f"{what}: {_many(count, of)}" if shown == count else f"{what}: the {shown} largest of {count:,} {of}"
+
+
+def _many(count: int, of: str) -> str:
+    one = {"categories": "category"}.get(of, of.removesuffix("s"))
+    return f"{count:,} {one if count == 1 else of}"
+
+
+def leaderboard(records: Sequence[Any], ax: Any) -> Any:
+    """Realized profit and loss of each wallet, with the share of positions won."""
+    some = _largest(records, lambda one: one.total_realized_pnl, ax)
+    ax = make(ax, _height(len(some)))
+    ax.set_title(_title("leaderboard", len(some), len(records), "wallets"), loc="left")
+    if not some:
+        return blank(ax, "no wallets")
+    values = [one.total_realized_pnl for one in some]
+    notes = [f"{short(one.total_realized_pnl)} · {one.win_rate_by_positions:.0f} % won" for one in some]
+    _bars(ax, [_wallet(one.wallet_address) for one in some], values, notes, "realized profit and loss (USD)")
+    return ax
+
+
+def positions(records: Sequence[Any], ax: Any) -> Any:
+    """Realized profit and loss of each position, and beside it from which price to which it went."""
+    some = _largest(records, lambda one: one.realized_pnl, ax)
+    ax = make(ax, _height(len(some)))
+    ax.set_title(_title("positions", len(some), len(records), "positions"), loc="left")
+    if not some:
+        return blank(ax, "no positions")
+    room = max(14, min(LABEL, int(ax.bbox.width * 100 / ax.figure.dpi / 15)))
+    names = [_of_outcome(one.market_name or one.asset_id, one.outcome_name, room) for one in some]
+    values = [one.realized_pnl for one in some]
+    place = ax.get_subplotspec()
+    beside = None
+    if place is not None and ax.bbox.width * 100 / ax.figure.dpi > 420:
+        grid = place.subgridspec(1, 2, width_ratios=(2.4, 1), wspace=0.04)
+        ax.set_subplotspec(grid[0])
+        beside = ax.figure.add_subplot(grid[1], sharey=ax)
+    _bars(ax, names, values, [short(value) for value in values], "realized profit and loss (USD)")
+    if beside is not None:
+        _entries(beside, some)
+    return ax
+
+
+def _of_outcome(market: str, outcome: str, letters: int) -> str:
+    """A market's name, cut where it is long, and the outcome's."""
+    market, room = printable(" ".join(market.split())), max(8, letters - len(outcome) - 3)
+    return f"{market if len(market) <= room else market[: room - 1] + '…'} · {outcome}"
+
+
+def _entries(ax: Any, some: Sequence[Any]) -> None:
+    """A line from the mean entry price to the mean exit price; of what is still open a dot."""
+    for place, one in enumerate(some):
+        sold = one.realized_size > 0
+        colour = UP if one.realized_pnl >= 0 else DOWN
+        if sold:
+            ax.plot([one.avg_price, one.avg_exit_price], [place, place], color=colour, linewidth=1.6)
+            ax.plot([one.avg_exit_price], [place], marker="o", color=colour, markersize=5)
+        ax.plot([one.avg_price], [place], marker="o", color=colour, markersize=5, markerfacecolor="none")
+    ax.set_xlim(-0.02, 1.02)
+    ax.xaxis.set_major_formatter(load("matplotlib.ticker").PercentFormatter(1.0))
+    ax.set_xlabel("mean price: entry ○, exit ●")
+    ax.tick_params(axis="y", labelleft=False, length=0)
+    ax.grid(visible=True, axis="x", color=QUIET, alpha=0.15, linewidth=0.6)
+    for edge in ("top", "right", "left"):
+        ax.spines[edge].set_visible(False)
+
+
+def categories(records: Sequence[Any], ax: Any) -> Any:
+    """Realized profit and loss of each category, with how many positions it has."""
+    rows = [row for one in records for row in getattr(one, "category_breakdown", [one])]
+    some = _largest(rows, lambda one: one.realized_pnl, ax)
+    ax = make(ax, _height(len(some)))
+    ax.set_title(_title("categories", len(some), len(rows), "categories"), loc="left")
+    if not some:
+        return blank(ax, "no categories")
+    names = [f"{row.market_category.strip()} · {row.market_sub_category}" for row in some]
+    notes = [_many(row.count, "positions") for row in some]
+    _bars(ax, names, [row.realized_pnl for row in some], notes, "realized profit and loss (USD)")
+    return ax
+
+
+def outcomes(records: Sequence[Any], ax: Any) -> Any:
+    """Accounts by their mean price of entry and of exit, by outcome."""
+    ax = make(ax, 3.6)
+    ax.set_title("accounts by mean price", loc="left")
+    _outcomes(records, ax)
+    return ax
+
+
+def _outcomes(records: Sequence[Any], ax: Any) -> None:
+    import numpy as np
+
+    edges, top = np.arange(CENTS + 1) / 100, 0.0
+    for number, one in enumerate(records):
+        kinds = (
+            ("open positions, entry", one.open_pos_avg_price_distribution, "-"),
+            ("closed positions, exit", one.closed_pos_avg_exit_price_distribution, "--"),
+        )
+        for what, counts, style in kinds:
+            if not len(counts) or len(counts) > CENTS:
+                continue
+            name = f"{_cut(one.outcome_name or one.token_id)}: {what}"
+            look = {"linestyle": style, "color": f"C{number % 10}", "linewidth": 1.2, "label": name}
+            ax.stairs(counts, edges[: len(counts) + 1], fill=False, **look)
+            top = max(top, float(np.nanmax(counts, initial=0.0)))
+    if not ax.patches:
+        blank(ax, "no distributions of prices")
+        return
+    ax.set_xlim(0, 1.01)
+    ax.set_ylim(0, 1.05 * top or 1.0)
+    if top > 50:  # most exits are at 0 and 1: one account elsewhere is to be seen as well
+        ax.set_yscale("symlog", linthresh=1)
+    ax.xaxis.set_major_formatter(load("matplotlib.ticker").PercentFormatter(1.0))
+    ax.set_xlabel("mean price")
+    amounts(ax, "accounts")
+    _plain(ax)
+    ax.legend(loc="upper center", fontsize="small", facecolor=ground(), edgecolor="none", framealpha=0.8)
+
+
+def _plain(ax: Any) -> None:
+    ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for edge in ("top", "right"):
+        ax.spines[edge].set_visible(False)
+
+
+def summary(records: Sequence[Any], ax: Any) -> Any:
+    """The percentiles of realized profit and loss, and accounts by mean price below them."""
+    import numpy as np
+
+    if len(records) != 1:
+        raise SelectionError(f"{len(records)} market summaries are drawn one by one: summaries[0].plot()")
+    one = records[0]
+    ax = make(ax, 6.5)
+    place = ax.get_subplotspec()
+    below = None
+    if place is not None:
+        grid = place.subgridspec(2, 1, hspace=0.06)
+        ax.set_subplotspec(grid[0])
+        below = ax.figure.add_subplot(grid[1])
+    closed = f"{one.total_closed_positions:,} closed positions, {one.win_rate:.1f} % won"
+    ax.set_title(f"{_cut(one.event_id) or 'market'} · {closed}", loc="left")
+    values = one.realized_pnl_distribution
+    if len(values) and np.isfinite(values).any():
+        places = np.arange(len(values))
+        for colour, some in ((UP, values >= 0), (DOWN, values < 0)):
+            ax.bar(places[some], values[some], width=1.0, color=colour, linewidth=0)
+        inner = np.abs(values[np.isfinite(values) & (values != 0)])
+        if len(inner) and inner.max() > 100 * np.median(inner):  # a few gains would blank the rest
+            ax.set_yscale("symlog", linthresh=max(float(np.quantile(inner, 0.2)), 1e-9))
+        formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: short(value) if value else "0")
+        ax.yaxis.set_major_formatter(formatter)
+        ax.axhline(0, color=ink(ax), linewidth=0.6)
+        ax.axvline(len(values) / 2 - 0.5, color=LINE, linewidth=0.8, linestyle=":", label="median")
+        ax.set_xlim(-0.5, len(values) - 0.5)
+        ax.set_xlabel("percentile of closed positions")
+        ax.set_ylabel("realized profit\nand loss (USD)")
+        _plain(ax)
+    else:
+        blank(ax, "no distribution of profit and loss")
+    if below is not None:
+        _outcomes(list(one.outcome_pricing), below)
+    return ax
+
+
+#: The picture of each kind of record.
+KINDS: dict[str, Callable[[Sequence[Any], Any], Any]] = {
+    "TraderProfile": leaderboard,
+    "UserPosition": positions,
+    "CategoryRow": categories,
+    "UserCategories": categories,
+    "OutcomePricing": outcomes,
+    "MarketSummary": summary,
+}

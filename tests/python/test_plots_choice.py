@@ -1,0 +1,180 @@
+"""Several series by choice, and pictures of the prediction markets' records."""
+
+import functools
+import operator
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import marketpoints as mp
+from bodies import CANDLES, START, body, candles, stamp
+from pictures import Picture
+
+mpl.use("agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+HOUR = 3600
+WINDOW = {"start": "2026-01-01", "end": "2026-01-03"}
+NAMES = ["BTCUSDT", "ETHUSDT", "SOLUSDT"]
+TENORS = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def markets(rows=CANDLES, names=NAMES):
+    return mp.decode_points(body(*(candles(rows, rawSymbol=name) for name in names)))
+
+
+def options(tenors=TENORS, kind="IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG", hours=10):
+    every = []
+    for number, tenor in enumerate(tenors):
+        points = [
+            {"Point": {"impliedVolatility": 50.0 + number + at, "timestamp": stamp(START + HOUR * at)}}
+            for at in range(hours)
+        ]
+        identity = {"type": kind, "exchange": "DERIBIT", "rawSymbol": "BTC_ATM", "interval": "HOUR", "tenor": tenor}
+        every.append({"id": identity, "points": points})
+    return mp.decode_points(body(*every))
+
+
+def test_small_multiples():
+    ax = markets().plot(layout="panels")
+    picture = Picture(ax)
+    assert [one.get_title("left") for one in picture.figure.axes] == NAMES
+    assert "BINANCE_FUTURES · candles · 1h" in picture.texts
+    assert all(one.get_shared_x_axes().joined(one, ax) for one in picture.figure.axes)
+    figure, (above, below) = plt.subplots(2)
+    assert len(markets().plot(layout="panels", ax=below).figure.axes) == 1 + 3 and above in figure.axes
+    with pytest.raises(mp.InvalidRequest, match="these axes were placed by hand and cannot be divided"):
+        markets().plot(layout="panels", ax=plt.figure().add_axes((0.1, 0.1, 0.8, 0.8)))
+    with pytest.raises(mp.SelectionError, match="101 pictures do not fit into one figure; pick up to 100"):
+        markets(names=[f"X{at}" for at in range(101)]).plot(layout="panels")
+
+
+def test_one_axis_of_several_markets_has_changes():
+    rows = [(100.0, 120.0, 80.0, close, 1.0) for close in (100.0, 110.0, 95.0)]
+    ax = markets(rows).plot(layout="axis")
+    picture = Picture(ax)
+    assert {"change since the start (%)", *NAMES} <= set(picture.texts)
+    lines = [line for line in ax.lines if line.get_label() in NAMES]
+    assert [line.get_ydata().tolist() for line in lines] == [[0.0, pytest.approx(10), pytest.approx(-5)]] * 3
+
+
+def test_one_axis_of_one_market_has_prices():
+    both = mp.decode_points(body(candles(CANDLES), candles(CANDLES, exchange="BYBIT")))
+    ax = both.plot(layout="axis")
+    assert {"price", "BINANCE_FUTURES", "BYBIT"} <= set(Picture(ax).texts)
+    assert ax.lines[0].get_ydata().tolist() == [row[3] for row in CANDLES]
+
+
+def test_odds_share_an_axis_in_percent():
+    rows = [(0.4, 0.5, 0.3, close, 9.0) for close in (0.4, 0.45, 0.5)]
+    known = {"exchange": "PREDICTION_VENUE", "rawSymbol": "0x" + "ab" * 32}
+    answer = mp.decode_points(
+        body(
+            candles(rows, tokenName="Yes", **known),
+            candles([(*r[:3], 1 - r[3], 1.0) for r in rows], tokenName="No", **known),
+        )
+    )
+    ax = answer.plot()
+    picture = Picture(ax)
+    assert {"probability", "Yes", "No", "40%", "100%"} <= set(picture.texts) and "120%" not in picture.texts
+    assert ax.lines[1].get_ydata().tolist() == [pytest.approx(0.6), pytest.approx(0.55), 0.5]
+
+
+def test_a_term_structure_goes_by_the_length_of_its_tenors():
+    ax = options([*reversed(TENORS)]).plot(layout="term")
+    texts = set(Picture(ax).texts)
+    assert {"implied volatility (%)", "tenor", *TENORS, "2026-04-22 18:00 UTC", "2026-04-23 03:00 UTC"} <= texts
+    assert len(ax.lines) == 5
+    assert ax.lines[0].get_xdata().tolist() == [7, 30, 61, 91]
+    assert ax.lines[0].get_ydata().tolist() == [53, 52, 51, 50] and ax.lines[-1].get_ydata().tolist() == [
+        62,
+        61,
+        60,
+        59,
+    ]
+    for wrong in (options(["ONE_M"]), options(["ONE_M"]) + options(["ONE_M"]), markets()):
+        with pytest.raises(mp.SelectionError, match="a term structure needs series that differ in their tenor alone"):
+            wrong.plot(layout="term")
+
+
+def test_what_the_demo_market_has(client):
+    several = [client.implied_volatility("DERIBIT", "BTC_ATM", "1h", coin="BTC", tenor=one, **WINDOW) for one in TENORS]
+    answer = functools.reduce(operator.add, several)
+    for layout in (None, "axis", "panels", "term"):
+        Picture(answer.plot(layout=layout))
+    mixed = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW) + client.open_interest(
+        "BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW
+    )
+    assert "change since the start (%)" in Picture(mixed.plot(layout="axis")).texts
+
+
+@pytest.mark.parametrize("layout", ["axis", "panels", "term"])
+@pytest.mark.parametrize("rows", [0, 1])
+def test_choices_of_little(layout, rows):
+    if layout == "term":
+        Picture(options(hours=rows).plot(layout=layout))
+    else:
+        Picture(markets(CANDLES[:rows]).plot(layout=layout))
+
+
+def test_what_is_no_choice_is_refused():
+    with pytest.raises(mp.InvalidRequest, match="layout: 'grid' is none; those are axis, panels, term"):
+        markets().plot(layout="grid")
+    book = mp.decode_points(body({"id": {"type": "BLOCK_BOOK_SNAPSHOT_AGG"}, "points": []}, candles(CANDLES)))
+    with pytest.raises(mp.SelectionError, match="volume by price is no line; draw it in a panel of its own"):
+        book.plot(layout="axis")
+    with pytest.raises(mp.SelectionError, match="61 lines on one axis cannot be told apart; pick up to 60"):
+        markets(names=[f"X{at}" for at in range(61)]).plot(layout="axis")
+
+
+@pytest.mark.parametrize("size", [None, (3.5, 3), (14, 8)])
+def test_records_of_the_demo_market(client, size):
+    def ax():
+        return None if size is None else plt.subplots(figsize=size)[1]
+
+    board = client.leaderboard(limit=40)
+    shown = Picture(board.plot(ax=ax()))
+    assert any(text.startswith("leaderboard: the ") and "40 wallets" in text.replace("\n", " ") for text in shown.texts)
+    wallet = board[0].wallet_address
+    positions = client.positions(user_wallet=wallet)
+    picture = Picture(positions.plot(ax=ax()))
+    assert any("realized profit and loss (USD)" in text.replace("\n", " ") for text in picture.texts)
+    assert len(picture.figure.axes) == (1 if size == (3.5, 3) else 2)
+    Picture(positions[0].plot(ax=ax()))
+    Picture(client.user_categories(wallet).plot(ax=ax()))
+    summary = client.market_summary(condition_id=positions[0].condition_id)
+    Picture(summary.plot(ax=ax()))
+    Picture(summary.outcome_pricing.plot(ax=ax()))
+    Picture(board[0].plot(ax=ax()))
+
+
+def test_records_of_little():
+    for kind in (mp.TraderProfile, mp.UserPosition, mp.CategoryRow, mp.UserCategories, mp.OutcomePricing):
+        Picture(mp.Records([], kind).plot())
+        Picture(kind().plot())
+    Picture(mp.MarketSummary().plot())
+    Picture(mp.MarketSummary(realized_pnl_distribution=np.full(100, np.nan)).plot())
+    Picture(mp.Records([mp.TraderProfile(total_realized_pnl=float("nan"))]).plot())
+
+
+def test_names_of_others_are_shown_as_they_are():
+    name = "$a$ <b>\n\x1b[31m red " + "long " * 20
+    picture = Picture(mp.Records([mp.UserPosition(market_name=name, outcome_name="$Yes$", realized_pnl=2.0)]).plot())
+    (told,) = [text for text in picture.texts if "Yes" in text]
+    assert told.startswith(r"\$a\$ <b> \x1b[31m red long") and told.endswith(r" · \$Yes\$") and len(told) < 60
+
+
+def test_records_without_a_picture_are_told(client):
+    with pytest.raises(mp.SelectionError, match=r"there is no picture of Market records, but of TraderProfile"):
+        client.markets(exchange="BINANCE_FUTURES").plot()
+    with pytest.raises(mp.SelectionError, match=r"2 market summaries are drawn one by one: summaries\[0\]\.plot"):
+        mp.Records([mp.MarketSummary()] * 2).plot()
+    with pytest.raises(mp.SelectionError, match="no picture of these records"):
+        mp.Records([]).plot()
