@@ -75,7 +75,7 @@ fn decimal(gap: f64) -> f64 {
 /// on a logarithmic scale between the smallest and the largest, and an answer is off by a bin at most; 0 and 1 are exact.
 pub fn quantiles<const F: usize>(levels: &[[f64; F]], field: Field, shares: &[f64]) -> Result<Vec<f64>, RasterError> {
     match field {
-        Field::At(place) if place == 0 || place >= F => return Err(RasterError::Field(place)),
+        Field::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
         Field::At(1) => Ok(quantiles_of(levels, |level| level[1], shares)),
         field => Ok(quantiles_of(levels, |level| volume(level, field), shares)),
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_prices_of_levels_and_the_height_of_one() {
-        let levels = [[0.1, 1.0], [0.2, 1.0], [0.30000000000000004, 1.0], [7.0, 1.0]];
+        let levels = [[0.1, 1.0], [0.2, 1.0], [0.1 + 0.2, 1.0], [7.0, 1.0]];
         let found = extent(&levels, &[0, 3, 3, 4]).unwrap();
         assert_eq!(found, Extent { low: 0.1, high: 7.0, gap: 0.1 });
         assert_eq!(extent::<2>(&[], &[0]).unwrap(), Extent::NONE);

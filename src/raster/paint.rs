@@ -53,7 +53,7 @@ pub fn raster<const F: usize>(cells: &Cells<'_, F>, view: &View, reduce: Reduce)
             turn(slab, height, band * some, rows, width, from);
         });
     }
-    Ok(Array2::from_shape_vec((height, width), picture).expect("as many pixels as the picture has"))
+    Array2::from_shape_vec((height, width), picture).map_err(|_| RasterError::TooLarge { width, height })
 }
 
 /// Writes columns of pixels into rows of a picture: those from `lowest` on, at the columns from `from` on.
@@ -147,7 +147,9 @@ impl<'a, const F: usize> Seen<'a, F> {
         let levels = |run| &self.cells.levels[run];
         if self.reduce == Reduce::Last {
             let Some(runs) = snapshots.rev().find_map(|snapshot| self.cells.runs(snapshot)) else { return false };
-            runs.into_iter().for_each(|run| self.whole(levels(run), line, volume, largest));
+            for run in runs {
+                self.whole(levels(run), line, volume, largest);
+            }
             return true;
         }
         let mut known = false;
@@ -200,7 +202,9 @@ impl<'a, const F: usize> Seen<'a, F> {
             let (first, last) = rows.of(level[0]);
             let volume = volume(level);
             if let Some(pixels) = line.get_mut(first..=last) {
-                pixels.iter_mut().for_each(|pixel| put(pixel, volume));
+                for pixel in pixels {
+                    put(pixel, volume);
+                }
             }
         }
     }

@@ -79,7 +79,7 @@ pub fn regroup<const F: usize>(
 mod tests {
     use super::*;
 
-    const LEVELS: [[f64; 2]; 5] = [[0.1, 1.0], [0.2, 2.0], [0.30000000000000004, 4.0], [0.2, 8.0], [0.4, 16.0]];
+    const LEVELS: [[f64; 2]; 5] = [[0.1, 1.0], [0.2, 2.0], [0.1 + 0.2, 4.0], [0.2, 8.0], [0.4, 16.0]];
 
     #[test]
     fn levels_of_one_bucket_add_up() {

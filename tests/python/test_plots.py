@@ -81,7 +81,8 @@ def test_a_heatmap_shows_its_levels():
     texts = drawn(ax)
     assert "XRPUSDT on BYBIT · order book · 1m" in texts
     (picture,) = ax.images
-    assert isinstance(picture.norm, mpl.colors.LogNorm)
+    assert isinstance(picture.norm, mpl.colors.BoundaryNorm)
+    assert (picture.norm.vmin, picture.norm.vmax) == (1, 8)
     assert ax.get_ylim() == (97, 103)
     # Three minutes, six prices of 1: a pixel for each of them.
     assert np.nan_to_num(picture.raster(3, 6)).T.tolist() == [

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from . import axes, bars, candles, cells, lines, multiples, profiles, words
+from . import axes, bars, candles, lines, multiples, profiles, words
+from . import heatmap as heatmaps
 from . import together as shared_time
 from .fit import fitted
+from .ranges import price_range
 from .rankings import rankings as draw_rankings
 from .together import Result
 from .tpo import tpo as draw_tpo
@@ -38,9 +40,9 @@ def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
 
 
 @fitted
-def heatmap(shown: DrawableLevels, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
-    """Draws volume by time and price on a logarithmic colour scale. Returns the axes."""
-    return cells.heatmap(shown, ax, step, cells.price_range(prices))
+def heatmap(shown: DrawableLevels, *, ax: Any, prices: tuple[float, float] | None, **options: Any) -> Any:
+    """Draws volume by time and price in colours, with what goes over it. Returns the axes."""
+    return heatmaps.heatmap(shown, ax, window=prices, **options)
 
 
 @fitted
@@ -54,13 +56,13 @@ def profile(
     imbalance: float,
 ) -> Any:
     """Draws traded volume by price in each bucket, as a footprint, or over the whole window. Returns the axes."""
-    return profiles.profile(shown, ax, step, cells.price_range(prices), kind, imbalance)
+    return profiles.profile(shown, ax, step, price_range(prices), kind, imbalance)
 
 
 @fitted
 def tpo(shown: DrawableTpo, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws the time blocks that visited each price of each session. Returns the axes."""
-    return draw_tpo(shown, ax, step, cells.price_range(prices))
+    return draw_tpo(shown, ax, step, price_range(prices))
 
 
 @fitted

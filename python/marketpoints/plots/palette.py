@@ -105,9 +105,7 @@ def theme(name: Any) -> Theme:
 
 def palette(colours: Sequence[str]) -> Any:
     """A colour map through some colours."""
-    made = load("matplotlib.colors").LinearSegmentedColormap.from_list("marketpoints", colours, COLOURS)
-    made.set_bad(alpha=0)
-    return made
+    return load("matplotlib.colors").LinearSegmentedColormap.from_list("marketpoints", colours, COLOURS)
 
 
 def scale(norm: Any, levels: Any, field: int | None = 1) -> Any:
@@ -174,7 +172,7 @@ def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015) -> Any:
     ticker = load("matplotlib.ticker")
     bar = ax.figure.colorbar(picture, ax=ax, pad=pad, aspect=30, extend="both")
     bar.set_label(text)
-    most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.3)))
+    most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.36)))
     bar.set_ticks(told(picture.norm, most))
     bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
@@ -189,11 +187,7 @@ def told(norm: Any, most: int) -> list[float]:
     edges = getattr(norm, "boundaries", None)
     low, high = float(norm.vmin), float(norm.vmax)
     if edges is not None:
-        if len(edges) <= most + 1:
-            return [float(edge) for edge in edges]
-        places = np.linspace(0, len(edges) - 1, most + 2)[1:-1].round().astype(int)
-        near = [_rounded(float(edges[place])) for place in places]
-        return sorted({value for value in near if low <= value <= high}) or [low]
+        return _of_steps(np.asarray(edges, dtype=np.float64), most)
     if low > 0 and isinstance(norm, load("matplotlib.colors").LogNorm):
         return [low * math.sqrt(high / low)] if high <= low * 4.0001 and most < 3 else numbers(low, high, most)
     if isinstance(norm, load("matplotlib.colors").SymLogNorm):
@@ -202,9 +196,28 @@ def told(norm: Any, most: int) -> list[float]:
     return [float(number) for number in ticks if low <= number <= high]
 
 
-def _rounded(value: float) -> float:
-    """A number in two digits."""
-    return float(f"{value:.1e}")
+def _of_steps(edges: Any, most: int) -> list[float]:
+    """Numbers for a bar on which every colour has the same height."""
+    import numpy as np
+
+    if len(edges) == 2 and edges[1] == 4 * edges[0]:  # made of one volume
+        return [float(2 * edges[0])]
+    if len(edges) <= most:
+        return [float(edge) for edge in edges]
+    places = np.linspace(0, 1, len(edges))
+    wanted = np.interp((np.arange(most) + 0.5) / most, places, edges)
+    for digits in range(8):
+        rounded = np.unique([float(f"{value:.{digits}e}") for value in wanted])
+        rounded = rounded[(rounded >= edges[0]) & (rounded <= edges[-1])]
+        # Rounding moves them: those that come too near to one before them are left out.
+        kept: list[float] = []
+        for value in rounded:
+            place = np.interp([*kept[-1:], value], edges, places)
+            if len(place) == 1 or place[1] - place[0] > 0.9 / most:
+                kept.append(float(value))
+        if len(kept) >= max(2, 0.6 * most):
+            break
+    return kept
 
 
 def numbers(low: float, high: float, most: int) -> list[float]:

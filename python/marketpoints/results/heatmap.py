@@ -1,6 +1,6 @@
 """Heatmaps: order books and liquidations, a snapshot a row (section 2.3)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _engine
 from ..common.protocols import Label
@@ -110,23 +110,53 @@ class Heatmap(Levels):
         return pixels.raster(*asked_view(pixels, width, height, window, prices), reduce)
 
     def plot(  # type: ignore[override]
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+        self,
+        *,
+        ax: Any = None,
+        step: float | None = None,
+        prices: tuple[float, float] | None = None,
+        norm: Any = "quantile",
+        sides: Literal["one", "two"] = "one",
+        theme: Literal["dark", "light"] = "dark",
+        candles: Any = None,
+        liquidations: Any = None,
     ) -> Any:
-        """Draws volume by time and price on a logarithmic colour scale; a missing snapshot stays empty.
+        """Draws volume by time and price in colours, and the mid price; a missing snapshot stays empty.
+
+        The picture is made anew whenever it is drawn, as :meth:`raster` makes it: of several levels on a pixel an order
+        book shows the largest, a liquidation heatmap their sum. The colours are those of the whole heatmap at every
+        zoom.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket; None chooses one that suits the picture.
+            step: Height of a price bucket in which levels are added up; None draws the levels as they are.
             prices: Lowest and highest price shown; None chooses the part around the market.
+            norm: ``"quantile"``: about as many volumes of one colour as of another, fewer of those for the largest, so
+                that walls differ. ``"log"``, ``"symlog"``, ``"linear"``: by size. Ascending numbers: the edges of
+                colours. Or a ``Normalize`` of matplotlib's.
+            sides: ``"two"`` paints bids blue and asks orange, where :attr:`split` tells them.
+            theme: ``"dark"`` or ``"light"`` paper.
+            candles: Candles drawn over it.
+            liquidations: Liquidations drawn over it as bubbles whose area is the amount, at the price of their moment.
 
         Returns:
             The axes.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
-            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; or the prices
-                are not two numbers of which the first is lower.
+            InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; the prices
+                are not two numbers of which the first is lower; or there is no such norm, theme or side.
         """
         from .. import plots
 
-        return plots.heatmap(self, ax=ax, step=step, prices=prices)
+        return plots.heatmap(
+            self,
+            ax=ax,
+            step=step,
+            prices=prices,
+            norm=norm,
+            sides=sides,
+            theme=theme,
+            candles=candles,
+            liquidations=liquidations,
+        )

@@ -1,0 +1,159 @@
+"""Heatmaps: order books with their mid price, liquidations by price, and what is drawn over them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from ..common.optional import load
+from ..common.protocols import DrawableLevels
+from ..errors import InvalidRequest
+from . import palette
+from .axes import blank, line, make, prices, show_asked, show_span, spans, times
+from .cells import mass, outside
+from .overlays import bubbles, candles_over, middles
+from .pixels import Pixels
+from .ranges import price_range, row_height
+from .together import Result, flattened
+from .words import amount_unit, identity_of, label, price_label, title
+
+__all__ = ["Sides", "heatmap"]
+
+Sides: TypeAlias = Literal["one", "two"]
+LIQUIDATIONS = "VENUE_LIQUIDATION_AGG"
+
+
+def heatmap(
+    shown: DrawableLevels,
+    ax: Any,
+    *,
+    step: float | None,
+    window: Any,
+    norm: Any,
+    theme: Any,
+    sides: Any,
+    candles: Result | None,
+    liquidations: Result | None,
+) -> Any:
+    """Volume by time and price in colours; a bucket without a snapshot stays empty."""
+    colours = palette.theme(theme)
+    if sides not in ("one", "two"):
+        raise InvalidRequest(f"sides: {sides!r} is neither 'one', one scale of colours, nor 'two', one for each side")
+    ax = make(ax)
+    unit = amount_unit(shown)
+    ax.set_title(title(identity_of(shown), unit), loc="left")
+    prices(ax, price_label(shown))
+    if len(shown) == 0 or len(shown.levels) == 0:
+        return blank(ax, "no levels", shown)
+    asked = price_range(window)
+    low, high = asked or _around_market(shown)
+    row_height(step, low, high)
+    planes = _planes(shown, step, colours, sides)
+    if nothing := outside(shown.prices, asked, planes[0][0].step):
+        return blank(ax, nothing)
+    ax.set_facecolor(colours.paper)
+    text = label("volume per bucket", unit)
+    _image(ax, planes, "stack" if shown.id.type == LIQUIDATIONS else "max", unit, norm, text)
+    starts, ends = spans(shown)
+    _line(ax, starts, ends, middles(shown), colours)
+    show_span(ax, starts[0], ends[-1])
+    if shown.id.type == LIQUIDATIONS:
+        show_asked(ax, shown)
+    bottom, top = _whole_rows(planes[0][0], low, high)
+    ax.set_ylim(bottom, top)
+    times(ax)
+    ax.grid(visible=False)
+    over = [] if candles is None else flattened([candles])
+    for one in over:
+        candles_over(ax, one)
+    if liquidations is not None:
+        bubbles(ax, flattened([liquidations]), [shown], over)
+    _legend(ax, colours)
+    return ax
+
+
+def _planes(shown: DrawableLevels, step: float | None, colours: palette.Theme, sides: str) -> list[tuple[Pixels, Any]]:
+    """What is painted, in which colours."""
+    if sides == "one":
+        return [(Pixels.of(shown, step), palette.palette(colours.one))]
+    two = (("bids", colours.bids), ("asks", colours.asks))
+    return [(Pixels.of(shown, step, side), palette.palette(many)) for side, many in two]
+
+
+def _image(ax: Any, planes: Sequence[tuple[Pixels, Any]], reduce: str, unit: str | None, norm: Any, text: str) -> None:
+    """Adds the picture and its colour bar, one for each side."""
+    import numpy as np
+
+    from .images import Raster
+
+    levels = [plane.levels for plane, _ in planes]
+    same = all(one is levels[0] for one in levels)
+    scale = palette.scale(norm, levels[0] if same else np.concatenate(levels))
+    picture = Raster(ax, planes, reduce=reduce, unit=unit, norm=scale)
+    ax.add_image(picture)
+    if scale is None:
+        return
+    if len(planes) == 1:
+        palette.colour_bar(picture, ax, text)
+        return
+    palette.colour_bar(picture, ax, f"bids (left) and asks (right), {text}")
+    bids = load("matplotlib.cm").ScalarMappable(scale, planes[0][1])
+    palette.colour_bar(bids, ax, "").set_ticks([])
+
+
+def _whole_rows(pixels: Pixels, low: float, high: float) -> tuple[float, float]:
+    """The prices shown, so that no row is cut."""
+    height, origin = pixels.step, float(pixels.levels[0, 0]) if len(pixels.levels) else 0.0
+    origin -= round(origin / height) * height
+    if abs(origin) < height * 1e-6:
+        origin = 0.0
+    first = math.floor((low - origin) / height + 1e-6)
+    last = math.floor((high - origin) / height + 1e-6) + 1
+    return origin + first * height, origin + max(last, first + 1) * height
+
+
+def _line(ax: Any, starts: Any, ends: Any, values: Any, colours: palette.Theme) -> None:
+    """The mid price, broken where snapshots are missing."""
+    import numpy as np
+
+    if not np.isfinite(values).any():
+        return
+    holes = np.flatnonzero(starts[1:] - ends[:-1] > float(np.median(ends - starts)) / 2)
+    places = np.insert((starts + ends) / 2, holes + 1, ends[holes])
+    line(
+        ax,
+        places,
+        np.insert(values, holes + 1, np.nan),
+        color=colours.ink,
+        linewidth=0.9,
+        alpha=0.85,
+        label="mid price",
+    )
+
+
+def _legend(ax: Any, colours: palette.Theme) -> None:
+    """A legend in the colours of the theme, with what the one that is there tells."""
+    there = ax.get_legend()
+    handles, texts = ax.get_legend_handles_labels()
+    if there is None and not handles:
+        return
+    if there is None:
+        there = ax.legend(handles, texts, loc="upper left")
+    for text in there.get_texts():
+        text.set_color(colours.ink)
+    frame = there.get_frame()
+    frame.set_facecolor(colours.paper)
+    frame.set_edgecolor("none")
+    frame.set_alpha(0.4)
+
+
+def _around_market(shown: DrawableLevels) -> tuple[float, float]:
+    """The prices worth showing: what the market crossed and as much again, or where nearly all the volume is."""
+    import numpy as np
+
+    levels, found = shown.prices, middles(shown)
+    found = found[np.isfinite(found)]
+    if not found.size:
+        return mass(levels, shown.volumes)
+    low, high = found.min(), found.max()
+    room = max((high - low) * 0.75, np.median(found) * 0.004)
+    return max(float(low - room), float(levels.min())), min(float(high + room), float(levels.max()))
