@@ -52,6 +52,7 @@ from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced,
 from .records.markets import Market, PredictionMarket, Tag
 from .records.plan import Budget, Plan, PlannedRequest, Usage
 from .records.tables import Records, Table
+from .results.align import align
 from .results.dominance import altcoin_dominance
 from .results.heatmap import Heatmap
 from .results.levels import Profile, Sessions, Tpo
@@ -153,6 +154,7 @@ __all__ = [
     "Window",
     "__version__",
     "adapters",
+    "align",
     "altcoin_dominance",
     "decode_points",
     "ingest",

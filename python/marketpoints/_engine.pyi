@@ -692,6 +692,15 @@ def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
 def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
 
+def latest_known(moments: npt.NDArray[np.int64], known: npt.NDArray[np.int64], max_age: int) -> npt.NDArray[np.int64]:
+    """For each moment the latest row known at it and no older than ``max_age``, or -1: int64 (moments,).
+
+    All in nanoseconds; ``moments`` and ``known`` ascend.
+    """
+
+def gather(values: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The values of the rows at ``places``, NaN at -1: float64 (places,)."""
+
 def points_parameters() -> list[tuple[str, str, str]]:
     """The arguments of a points query: name, kind (``text texts flag whole number``), meaning (section 4.1)."""
 

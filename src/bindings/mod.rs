@@ -5,6 +5,7 @@
 
 mod archive;
 mod arrow;
+mod asof;
 mod client;
 mod columns;
 mod dialect;
@@ -32,6 +33,8 @@ mod _engine {
     use super::archive::Archive;
     #[pymodule_export]
     use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::asof::{gather, latest_known};
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

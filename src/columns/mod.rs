@@ -3,6 +3,7 @@
 
 mod arrange;
 pub mod arrow;
+mod asof;
 mod column;
 mod grid;
 mod heatmap;
@@ -10,6 +11,7 @@ mod snapshots;
 mod text;
 
 pub use arrange::{Conflict, Contradiction, arrange, join};
+pub use asof::{gather, latest_known};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};

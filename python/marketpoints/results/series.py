@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from .. import _engine
+from ..common.arguments import METHODS
 from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
 from ..identity import Selection, SeriesId, Window
 from . import frames
-from .buckets import closing, missing, spans, step_of
+from .buckets import MONTH, closing, missing, spans, step_of
 from .ragged import Nested, Ragged, cut, same
 
 if TYPE_CHECKING:
@@ -122,6 +123,28 @@ class Series(frames.Exported):
             SelectionError: The length of a bucket is not known.
         """
         return closing(self.timestamps, self._step())
+
+    @property
+    def known_at(self) -> "npt.NDArray[np.datetime64]":
+        """When each row's values were known: datetime64[ns] in UTC, shape (rows,).
+
+        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``; token supply is told as
+        of its stamp and known at it.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return self.timestamps if self.id.type == METHODS["token_supply"] else self.closes_at
+
+    @property
+    def bucket_nanoseconds(self) -> int:
+        """Length of a bucket in nanoseconds; of a month its longest.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        step = self._step()
+        return MONTH[1] if step.dtype.str.endswith("[M]") else int(step.astype("int64"))
 
     @property
     def is_closed(self) -> "npt.NDArray[np.bool_]":

@@ -1,0 +1,211 @@
+"""Joins in time on what was known: no row sees what came later."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .. import _engine
+from ..common.arguments import METHODS
+from ..common.optional import load
+from ..common.times import Duration, to_duration
+from ..errors import InvalidRequest, SelectionError
+from ..identity import SeriesId
+from .ragged import Nested, Ragged
+from .series import Series
+from .sets import SeriesSet
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["align"]
+
+Frame: TypeAlias = Literal["pandas", "polars", "arrow"]
+# What tells two series apart, as it stands in the name of a column that both have.
+PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
+# Nanoseconds that no age reaches.
+EVER = 2**63 - 1
+
+
+def align(
+    left: "Series | SeriesSet | npt.ArrayLike",
+    *others: Series | SeriesSet,
+    max_age: Duration | Sequence[Duration | None] | None = None,
+    as_frame: Frame = "pandas",
+) -> Any:
+    """Joins series of any types and intervals on what was known at each row of the first.
+
+    A row counts from the moment its values are known (:attr:`Series.known_at`): a bucket from its end, a market profile
+    from its ``period_end``, token supply from its stamp. A funding rate is in the bucket in which it was paid, and a
+    predicted one in that in which it was told: both are known when that bucket ends. A row of ``left`` gets of every
+    other series the latest row that was known by then, and NaN (NaT, None) where that is older than ``max_age``.
+
+    Args:
+        left: Gives the rows: a series, or moments (datetime64, ascending) without columns of their own.
+        others: Series; of a set each. What has several values a row (levels, lists) is left out.
+        max_age: How old a value may be, counted from when it was known: a period as of :meth:`Client.points`, or one
+            for each of ``others``. None is one bucket of the series itself: one that went silent turns NaN, not stale.
+        as_frame: ``"pandas"``, ``"polars"`` or ``"arrow"``.
+
+    Returns:
+        A frame with a row for each of ``left``. ``known_at`` (the index in pandas) is when that row was known, ``time``
+        the start of its bucket; both UTC. Columns of several series that have the same name are told apart by what
+        differs between them: ``close_ETHUSDT``, ``open_1h``, ``open_open_interest``.
+
+    Raises:
+        InvalidRequest: An argument cannot be right.
+        SelectionError: ``left`` is a set of several series; a series has several rows a time (token supply by chain),
+            or buckets of no known length.
+        MissingDependencyError: The frames' package is not installed.
+    """
+    if as_frame not in ("pandas", "polars", "arrow"):
+        raise InvalidRequest(f"as_frame: {as_frame!r} is none of 'pandas', 'polars', 'arrow'")
+    series = [one for other in others for one in _each(other)]
+    ages = _ages(max_age, others)
+    moments, starts, own = _rows(left)
+    named = _names([*([own] if own is not None else []), *series])
+    columns = {} if own is None else dict(zip(named[0], _values(own).values(), strict=True))
+    for one, age, names in zip(series, ages, named[own is not None :], strict=True):
+        places = _engine.latest_known(moments.view("int64"), _ascending(one).view("int64"), age)
+        columns |= dict(zip(names, (_taken(values, places) for values in _values(one).values()), strict=True))
+    return _frame(as_frame, moments, starts, columns)
+
+
+def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
+    """When the rows are known, when their buckets start, and the series that they are of."""
+    import numpy as np
+
+    if isinstance(left, (Series, SeriesSet)):
+        (own,) = _each(left) if len(_each(left)) == 1 else _refuse_several(left)
+        return np.ascontiguousarray(_ascending(own)), own.timestamps, own
+    try:
+        moments = np.ascontiguousarray(np.asarray(left).astype("datetime64[ns]"))
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
+    if moments.ndim != 1 or np.isnat(moments).any() or (np.diff(moments) < np.timedelta64(0, "ns")).any():
+        raise InvalidRequest("left: moments must be one array of datetime64 that ascends, without NaT")
+    return moments, None, None
+
+
+def _refuse_several(left: Any) -> Any:
+    raise SelectionError(
+        f"left: a set of {len(left)} series; choose the one whose rows count, such as left.sel(side='BUY')"
+    )
+
+
+def _each(given: object) -> list[Series]:
+    if isinstance(given, Series):
+        return [given]
+    if isinstance(given, SeriesSet):
+        return list(given)
+    raise InvalidRequest(f"others: a {type(given).__name__} is no series; give results of the client or an archive")
+
+
+def _ages(max_age: Any, others: Sequence[Any]) -> list[int]:
+    """Nanoseconds for each series."""
+    if isinstance(max_age, (list, tuple)):
+        if len(max_age) != len(others):
+            raise InvalidRequest(
+                f"max_age: {len(max_age)} periods for {len(others)} series; give one for each, or one for all"
+            )
+        periods = list(max_age)
+    else:
+        periods = [max_age] * len(others)
+    ages = []
+    for other, period in zip(others, periods, strict=True):
+        seconds = to_duration(period, "max_age")
+        if seconds is not None and seconds < 0:
+            raise InvalidRequest(f"max_age: {period!r} is negative; give how old a value may be")
+        for one in _each(other):
+            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * 1_000_000_000, EVER))
+    return ages
+
+
+def _ascending(one: Series) -> "npt.NDArray[np.datetime64]":
+    """When each row is known, ascending and each but once."""
+    import numpy as np
+
+    known = one.known_at
+    if len(known) > 1 and not (np.diff(known) > np.timedelta64(0, "ns")).all():
+        raise SelectionError(
+            f"{one.id}: several rows are known at one time, and none of them is the one; token supply has a row for "
+            "each chain: join a frame of the chain that you mean"
+        )
+    return np.ascontiguousarray(known)
+
+
+def _values(one: Series) -> dict[str, Any]:
+    """The columns that have one value a row."""
+    return {name: one[name] for name in one.columns if not isinstance(one[name], (Ragged, Nested))}
+
+
+def _names(every: Sequence[Series]) -> list[list[str]]:
+    """The columns' names of each series; where several have one, all but the first with what tells the series apart."""
+    plain = [list(_values(one)) for one in every]
+    having: dict[str, list[int]] = {}
+    for place, names in enumerate(plain):
+        for name in names:
+            having.setdefault(name, []).append(place)
+    taken = {"time", "known_at", *having}
+    spelled = []
+    for place, names in enumerate(plain):
+        words = []
+        for name in names:
+            word = name
+            if place != having[name][0]:
+                known = f"{name}_{_label([every[one].id for one in having[name]], every[place].id)}".rstrip("_")
+                word, number = known, 2
+                while word in taken:
+                    word, number = f"{known}_{number}", number + 1
+            taken.add(word)
+            words.append(word)
+        spelled.append(words)
+    return spelled
+
+
+def _label(identities: Sequence[SeriesId], identity: SeriesId) -> str:
+    """What tells an identity from others: one part of it where that is enough, else all that differ."""
+    differing = [part for part in PARTS if len({getattr(one, part) for one in identities}) > 1]
+    enough = [part for part in differing if len({getattr(one, part) for one in identities}) == len(identities)]
+    parts = (_word(part, getattr(identity, part)) for part in (enough[:1] or differing))
+    return "_".join(part for part in parts if part)
+
+
+def _word(part: str, value: str | None) -> str | None:
+    """A part of an identity as users write it: ``1h``, ``open_interest``."""
+    if part == "interval":
+        return next((short for wire, short, _ in _engine.intervals() if wire == value), value)
+    if part == "type":
+        return next((method for method, wire in METHODS.items() if wire == value), value)
+    return value
+
+
+def _taken(values: Any, places: Any) -> Any:
+    """The values at those places; where there is none, NaN, NaT or None."""
+    import numpy as np
+
+    if values.dtype.kind in "fiub":
+        return _engine.gather(np.ascontiguousarray(values, dtype=np.float64), places)
+    absent = places < 0
+    if not len(values):
+        return np.full(len(places), None if values.dtype.kind == "O" else np.datetime64("NaT", "ns"))
+    taken = values[np.where(absent, 0, places)]
+    taken[absent] = None if values.dtype.kind == "O" else np.datetime64("NaT", "ns")
+    return taken
+
+
+def _frame(as_frame: Frame, moments: Any, starts: Any, columns: dict[str, Any]) -> Any:
+    times = {} if starts is None else {"time": starts}
+    if as_frame == "pandas":
+        pandas = load("pandas")
+        index = pandas.DatetimeIndex(moments, name="known_at").tz_localize("UTC")
+        data = {
+            name: pandas.DatetimeIndex(values).tz_localize("UTC") if values.dtype.kind == "M" else values
+            for name, values in (times | columns).items()
+        }
+        return pandas.DataFrame(data, index=index)
+    described = [
+        (name, "text", list(values)) if values.dtype.kind == "O" else (name, "array", values)
+        for name, values in ({"known_at": moments} | times | columns).items()
+    ]
+    table = _engine.ArrowTable(described)
+    return load("polars").DataFrame(table) if as_frame == "polars" else load("pyarrow").table(table)

@@ -1,0 +1,192 @@
+"""Joins in time: `mp.align` against an oracle in plain Python, and against polars where both apply."""
+
+import bisect
+import json
+import random
+
+import numpy as np
+import polars
+import pytest
+
+import marketpoints as mp
+
+HOUR = 3_600
+STEPS = {"MINUTE": 60, "FIVE_MINUTES": 300, "HOUR": 3_600, "DAY": 86_400}
+START = 1_767_225_600  # 2026-01-01
+
+
+def series(starts, values, *, interval="HOUR", name="close", **identity):
+    """A series of one column through the decoder: bucket starts in Unix seconds."""
+    points = [{"Point": {name: value, "timestamp": {"s": start}}} for start, value in zip(starts, values, strict=True)]
+    # A type that no table knows has just the columns that come.
+    known = {"type": "SOME_VALUE_AGG", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "interval": interval}
+    return mp.decode_points(json.dumps({"series": [{"id": known | identity, "points": points}]}).encode())[0]
+
+
+def latest(known, values, moment, max_age):
+    """What an engineer would write first: the last value known by then, unless it is too old."""
+    place = bisect.bisect_right(known, moment) - 1
+    return values[place] if place >= 0 and moment - known[place] <= max_age else float("nan")
+
+
+def test_a_bucket_counts_from_its_end():
+    minutes = series([START + 60 * at for at in range(180)], range(1, 181), interval="MINUTE")
+    hours = series([START, START + HOUR, START + 2 * HOUR], [10, 20, 30], name="volume")
+    frame = mp.align(minutes, hours)
+    # The first hour is known at 01:00: that is the row of the minute that ends then, the sixtieth.
+    assert frame["volume"].isna().sum() == 59
+    assert frame["volume"].iloc[[59, 118, 119, 179]].tolist() == [10, 10, 20, 30]
+    assert str(frame.index[59]) == "2026-01-01 01:00:00+00:00" and frame.index.name == "known_at"
+    assert str(frame["time"].iloc[59]) == "2026-01-01 00:59:00+00:00"
+
+
+def test_a_series_that_went_silent_turns_nan_after_one_bucket_of_its_own():
+    minutes = series([START + 60 * at for at in range(240)], range(240), interval="MINUTE")
+    hours = series([START, START + 3 * HOUR], [10, 40], name="volume")
+    volume = mp.align(minutes, hours)["volume"]
+    # Known at 01:00, as old as one bucket at 02:00 and too old from then on, known again at 04:00.
+    assert volume.iloc[59:120].tolist() == [10] * 61
+    assert volume.iloc[120:239].isna().all() and volume.iloc[239] == 40
+    longer = mp.align(minutes, hours, max_age="90m")["volume"]
+    assert longer.iloc[149] == 10 and np.isnan(longer.iloc[150])
+    assert mp.align(minutes, hours, max_age=["90m"])["volume"].equals(longer)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_series_are_joined_as_the_oracle_joins_them(seed):
+    chance = random.Random(seed)
+    every = []
+    for number in range(4):
+        interval = chance.choice(list(STEPS))
+        step = STEPS[interval]
+        starts = sorted(chance.sample(range(START // step, START // step + 200), chance.randrange(0, 120)))
+        every.append((step, [start * step for start in starts], [chance.random() + number for _ in starts], interval))
+    ages = [chance.choice([None, "10m", "2h", "3d"]) for _ in every[1:]]
+    joined = [
+        series(starts, values, interval=name, rawSymbol=f"S{at}") for at, (_, starts, values, name) in enumerate(every)
+    ]
+    frame = mp.align(joined[0], *joined[1:], max_age=ages)
+    step, starts, values, _ = every[0]
+    moments = [start + step for start in starts]
+    assert frame["close"].tolist() == values if values else frame.empty
+    seconds = {"10m": 600, "2h": 7_200, "3d": 259_200}
+    for at, (step, starts, values, _) in enumerate(every[1:], 1):
+        age = step if ages[at - 1] is None else seconds[ages[at - 1]]
+        known = [start + step for start in starts]
+        expected = [latest(known, values, moment, age) for moment in moments]
+        if f"close_S{at}" in frame:
+            np.testing.assert_array_equal(frame[f"close_S{at}"], expected)
+        else:
+            assert not starts  # an empty series has no columns of its own
+
+
+def test_polars_joins_alike():
+    chance = np.random.default_rng(5)
+    left = np.sort(chance.choice(400_000, 300_000, replace=False)) * 60 + START
+    right = np.sort(chance.choice(80_000, 50_000, replace=False)) * 300 + START
+    one = series(left.tolist(), chance.random(len(left)).tolist(), interval="MINUTE")
+    other = series(right.tolist(), chance.random(len(right)).tolist(), interval="FIVE_MINUTES", name="volume")
+    ours = mp.align(one, other, max_age="7m", as_frame="polars")
+    rows = polars.DataFrame({"known_at": one.closes_at, "close": one["close"]}).set_sorted("known_at")
+    there = polars.DataFrame({"known_at": other.closes_at, "volume": other["volume"]}).set_sorted("known_at")
+    theirs = rows.join_asof(there, on="known_at", tolerance="7m")
+    assert ours["close"].equals(theirs["close"])
+    assert ours["volume"].fill_nan(None).equals(theirs["volume"])
+
+
+def test_columns_of_several_series_are_told_apart_by_what_differs():
+    starts = [START, START + HOUR]
+    btc = series(starts, [1, 2])
+    eth = series(starts, [3, 4], rawSymbol="ETHUSDT")
+    assert list(mp.align(btc, eth).columns) == ["time", "close", "close_ETHUSDT"]
+    elsewhere = series(starts, [5, 6], exchange="BINANCE_FUTURES")
+    assert list(mp.align(btc, elsewhere).columns) == ["time", "close", "close_BINANCE_FUTURES"]
+    minutes = series(starts, [7, 8], interval="FIVE_MINUTES")
+    assert list(mp.align(btc, minutes).columns) == ["time", "close", "close_5m"]
+    both = mp.align(btc, eth, series(starts, [9, 9], rawSymbol="ETHUSDT", exchange="BINANCE_FUTURES"))
+    assert list(both.columns) == ["time", "close", "close_ETHUSDT_BYBIT", "close_ETHUSDT_BINANCE_FUTURES"]
+    assert list(mp.align(btc, btc, btc).columns) == ["time", "close", "close_2", "close_3"]
+
+
+def test_profiles_count_from_the_end_of_their_session_and_supply_from_its_stamp():
+    days = [START + 86_400 * day for day in range(3)]
+    points = [
+        {
+            "Point": {
+                "TpoAggregation": {"poc_price": 100 + day, "timestamp": {"s": at}, "period_end": {"s": at + 86_400}}
+            }
+        }
+        for day, at in enumerate(days)
+    ]
+    identity = {"type": "TPO_AGG", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "interval": "HOUR"}
+    profiles = mp.decode_points(json.dumps({"series": [{"id": identity, "points": points}]}).encode())[0]
+    moments = np.array(days, dtype="datetime64[s]")
+    joined = mp.align(moments, profiles, max_age="2d")
+    assert np.isnan(joined["poc_price"].iloc[0]) and joined["poc_price"].iloc[1:].tolist() == [100, 101]
+    supply = series(days, [7, 8, 9], type="TOKEN_SUPPLY_AGG", interval="DAY", name="circulatingSupply")
+    assert mp.align(moments, supply)["circulating_supply"].tolist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_every_frame_has_the_same_rows(kind):
+    minutes = series([START + 60 * at for at in range(120)], range(120), interval="MINUTE")
+    hours = series([START], [10], name="volume")
+    frame = mp.align(minutes, hours, as_frame=kind)
+    table = {
+        "pandas": lambda: frame.reset_index(),
+        "polars": lambda: frame.to_pandas(),
+        "arrow": lambda: frame.to_pandas(),
+    }
+    rows = table[kind]()
+    assert list(rows.columns) == ["known_at", "time", "close", "volume"]
+    assert rows["volume"].isna().sum() == 59 and rows["volume"].iloc[-1] == 10
+    assert str(rows["known_at"].iloc[0]) == "2026-01-01 00:01:00+00:00"
+
+
+def test_results_of_the_service_are_joined():
+    with mp.LocalService(now="2026-06-01") as service, service.client() as client:
+        market = ("BINANCE_FUTURES", "BTCUSDT")
+        candles = client.candles(*market, "5m", period="2d")
+        others = (
+            client.funding_rate(*market, "1h", period="3d"),
+            client.open_interest(*market, "15m", period="2d"),
+            client.tpo(*market, "1h", session="daily", period="4d"),
+            client.token_supply(coin="BTC", token_name="Bitcoin", interval="1d", period="5d"),
+        )
+        frame = mp.align(candles, *others)
+        sides = mp.align(candles, client.side_candles(*market, "1h", period="2d"))
+    assert len(frame) == len(candles["close"]) and frame["close"].tolist() == candles["close"].tolist()
+    for column in ("rate_close", "close_open_interest", "poc_price", "circulating_supply"):
+        assert frame[column].iloc[-1] > 0, column
+    assert {"volume", "volume_BUY", "volume_SELL"} <= set(sides.columns)
+
+
+def test_what_cannot_be_joined_is_told():
+    one = series([START], [1])
+    both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])
+    with pytest.raises(mp.SelectionError, match="left: a set of 2 series"):
+        mp.align(both, one)
+    with pytest.raises(mp.InvalidRequest, match="others: a int is no series"):
+        mp.align(one, 5)
+    with pytest.raises(mp.InvalidRequest, match="left: a str is neither"):
+        mp.align("tomorrow", one)
+    with pytest.raises(mp.InvalidRequest, match="ascends"):
+        mp.align(np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]"), one)
+    with pytest.raises(mp.InvalidRequest, match="max_age: 2 periods for 1 series"):
+        mp.align(one, one, max_age=["1h", "1h"])
+    with pytest.raises(mp.InvalidRequest, match="negative"):
+        mp.align(one, one, max_age=-5)
+    with pytest.raises(mp.InvalidRequest, match="as_frame"):
+        mp.align(one, one, as_frame="excel")
+    with pytest.raises(mp.SelectionError, match="not known"):
+        mp.align(one, series([START], [1], interval="FORTNIGHT"))
+    chains = series([START, START], [1, 2], type="TOKEN_SUPPLY_AGG", interval="DAY", name="circulatingSupply")
+    with pytest.raises(mp.SelectionError, match="several rows are known at one time"):
+        mp.align(one, chains)
+
+
+def test_nothing_joins_nothing():
+    one, none = series([START], [1]), series([], [])
+    assert len(mp.align(none, one)) == 0
+    assert mp.align(one, none)["close"].tolist() == [1]
+    assert mp.align(one).columns.tolist() == ["time", "close"]
