@@ -21,6 +21,31 @@ use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 /// it back; for short columns one for each costs more than a copy of all columns to one place.
 const SHORT: usize = 512;
 
+/// Series that are handed over together while Python looks for no garbage.
+const MANY: usize = 256;
+
+/// Python's collector of garbage, off until dropped, where it was on.
+struct Pause<'py>(Option<Bound<'py, PyModule>>);
+
+impl<'py> Pause<'py> {
+    fn of_the_collector(py: Python<'py>) -> PyResult<Self> {
+        let collector = py.import("gc")?;
+        if !collector.call_method0("isenabled")?.extract::<bool>()? {
+            return Ok(Self(None));
+        }
+        collector.call_method0("disable")?;
+        Ok(Self(Some(collector)))
+    }
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        if let Some(collector) = &self.0 {
+            collector.call_method0("enable").ok();
+        }
+    }
+}
+
 /// A column that is not one array.
 enum Held {
     Ragged(Py<PyAny>, Py<PyAny>),
@@ -106,6 +131,14 @@ impl Columns {
 
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
+        // So many new objects would set off the search for garbage again and again, each longer than the one before.
+        let paused = if series.len() > MANY { Some(Pause::of_the_collector(py)?) } else { None };
+        let columns = Self::hand_over_each(py, series);
+        drop(paused);
+        columns
+    }
+
+    fn hand_over_each(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
         let mut columns = Vec::with_capacity(series.len());
         for one in series {
             let vanished = one.vanished_prices();

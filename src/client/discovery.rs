@@ -11,7 +11,7 @@ use super::reading::Record;
 use super::rules::check_exchanges;
 use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
-use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage};
+use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, excerpt};
 
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
@@ -132,7 +132,8 @@ impl Inner {
         let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string(), 0).await?;
         serde_json::from_value(entries(endpoint, &mut answer)).map_err(|bad| {
             let url = self.transport.url(endpoint.path, "");
-            ClientError::new(ErrorKind::Decode, format!("the answer's {} are not valid: {bad}", endpoint.key)).of(&url)
+            let message = format!("the answer's {} are not valid: {}", endpoint.key, excerpt(&bad.to_string()));
+            ClientError::new(ErrorKind::Decode, message).of(&url)
         })
     }
 

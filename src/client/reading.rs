@@ -12,6 +12,7 @@ use super::error::{ClientError, ErrorKind};
 use crate::columns::Series;
 use crate::decode::{DecodeError, PointsDecoder};
 use crate::protocol::Dialect;
+use crate::protocol::excerpt::{excerpt, within};
 
 /// Most that an announced length is believed before the bytes come.
 const MAX_RESERVE: u64 = 256 << 20;
@@ -214,12 +215,12 @@ impl<T: DeserializeOwned + Send> Reading for Record<'_, T> {
     fn finish(self) -> Result<T, Unreadable> {
         let unreadable = |message: String, cut: bool| Unreadable {
             cut,
-            error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {message}")),
+            error: ClientError::new(ErrorKind::Decode, format!("the answer is not valid: {}", within(&message, 400))),
         };
         let fields: Map<String, Value> =
             serde_json::from_slice(&self.body.into_bytes()).map_err(|bad| unreadable(bad.to_string(), bad.is_eof()))?;
         if let Some(error) = ["error", "code", "message"].iter().find_map(|name| fields.get(*name)) {
-            return Err(unreadable(format!("an error object, not data: {error}"), false));
+            return Err(unreadable(format!("an error object, not data: {}", excerpt(&error.to_string())), false));
         }
         record(fields, self.dialect).map_err(|bad| unreadable(bad.to_string(), false))
     }

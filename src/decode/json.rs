@@ -30,6 +30,8 @@ pub(super) struct Reader<'a> {
     kernel: Kernel,
     /// Bytes that are likely to follow those at hand.
     beyond: usize,
+    /// Most bytes that what is being read is likely to take from here on.
+    most: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -39,7 +41,7 @@ impl<'a> Reader<'a> {
 
     /// A reader of what follows after that many open brackets.
     pub(super) fn inside(bytes: &'a [u8], kernel: Kernel, depth: usize) -> Self {
-        Self { bytes, at: 0, depth, kernel, beyond: 0 }
+        Self { bytes, at: 0, depth, kernel, beyond: 0, most: usize::MAX }
     }
 
     /// The same before that many bytes more.
@@ -47,9 +49,14 @@ impl<'a> Reader<'a> {
         Self { beyond, ..self }
     }
 
-    /// Bytes that are likely to be left of the body, those that are not at hand included.
+    /// Bytes that are likely to be left of what is being read, those that are not at hand included.
     pub(super) fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at) + self.beyond
+        (self.bytes.len().saturating_sub(self.at) + self.beyond).min(self.most)
+    }
+
+    /// Bounds how much is likely to follow.
+    pub(super) fn expect_at_most(&mut self, bytes: usize) {
+        self.most = bytes;
     }
 
     /// The whole body, read or not.

@@ -176,7 +176,8 @@ impl Table {
         let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
         if rows > 0 && self.len() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
-            let likely = likely_rows(rows, batch.length(rows), reader);
+            let ends = batch.end(rows).is_some_and(|(separator, _)| bytes[separator] != b',');
+            let likely = likely_rows(rows, ends, batch.length(rows), reader);
             // Lengths of lists vary more than those of rows.
             let listed = |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows;
             self.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
@@ -214,7 +215,8 @@ impl Table {
         let found = window.find(reader, false, |view| rows.find(self, view, limit));
         let bytes = window.bytes(reader);
         if found > 0 && self.len() == 0 {
-            self.reserve(likely_rows(found, rows.length(), reader), |_| 0);
+            let ends = bytes[rows.separator()] != b',';
+            self.reserve(likely_rows(found, ends, rows.length(), reader), |_| 0);
         }
         let read = found > 0
             && self.add_rows(found, |field, values, missing, certainty| {
@@ -234,7 +236,13 @@ impl Table {
 
 /// Rows in all, if the rest of the body goes on like the first ones, and a little more: a column that turns out too
 /// short is copied to a place of twice the size, on fresh pages.
-fn likely_rows(rows: usize, length: usize, reader: &Reader<'_>) -> usize {
+///
+/// `ends`: whether the array ends with the first ones. Then there are no more, and room for a large rest of the body, made
+/// for each of many short series, would be most of the work.
+fn likely_rows(rows: usize, ends: bool, length: usize, reader: &Reader<'_>) -> usize {
+    if ends {
+        return rows;
+    }
     // What is left starts with the rows that are found.
     let more = (reader.left() / length.max(1)).saturating_sub(rows);
     rows + more + more / 64 + more.min(rows)

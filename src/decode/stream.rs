@@ -11,6 +11,7 @@ use super::kernel::Kernel;
 use super::names::Names;
 use super::series::{self, Points};
 use crate::columns::Series;
+use crate::protocol::excerpt::{excerpt, within};
 use crate::protocol::{Dialect, SeriesId};
 
 /// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
@@ -18,6 +19,10 @@ use crate::protocol::{Dialect, SeriesId};
 const NEAR_THE_END: usize = 32;
 /// Keys of an error body (supplement 6).
 const REFUSALS: [&str; 3] = ["error", "code", "message"];
+/// Most characters of what is told of an error body.
+const MOST_TOLD: usize = 400;
+/// Series after which the next ones are supposed to be about as long as they were.
+const MANY: usize = 16;
 /// Bytes that must at least be new before a step is tried again.
 const WORTH_A_TRY: usize = 256;
 
@@ -45,6 +50,8 @@ pub struct PointsDecoder {
     /// Bytes that the result may take in memory, and those of the series that are finished.
     most: usize,
     finished: usize,
+    /// Bytes of the longest series so far.
+    longest: usize,
 }
 
 /// What comes next.
@@ -149,6 +156,7 @@ impl PointsDecoder {
             announced: 0,
             most: usize::MAX,
             finished: 0,
+            longest: 0,
         }
     }
 
@@ -241,6 +249,7 @@ impl PointsDecoder {
         }
         let beyond = self.announced.saturating_sub(self.base + bytes.len());
         let mut reader = Reader::inside(bytes, self.kernel, self.stage.depth()).before(beyond);
+        reader.expect_at_most(self.likely_length());
         if let Some(points) = &mut self.current.points {
             points.new_bytes();
         }
@@ -300,6 +309,7 @@ impl PointsDecoder {
             Stage::Series => {
                 let start = reader.offset();
                 let more = reader.open(b'{')?;
+                reader.expect_at_most(self.likely_length());
                 self.current = Current { start: start + self.base, ..Current::default() };
                 if more {
                     Stage::SeriesKey
@@ -320,6 +330,7 @@ impl PointsDecoder {
                 if reader.another(b'}')? {
                     Stage::SeriesKey
                 } else {
+                    self.longest = self.longest.max((reader.offset() + self.base).saturating_sub(self.current.start));
                     self.settle()?;
                     Stage::AfterSeries
                 }
@@ -347,6 +358,13 @@ impl PointsDecoder {
         Ok(true)
     }
 
+    /// Most bytes that a series is likely to take. Room for all the rest of a body, made for each of many short series,
+    /// would be most of the work.
+    fn likely_length(&self) -> usize {
+        let many = self.list.as_ref().is_some_and(|list| list.len() >= MANY);
+        if many { self.longest.saturating_mul(2) } else { usize::MAX }
+    }
+
     /// Reads a key of the body and what belongs to it.
     fn key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
         let key = reader.key()?;
@@ -361,7 +379,7 @@ impl PointsDecoder {
         }
         reader.peek().map_err(value)?;
         let offset = reader.offset() + self.base;
-        let text = String::from_utf8_lossy(reader.skip().map_err(value)?).into_owned();
+        let text = String::from_utf8_lossy(reader.skip().map_err(value)?);
         // The number that ends with the bytes at hand may go on in the next ones.
         reader.peek()?;
         // An error object in the clothes of a good answer (one may say `"success":false`), or data in a place that this
@@ -369,15 +387,15 @@ impl PointsDecoder {
         let refuses = text == "false" || REFUSALS.contains(&&*key) && text != "null";
         let holds_data = text.starts_with(['[', '{']) && text.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
         if refuses || holds_data {
-            let told = format!("{key}: {text}");
+            let told = format!("{}: {}", within(&key, 80), excerpt(&text));
             let is_error = refuses && key == "error";
             self.refusal = Some(match self.refusal.take() {
                 None => (offset, told, is_error),
                 // The code stands first, the message behind it; what is not for people only where there is nothing else.
-                Some((first, known, was_error)) if is_error => {
-                    (first, format!("{told}, {known}"), was_error || is_error)
+                Some((first, known, _)) if is_error => (first, within(&format!("{told}, {known}"), MOST_TOLD), true),
+                Some((first, known, was_error)) if key == "message" => {
+                    (first, within(&format!("{known}, {told}"), MOST_TOLD), was_error)
                 }
-                Some((first, known, was_error)) if key == "message" => (first, format!("{known}, {told}"), was_error),
                 Some(known) => known,
             });
         }

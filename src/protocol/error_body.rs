@@ -3,8 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longest message kept of a body that is no error object (a proxy's page, plain text).
-const MAX_EXCERPT: usize = 2_000;
+use super::excerpt::{excerpt, within};
+
+/// Most characters of a message that are kept, be it of an error object, a proxy's page or plain text.
+const LONGEST_MESSAGE: usize = 2_000;
 
 /// An error answer, read or about to be written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +64,7 @@ impl ErrorBody {
     pub fn parse(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let Ok(Value::Object(object)) = serde_json::from_str::<Value>(&text) else {
-            return Self { status, code: None, message: excerpt(&text), retry_after: None };
+            return Self { status, code: None, message: bounded(&text), retry_after: None };
         };
         let word = |name: &str| match object.get(name) {
             Some(Value::String(word)) => Some(word.clone()),
@@ -71,8 +73,8 @@ impl ErrorBody {
         };
         Self {
             status,
-            code: word("error").or_else(|| word("code")),
-            message: word("message").unwrap_or_else(|| excerpt(&text)),
+            code: word("error").or_else(|| word("code")).map(|code| excerpt(&code)),
+            message: word("message").map_or_else(|| bounded(&text), |message| bounded(&message)),
             retry_after: object
                 .get("retry_after")
                 .and_then(Value::as_f64)
@@ -87,12 +89,9 @@ impl ErrorBody {
     }
 }
 
-fn excerpt(text: &str) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(MAX_EXCERPT) {
-        None => flat,
-        Some((end, _)) => format!("{}… ({} more bytes)", &flat[..end], flat.len() - end),
-    }
+/// On one line; nothing that people can read of an error message is lost.
+pub(super) fn bounded(text: &str) -> String {
+    within(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_MESSAGE)
 }
 
 #[cfg(test)]
@@ -116,7 +115,10 @@ mod tests {
         assert_eq!(ErrorBody::parse(502, b"Bad\n  gateway").message, "Bad gateway");
         assert_eq!(ErrorBody::parse(500, b"").message, "");
         assert_eq!(ErrorBody::parse(500, b"{\"oops\":1}").message, "{\"oops\":1}");
-        assert!(ErrorBody::parse(502, "x".repeat(5_000).as_bytes()).message.contains("3000 more bytes"));
+        let long = format!(r#"{{"error":"{0}","message":"\u001b[2J{0}"}}"#, "x".repeat(5_000));
+        let long = ErrorBody::parse(400, long.as_bytes());
+        assert!(long.code.unwrap().len() < 250 && long.message.len() < 2_100 && long.message.starts_with("\\u{1b}[2J"));
+        assert!(ErrorBody::parse(502, "x".repeat(5_000).as_bytes()).message.contains("5000 bytes in all"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod data_type;
 pub mod dialect;
 pub mod discovery;
 pub mod error_body;
+pub mod excerpt;
 pub mod exchange;
 pub mod grid;
 pub mod identity;
@@ -27,6 +28,7 @@ pub use data_type::{DataType, Field, FieldKind, Selection, Shape, TPO_WRAPPER, T
 pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
+pub use excerpt::excerpt;
 pub use grid::Grid;
 pub use identity::{ID_FIELDS, SeriesId};
 pub use interval::Interval;

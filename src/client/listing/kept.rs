@@ -14,7 +14,7 @@ use crate::client::error::{ClientError, ErrorKind};
 use crate::client::pace::Patience;
 use crate::client::reading::{Reading, Record};
 use crate::protocol::discovery::ListEndpoint;
-use crate::protocol::{DiscoveryList, ErrorBody, Filters};
+use crate::protocol::{DiscoveryList, ErrorBody, Filters, excerpt};
 
 /// Longest that a call waits for a list.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -137,7 +137,8 @@ impl Inner {
                 let list = match answer.status {
                     200 => reading.finish().map_err(|unreadable| unreadable.error).and_then(|mut record| {
                         serde_json::from_value(entries(endpoint, &mut record)).map_err(|bad| {
-                            let message = format!("the answer's {} are not valid: {bad}", endpoint.key);
+                            let message =
+                                format!("the answer's {} are not valid: {}", endpoint.key, excerpt(&bad.to_string()));
                             ClientError::new(ErrorKind::Decode, message)
                         })
                     }),

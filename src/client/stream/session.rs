@@ -17,6 +17,7 @@ use super::socket::{Socket, open};
 use super::{Common, Standing};
 use crate::client::transport::Transport;
 use crate::client::{ClientError, ErrorKind};
+use crate::protocol::excerpt::{LONGEST, excerpt};
 use crate::protocol::stream::{Channel, Family, RpcError, authenticate, subscribe};
 
 /// Ids of the two requests of a connection.
@@ -265,7 +266,7 @@ impl Session {
     }
 
     async fn malformed(&self, what: &str, bytes: &[u8]) -> Result<(), End> {
-        let start: String = String::from_utf8_lossy(bytes).chars().take(200).collect();
+        let start = excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]));
         let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
         let message = self.common.client.transport.redact(&message);
         self.push(Err(ClientError::new(ErrorKind::Decode, message))).await

@@ -35,7 +35,7 @@ fn same_series(left: &Series, right: &Series) -> bool {
 }
 
 /// Decodes in portions of those sizes, one after the other and again.
-fn in_portions(kernel: Kernel, body: &[u8], sizes: &[usize]) -> Result<Vec<Series>, DecodeError> {
+pub(super) fn in_portions(kernel: Kernel, body: &[u8], sizes: &[usize]) -> Result<Vec<Series>, DecodeError> {
     let mut decoder = PointsDecoder::with(kernel);
     let mut rest = body;
     for size in sizes.iter().cycle() {

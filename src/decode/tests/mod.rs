@@ -5,6 +5,7 @@ pub(super) mod bodies;
 mod damage;
 mod forward;
 mod lists;
+mod messages;
 mod names;
 
 use crate::columns::{Column, Series};

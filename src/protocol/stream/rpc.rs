@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::channel::Channel;
-use crate::protocol::ErrorBody;
+use crate::protocol::error_body::{ErrorBody, bounded};
+use crate::protocol::excerpt;
 
 /// Method that tells the key; the first of a connection.
 pub const AUTHENTICATE: &str = "public/authenticate";
@@ -92,7 +93,7 @@ impl RpcError {
         Self { code, name: name.to_owned(), message: message.into() }
     }
 
-    /// Reads the `error` of an answer, in whatever shape it came; nothing of its message is lost.
+    /// Reads the `error` of an answer, in whatever shape it came; of its message no more is lost than of [`ErrorBody`]'s.
     pub fn read(error: &Value) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let data = error.get("data");
@@ -102,8 +103,10 @@ impl RpcError {
             .or_else(|| text(error.get("error")));
         Self {
             code: error.get("code").and_then(Value::as_i64).unwrap_or(0),
-            name: name.unwrap_or_default(),
-            message: text(error.get("message")).or_else(|| text(Some(error))).unwrap_or_else(|| error.to_string()),
+            name: name.map_or_else(String::new, |name| excerpt(&name)),
+            message: bounded(
+                &text(error.get("message")).or_else(|| text(Some(error))).unwrap_or_else(|| error.to_string()),
+            ),
         }
     }
 
