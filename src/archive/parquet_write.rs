@@ -152,7 +152,9 @@ fn write_column(
             let levels: Vec<i16> = values.iter().map(|text| i16::from(text.is_some())).collect();
             writer.typed::<ByteArrayType>().write_batch(&there, Some(&levels), None)?;
         }
-        Column::List(_) | Column::Rows(_) => return Err(ParquetError::General("a ragged column".to_owned())),
+        Column::List(_) | Column::Rows(_) | Column::Raw(_) => {
+            return Err(ParquetError::General("a ragged column".to_owned()));
+        }
     }
     writer.close()
 }

@@ -54,6 +54,10 @@ fn update(hasher: &mut Sha256, column: &Column) {
             hasher.update(value.as_deref().unwrap_or_default().as_bytes());
             hasher.update([0]);
         }),
+        Column::Raw(raw) => raw.iter().for_each(|value| {
+            hasher.update(value.unwrap_or_default().as_bytes());
+            hasher.update([0]);
+        }),
         Column::List(list) => {
             words(hasher, &list.offsets, i64::to_le_bytes);
             words(hasher, &list.values, |value| value.to_bits().to_le_bytes());

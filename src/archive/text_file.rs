@@ -96,7 +96,7 @@ fn field(column: &Column, row: usize) -> String {
         Column::Int(values) => values[row].to_string(),
         Column::Time(values) => time(values[row]).unwrap_or_default(),
         Column::Text(values) => values[row].clone().unwrap_or_default(),
-        Column::List(_) | Column::Rows(_) => String::new(), // refused by `rows`
+        Column::List(_) | Column::Rows(_) | Column::Raw(_) => String::new(), // refused by `rows`
     }
 }
 
@@ -106,7 +106,7 @@ fn value(column: &Column, row: usize) -> Value {
         Column::Int(values) => values[row].into(),
         Column::Time(values) => time(values[row]).into(),
         Column::Text(values) => values[row].clone().into(),
-        Column::List(_) | Column::Rows(_) => Value::Null, // refused by `rows`
+        Column::List(_) | Column::Rows(_) | Column::Raw(_) => Value::Null, // refused by `rows`
     }
 }
 

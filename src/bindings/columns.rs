@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, Name, Series};
+use crate::decode::settled;
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
 /// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
@@ -94,6 +95,11 @@ impl Columns {
                     continue;
                 }
                 Column::Text(values) => Held::Text(Mutex::new(Text::Engine(values))),
+                // `hand_over` settles all of them.
+                Column::Raw(raw) => {
+                    let texts = raw.iter().map(|text| text.map(str::to_owned)).collect();
+                    Held::Text(Mutex::new(Text::Engine(texts)))
+                }
                 Column::List(list) => Held::Ragged(array(py, list.offsets)?, array(py, list.values)?),
                 Column::Rows(rows) => {
                     let length = rows.offsets.last().map_or(0, |length| *length as usize);
@@ -131,6 +137,7 @@ impl Columns {
 
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
+        let series = settled(series);
         // So many new objects would set off the search for garbage again and again, each longer than the one before.
         let paused = if series.len() > MANY { Some(Pause::of_the_collector(py)?) } else { None };
         let columns = Self::hand_over_each(py, series);

@@ -111,6 +111,7 @@ pub(super) fn decode_points(
         if body.len() > SHORT { py.detach(decode) } else { decode() }
     };
     let series = series.map_err(|error| errors::from_decode(py, &error))?;
+    let series = py.detach(|| decode::settled(series));
     let vanished =
         if strict { series.iter().map(Series::vanished_prices).find(|names| !names.is_empty()) } else { None };
     if let Some(names) = vanished {

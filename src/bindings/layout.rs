@@ -41,7 +41,7 @@ fn kind(column: &Column) -> &'static str {
         Column::Float(_) => "float",
         Column::Int(_) => "int",
         Column::Time(_) => "time",
-        Column::Text(_) => "text",
+        Column::Text(_) | Column::Raw(_) => "text",
         Column::List(_) => "list",
         Column::Rows(_) => "rows",
     }

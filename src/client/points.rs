@@ -15,6 +15,7 @@ use super::{Client, Inner};
 use crate::clock::{SECOND, utc};
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
+use crate::decode::settled;
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
@@ -331,7 +332,7 @@ pub(super) fn assemble(
         return Err(failures.remove(0));
     }
     let unique = request.spec.is_none_or(|spec| spec.unique_times);
-    let mut series = match join(arrived, unique) {
+    let series = match join(arrived, unique) {
         Ok(series) => series,
         Err(contradiction) => {
             // Paid for: whoever catches the error has all of it.
@@ -340,9 +341,12 @@ pub(super) fn assemble(
             contradiction.series
         }
     };
-    for one in &mut series {
-        keep_window(one, window);
-    }
+    let inside = |mut one: Series| {
+        keep_window(&mut one, window);
+        one
+    };
+    // Unknown fields are settled by the rows that are handed over.
+    let mut series = settled(series.into_iter().map(inside).collect());
     if series.is_empty() {
         series = nothing(request);
     }

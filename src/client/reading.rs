@@ -148,7 +148,7 @@ impl Reading for Points {
         if self.panicked {
             return Err(stopped());
         }
-        match catch_unwind(AssertUnwindSafe(|| decoder.finish_with(&self.gathered))) {
+        match catch_unwind(AssertUnwindSafe(|| decoder.finish_as_sent(&self.gathered))) {
             Ok(series) => series.map_err(unreadable),
             Err(_) => Err(stopped()),
         }

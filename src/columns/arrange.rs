@@ -76,7 +76,7 @@ fn settled_columns(series: &Series) -> Vec<&(Name, Column)> {
         let of_levels = series.shape == Shape::Heatmap && (name == LEVELS || name == SPLIT);
         of_levels || fields.iter().any(|field| !field.open && field.column == name)
     };
-    series.columns.iter().filter(|(name, _)| settled(name)).collect()
+    series.columns.iter().filter(|(name, column)| !matches!(column, Column::Raw(_)) && settled(name)).collect()
 }
 
 /// Answers that contradict each other.

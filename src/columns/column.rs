@@ -1,6 +1,6 @@
 //! Columns and their three operations: take rows, append, compare rows.
 
-use super::Name;
+use super::{Name, Raw};
 
 /// Marks a time that is not there, as NumPy's `NaT` does.
 pub const NO_TIME: i64 = i64::MIN;
@@ -38,6 +38,8 @@ pub enum Column {
     List(List),
     /// Ragged records.
     Rows(Rows),
+    /// Values as they were sent, of a field whose kind nobody has settled yet (`decode::settled`).
+    Raw(Raw),
 }
 
 impl Default for List {
@@ -84,6 +86,7 @@ impl Column {
             Self::Text(values) => values.len(),
             Self::List(list) => list.len(),
             Self::Rows(rows) => rows.offsets.len() - 1,
+            Self::Raw(raw) => raw.len(),
         }
     }
 
@@ -117,14 +120,20 @@ impl Column {
                 let columns = rows.columns.iter().map(|(name, column)| (name.clone(), column.take(&inner))).collect();
                 Self::Rows(Rows { offsets, columns })
             }
+            Self::Raw(raw) => Self::Raw(raw.take(order)),
         }
     }
 
     /// Appends the rows of another column. Where the kinds differ, one that holds no value takes the other's kind; of two
-    /// that do, both become text.
+    /// that do, both become text. Where one of them is as it was sent, so is the whole.
     pub fn append_any(&mut self, other: Self) {
         let unlike = std::mem::discriminant(self) != std::mem::discriminant(&other);
-        let other = if unlike && self.holds_nothing() {
+        let other = if let (true, Self::Raw(raw)) = (unlike, &other) {
+            *self = Self::Raw(self.to_raw(raw.known));
+            other
+        } else if let (true, Self::Raw(raw)) = (unlike, &*self) {
+            Self::Raw(other.to_raw(raw.known))
+        } else if unlike && self.holds_nothing() {
             *self = other.blank(self.len());
             other
         } else if unlike && other.holds_nothing() {
@@ -145,6 +154,7 @@ impl Column {
             (Self::Float(mine), Self::Float(more)) => mine.extend(more),
             (Self::Int(mine), Self::Int(more)) | (Self::Time(mine), Self::Time(more)) => mine.extend(more),
             (Self::Text(mine), Self::Text(more)) => mine.extend(more),
+            (Self::Raw(mine), Self::Raw(more)) => mine.append(&more),
             (Self::List(mine), Self::List(more)) => {
                 let base = mine.values.len() as i64;
                 mine.values.extend(more.values);
@@ -171,6 +181,7 @@ impl Column {
             Self::Rows(rows) => {
                 size_of_val(&rows.offsets[..]) + rows.columns.iter().map(|(_, column)| column.bytes()).sum::<usize>()
             }
+            Self::Raw(raw) => raw.bytes(),
         }
     }
 
@@ -183,6 +194,7 @@ impl Column {
             Self::Text(values) => values.iter().all(Option::is_none),
             Self::List(list) => list.values.is_empty(),
             Self::Rows(rows) => rows.offsets.last().is_none_or(|end| *end == 0),
+            Self::Raw(raw) => raw.holds_nothing(),
         }
     }
 
@@ -199,6 +211,7 @@ impl Column {
                 offsets: vec![0; rows + 1],
                 columns: inner.columns.iter().map(|(name, column)| (name.clone(), column.blank(0))).collect(),
             }),
+            Self::Raw(raw) => Self::Raw(Raw::blank(raw.known, rows)),
         }
     }
 
@@ -220,18 +233,26 @@ impl Column {
                         .iter()
                         .all(|(_, column)| span(left).zip(span(right)).all(|(one, other)| column.same(one, other)))
             }
+            Self::Raw(raw) => raw.get(left) == raw.get(right),
         }
     }
 }
 
-/// Appends columns by name; a column that only one side has is blank in the other's rows.
+/// Whether a column is of a field that no table knows, and has the field's own name.
+pub(super) fn is_unknown(column: &Column) -> bool {
+    matches!(column, Column::Raw(raw) if !raw.known)
+}
+
+/// Appends columns by name; a column that only one side has is blank in the other's rows. An unknown field's name may be
+/// that of a known column.
 pub(super) fn merge(mine: &mut Vec<(Name, Column)>, my_rows: usize, more: Vec<(Name, Column)>, more_rows: usize) {
     let mut pending = more;
     for (name, column) in mine.iter_mut() {
-        let added = match pending.iter().position(|(other, _)| other == name) {
-            Some(index) => pending.remove(index).1,
-            None => column.blank(more_rows),
-        };
+        let added =
+            match pending.iter().position(|(other, added)| other == name && is_unknown(added) == is_unknown(column)) {
+                Some(index) => pending.remove(index).1,
+                None => column.blank(more_rows),
+            };
         column.append_any(added);
     }
     for (name, column) in pending {

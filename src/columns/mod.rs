@@ -7,6 +7,7 @@ mod asof;
 mod column;
 mod grid;
 mod heatmap;
+mod raw;
 mod snapshots;
 mod text;
 
@@ -15,6 +16,7 @@ pub use asof::{gather, latest_known};
 pub use column::{Column, List, NO_TIME, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
+pub use raw::Raw;
 pub use snapshots::{FlatSnapshots, LevelsError, Snapshots, ascend};
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! Values as text: what a column becomes whose rows are of different kinds. Nothing is lost but the original spelling.
 
-use super::{Column, NO_TIME};
+use super::{Column, NO_TIME, Raw};
 use crate::clock::SECOND;
 
 impl Column {
@@ -13,8 +13,16 @@ impl Column {
         }
     }
 
+    /// The same rows as they would have been sent.
+    #[must_use]
+    pub fn to_raw(&self, known: bool) -> Raw {
+        let mut raw = Raw::blank(known, 0);
+        (0..self.len()).for_each(|row| raw.push(self.json(row).as_deref()));
+        raw
+    }
+
     /// A row's value as JSON; `None` where there is none.
-    fn json(&self, row: usize) -> Option<String> {
+    pub fn json(&self, row: usize) -> Option<String> {
         match self {
             Self::Float(values) => number(values[row]),
             Self::Int(values) => Some(values[row].to_string()),
@@ -23,6 +31,7 @@ impl Column {
                 if part == 0 { format!(r#"{{"s":{seconds}}}"#) } else { format!(r#"{{"s":{seconds},"ns":{part}}}"#) }
             }),
             Self::Text(values) => values[row].as_ref().map(|text| serde_json::Value::from(text.as_str()).to_string()),
+            Self::Raw(raw) => raw.get(row).map(str::to_owned),
             Self::List(list) => {
                 let values = list.row(row);
                 let texts = values.iter().map(|value| number(*value).unwrap_or_else(|| "null".to_owned()));

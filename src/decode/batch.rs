@@ -4,7 +4,7 @@
 use super::json::Reader;
 use super::kernel::{Kernel, Span};
 use super::shape::{Kind, Ragged, Shape, Slot};
-use super::values::{Values, is_exact};
+use super::values::{Values, is_numbers, push_texts};
 use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
@@ -270,15 +270,6 @@ impl Batch {
         slot.map_or(0, |slot| self.list(shape, slot).until(rows))
     }
 
-    /// Whether the rows' numbers of one field read as doubles without loss.
-    pub(super) fn is_exact(&self, shape: &Shape, field: usize, bytes: &[u8], rows: usize) -> bool {
-        let number = |slot: &Slot| slot.field == field && slot.kind == Kind::Number;
-        let Some(index) = shape.slots.iter().position(number) else { return true };
-        let skip = shape.slots[index].literal.len();
-        let mut numbers = self.befores(index)[..rows].iter().zip(&self.befores(index + 1)[..rows]);
-        numbers.all(|(before, end)| bytes.get(*before as usize + skip..*end as usize).is_some_and(is_exact))
-    }
-
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
     #[allow(clippy::too_many_arguments)] // the parts of one batch, which nobody else needs
     pub(super) fn convert(
@@ -313,6 +304,22 @@ impl Batch {
                 let count = numbers.until(rows);
                 column.offsets.extend(numbers.spans[..rows].iter().map(|span| (before + span.until as usize) as i64));
                 kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values)
+            }
+            (Kind::Number, Values::Raw(raw)) if !raw.known => {
+                let spans = befores.iter().zip(ends).map(|(before, end)| (before + skip, *end));
+                is_numbers(kernel, bytes, befores, skip, ends) && push_texts(raw, bytes, spans)
+            }
+            (Kind::List, Values::Raw(raw)) if !raw.known => {
+                let numbers = self.list(shape, index);
+                let count = numbers.until(rows);
+                // With the brackets.
+                let spans = befores.iter().zip(ends).map(|(before, end)| (before + skip - 1, end + 1));
+                is_numbers(kernel, bytes, &numbers.befores[..count], 1, &numbers.ends[..count])
+                    && push_texts(raw, bytes, spans)
+            }
+            (Kind::Text, Values::Raw(raw)) if !raw.known => {
+                // With the quotes.
+                push_texts(raw, bytes, befores.iter().zip(ends).map(|(before, end)| (before + skip - 1, end + 1)))
             }
             (Kind::Text, Values::Text(column)) => {
                 let texts = befores.iter().zip(ends).map(|(before, end)| {

@@ -89,12 +89,7 @@ impl Heatmap {
         fit(snapshots.values());
         let mut series = snapshots.finish(Arc::clone(id), timestamps);
         // What this version does not know, beside the heatmap's own columns.
-        for (mut name, column) in columns {
-            while series.column(&name).is_some() {
-                name.to_mut().push('_');
-            }
-            series.columns.push((name, column));
-        }
+        series.columns.extend(columns);
         series
     }
 }

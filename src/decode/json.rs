@@ -340,11 +340,6 @@ impl<'a> Reader<'a> {
         number::integer(value).ok_or_else(|| DecodeError::new(start, "expected a whole number"))
     }
 
-    /// Whether no more brackets may be opened.
-    pub(super) fn is_at_the_bottom(&self) -> bool {
-        self.depth == MAX_DEPTH
-    }
-
     /// Skips a value and returns its text. Only its grammar is checked: it may be nested as deep as it likes, its numbers
     /// may be out of the range of a double, and its strings may hold lone surrogates.
     pub(super) fn skip(&mut self) -> Result<&'a [u8]> {

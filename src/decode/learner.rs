@@ -9,7 +9,6 @@ use super::json::Reader;
 use super::shape::Shape;
 use super::table::Table;
 use super::unordered::Unordered;
-use super::values::Certainty;
 use super::window::Window;
 use crate::protocol::Field;
 
@@ -183,9 +182,8 @@ impl Table {
             self.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
         }
         let read = rows > 0
-            && self.add_rows(rows, |field, values, missing, certainty| {
-                (certainty != Certainty::Unknown || batch.is_exact(&shape, field, bytes, rows))
-                    && batch.convert(&shape, field, values, missing, reader, bytes, rows)
+            && self.add_rows(rows, |field, values, missing| {
+                batch.convert(&shape, field, values, missing, reader, bytes, rows)
             });
         let learner = self.learner();
         learner.limit = if rows * 2 > found { (limit * 2).min(BATCH) } else { FEW };
@@ -219,10 +217,7 @@ impl Table {
             self.reserve(likely_rows(found, ends, rows.length(), reader), |_| 0);
         }
         let read = found > 0
-            && self.add_rows(found, |field, values, missing, certainty| {
-                (certainty != Certainty::Unknown || rows.is_exact(field, bytes))
-                    && rows.convert(field, values, missing, reader, bytes)
-            });
+            && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
         if read {
             window.pass(rows.passed());
             reader.jump(window.base() + rows.separator());

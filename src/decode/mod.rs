@@ -14,6 +14,7 @@ mod names;
 mod number;
 mod powers;
 mod series;
+mod settle;
 mod shape;
 mod stream;
 mod table;
@@ -26,6 +27,7 @@ mod window;
 pub use delimited::Delimited;
 pub use error::DecodeError;
 pub use kernel::{KERNEL_VARIABLE, Kernel};
+pub use settle::{column_name, settled};
 pub use stream::PointsDecoder;
 
 use std::sync::Arc;
@@ -55,17 +57,17 @@ use crate::protocol::{Dialect, SeriesId};
 /// # Ok::<(), marketpoints::decode::DecodeError>(())
 /// ```
 pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
-    PointsDecoder::new()?.rest(body)
+    PointsDecoder::new()?.rest(body).map(settled)
 }
 
 /// The same for a service that publishes other names than the specification: the series have the specification's.
 pub fn points_in(dialect: Option<Arc<Dialect>>, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
-    PointsDecoder::new()?.speaking(dialect).rest(body)
+    PointsDecoder::new()?.speaking(dialect).rest(body).map(settled)
 }
 
 /// The same with a certain kernel; one that the processor lacks is replaced by the portable one.
 pub fn points_with(kernel: Kernel, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
-    PointsDecoder::with(kernel).rest(body)
+    PointsDecoder::with(kernel).rest(body).map(settled)
 }
 
 /// A series of that identity without points, with the columns of its type.

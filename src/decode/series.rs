@@ -7,8 +7,9 @@ use super::DecodeError;
 use super::heatmap::{Flat, Heatmap};
 use super::json::{Next, Reader, Result};
 use super::names::Names;
+use super::settle::plain_time;
 use super::table::{Mark, Table};
-use crate::columns::{Column, NO_TIME, Name, Series, arrange, join};
+use crate::columns::{Column, NO_TIME, Name, Raw, Series, arrange, join};
 use crate::protocol::data_type::UNKNOWN_TYPE;
 use crate::protocol::{DataType, SeriesId, Shape, TypeSpec};
 
@@ -196,6 +197,7 @@ fn read_identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
         Ok(())
     })?;
     names.identity(&mut id);
+    id.extra.sort();
     Ok(id)
 }
 
@@ -217,14 +219,34 @@ fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
     }
 }
 
+/// Takes the times out of a column of timestamps that are not all times.
+fn odd_times(columns: &mut Vec<(Name, Column)>) -> Vec<i64> {
+    let rows = columns.first().map_or(0, |(_, column)| column.len());
+    let mut times = vec![NO_TIME; rows];
+    let odd = columns.iter_mut().find_map(|(name, column)| match column {
+        Column::Raw(raw) if raw.known && name == "timestamp" => Some(raw),
+        _ => None,
+    });
+    if let Some(raw) = odd {
+        let mut rest = Raw::blank(true, 0);
+        for (time, text) in times.iter_mut().zip(raw.iter()) {
+            *time = text.and_then(plain_time).unwrap_or(NO_TIME);
+            rest.push(text.filter(|_| *time == NO_TIME));
+        }
+        *raw = rest;
+    }
+    columns.retain(|(name, column)| name != "timestamp" || !column.holds_nothing());
+    times
+}
+
 /// Gives a finished table the shape of its type.
 fn finish(id: &Arc<SeriesId>, table: Box<Table>, start: usize) -> Result<Series> {
     let mut columns = table.finish_points();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
     let timestamps = match time.map(|index| columns.remove(index).1) {
         Some(Column::Time(timestamps)) => timestamps,
-        // Of a type that no table knows, which writes its times in another way.
-        _ => vec![NO_TIME; columns.first().map_or(0, |(_, column)| column.len())],
+        // Of a type that no table knows, which writes some or all of its times in another way.
+        _ => odd_times(&mut columns),
     };
     let shape = spec(id).map_or(Shape::Table, |spec| spec.shape);
     if shape == Shape::Profile {

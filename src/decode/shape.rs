@@ -150,7 +150,18 @@ impl Lesson<'_> {
                     self.slot(Kind::List, field, start, reader.offset() - 1, true);
                     Ok(())
                 }
-                Values::Text(_) if first == b'"' => {
+                Values::Raw(raw) if !raw.known && matches!(first, b'-' | b'0'..=b'9') => {
+                    self.number(reader, Kind::Number, field)
+                }
+                Values::Raw(raw) if !raw.known && first == b'[' => {
+                    reader.clone().numbers(&mut Vec::new())?;
+                    let start = reader.offset() + 1;
+                    reader.skip()?;
+                    self.slot(Kind::List, field, start, reader.offset() - 1, true);
+                    Ok(())
+                }
+                Values::Raw(raw) if raw.known => unlearnable(reader),
+                Values::Text(_) | Values::Raw(_) if first == b'"' => {
                     let start = reader.offset() + 1;
                     reader.skip()?;
                     self.slot(Kind::Text, field, start, reader.offset() - 1, false);

@@ -10,6 +10,7 @@ use super::json::{Next, Reader, Result};
 use super::kernel::Kernel;
 use super::names::Names;
 use super::series::{self, Points};
+use super::settle::settled;
 use crate::columns::Series;
 use crate::protocol::excerpt::{excerpt, within};
 use crate::protocol::{Dialect, SeriesId};
@@ -220,7 +221,15 @@ impl PointsDecoder {
     ///
     /// # Errors
     /// As [`points`](super::points).
-    pub fn finish_with(mut self, portion: &[u8]) -> Result<Vec<Series>> {
+    pub fn finish_with(self, portion: &[u8]) -> Result<Vec<Series>> {
+        self.finish_as_sent(portion).map(settled)
+    }
+
+    /// The same with unknown fields as they were sent, to be joined with other answers before they are [`settled`].
+    ///
+    /// # Errors
+    /// As [`points`](super::points).
+    pub fn finish_as_sent(mut self, portion: &[u8]) -> Result<Vec<Series>> {
         if self.pending.is_empty() {
             return self.rest(portion);
         }

@@ -8,17 +8,16 @@ use super::json::{Name, Reader, Result};
 use super::kernel::expect;
 use super::learner::Learner;
 use super::names::Names;
-use super::values::{Certainty, Values};
-use crate::columns::{self, Column, List};
+use super::values::Values;
+use crate::columns::{self, Column, Raw};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
 /// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
 /// What comes beyond stands in one more column, as JSON.
 const MAX_FIELDS: usize = 256;
-/// That column, and a name on the wire that no key has.
-const MORE_FIELDS: &str = "more_fields";
-const NO_KEY: &str = "\0more fields";
+/// The name of that column, as no key is named.
+pub(super) const NO_KEY: &str = "\0more fields";
 
 /// Most tables that are kept between bodies.
 const SPARES: usize = 4;
@@ -49,15 +48,15 @@ struct Builder {
     required: bool,
     /// Whether a table names the field.
     known: bool,
-    certainty: Certainty,
+    /// The likeliest kind, where the specification states none.
+    likely: Option<FieldKind>,
     values: Values,
 }
 
-/// A state of a table to which it can go back: rows, fields, and the fields that may change in kind or depth.
+/// A state of a table to which it can go back: rows, fields, and the tables within.
 pub(super) struct Mark {
     rows: usize,
     fields: usize,
-    unseen: Vec<usize>,
     inner: Vec<(usize, Mark)>,
 }
 
@@ -109,6 +108,11 @@ impl Table {
     /// Bytes of its values in memory; of texts, without their letters.
     pub(super) fn bytes(&self) -> usize {
         self.fields.iter().map(|field| field.values.bytes()).sum()
+    }
+
+    /// Number of rows times fields.
+    pub(super) fn cells(&self) -> usize {
+        self.rows * self.fields.len()
     }
 
     /// Whether each row's object stands in another one, under the key `Point`.
@@ -262,7 +266,7 @@ impl Table {
         if field.required && reader.peek()? == b'n' {
             return Err(reader.error(format!("a point without {}", field.wire)));
         }
-        field.values.read(reader, field.missing, field.certainty)
+        field.values.read(reader, field.missing, field.likely)
     }
 
     /// Whether a known field's value is no value of it: an unknown field may have the name of the wrapper of profiles.
@@ -291,34 +295,27 @@ impl Table {
     /// Adds a field beyond the most that have columns to the column that holds all of those.
     fn add_to_more_fields(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
         let text = String::from_utf8_lossy(reader.skip()?);
-        let index = self.position(NO_KEY).unwrap_or_else(|| {
-            let index = self.add(NO_KEY);
-            self.fields[index].column = MORE_FIELDS.into();
-            self.fields[index].values = Values::Text(vec![None; self.rows]);
-            index
-        });
-        let Values::Text(values) = &mut self.fields[index].values else { return Ok(()) };
-        values.resize(self.rows + 1, None);
-        let all = values[self.rows].get_or_insert_with(|| "{}".to_owned());
-        all.truncate(all.len() - 1);
-        let comma = if all.len() > 1 { "," } else { "" };
-        all.extend([comma, &serde_json::Value::from(key).to_string(), ":", &text, "}"]);
+        let index = self.position(NO_KEY).unwrap_or_else(|| self.add(NO_KEY));
+        let rows = self.rows;
+        let Values::Raw(values) = &mut self.fields[index].values else { return Ok(()) };
+        values.push_field(rows, &serde_json::Value::from(key).to_string(), &text);
         Ok(())
     }
 
     /// Adds a field that no table knows.
     fn add(&mut self, key: &str) -> usize {
-        let mut field = Builder::unknown(key, snake_case(&self.names.field(key)), self.rows);
-        // Two spellings of one name must not hide each other.
-        while self.fields.iter().any(|other| other.column == field.column) {
-            field.column.to_mut().push('_');
+        let mut name = self.names.field(key).into_owned();
+        // A dialect may give two fields one name: they must not hide each other.
+        while self.fields.iter().any(|other| !other.known && other.column == name) {
+            name.push('_');
         }
+        let field = Builder::unknown(key, name, self.rows);
         self.fields.push(field);
         self.marks.push(Name::new(key.as_bytes()).mark);
         self.fields.len() - 1
     }
 
-    /// The finished columns, by column name. Unknown fields that were never more than null are dropped.
+    /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
     pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
         // Not collected in place: what is left over of the larger fields would be cut off and copied.
         let mut columns = Vec::with_capacity(self.fields.len());
@@ -330,15 +327,11 @@ impl Table {
         columns
     }
 
-    /// Adds rows that are read column by column: `fill` gets each field's index, its values, what a row without it holds,
-    /// and what is known of its kind. When it fails, no row is added.
-    pub(super) fn add_rows(
-        &mut self,
-        rows: usize,
-        mut fill: impl FnMut(usize, &mut Values, f64, Certainty) -> bool,
-    ) -> bool {
+    /// Adds rows that are read column by column: `fill` gets each field's index, its values, and what a row without it
+    /// holds. When it fails, no row is added.
+    pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut Values, f64) -> bool) -> bool {
         let mut fields = self.fields.iter_mut().enumerate();
-        let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing, field.certainty));
+        let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing));
         if all {
             self.rows += rows;
         } else {
@@ -374,15 +367,11 @@ impl Table {
 
     /// The state to go back to when the next row turns out not to be whole yet.
     pub(super) fn mark(&self) -> Mark {
-        let (mut unseen, mut inner) = (Vec::new(), Vec::new());
-        for (index, field) in self.fields.iter().enumerate() {
-            match &field.values {
-                Values::Unseen(_) => unseen.push(index),
-                Values::Rows(_, table) => inner.push((index, table.mark())),
-                _ => {}
-            }
-        }
-        Mark { rows: self.rows, fields: self.fields.len(), unseen, inner }
+        let tables = self.fields.iter().enumerate().filter_map(|(index, field)| match &field.values {
+            Values::Rows(_, table) => Some((index, table.mark())),
+            _ => None,
+        });
+        Mark { rows: self.rows, fields: self.fields.len(), inner: tables.collect() }
     }
 
     /// Goes back to an earlier state.
@@ -393,14 +382,7 @@ impl Table {
         self.learner.forget_fields(mark.fields);
         for (index, field) in self.fields.iter_mut().enumerate() {
             let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
-            if mark.unseen.contains(&index) {
-                field.values = Values::Unseen(mark.rows);
-            } else if inner.is_none() && matches!(field.values, Values::Rows(..)) {
-                // Its rows held nothing before the one that is undone.
-                field.values = Values::empty_lists(mark.rows);
-            } else {
-                field.values.truncate(mark.rows, inner);
-            }
+            field.values.truncate(mark.rows, inner);
         }
     }
 }
@@ -434,18 +416,15 @@ pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reade
 
 impl Builder {
     fn known(field: &Field, names: &Names) -> Self {
-        let (missing, values) = match field.kind {
-            FieldKind::Number | FieldKind::Price => (0.0, Values::Float(Vec::new())),
-            FieldKind::Optional => (f64::NAN, Values::Float(Vec::new())),
-            FieldKind::Time | FieldKind::OptionalTime => (f64::NAN, Values::Time(Vec::new())),
-            FieldKind::Text => (f64::NAN, Values::Text(Vec::new())),
-            FieldKind::List => (f64::NAN, Values::List(List::default())),
-            FieldKind::Rows(fields) => (f64::NAN, Values::Rows(vec![0], Box::new(Table::new(fields, false, names)))),
+        let missing = if matches!(field.kind, FieldKind::Number | FieldKind::Price) { 0.0 } else { f64::NAN };
+        let values = match field.kind {
+            FieldKind::Rows(fields) => Values::Rows(vec![0], Box::new(Table::new(fields, false, names))),
+            kind => Values::of(kind),
         };
         let required = field.kind == FieldKind::Time;
         let (wire, column) = (names.wire(field.wire), field.column.into());
-        let certainty = if field.open { Certainty::Likely } else { Certainty::Settled };
-        Self { wire, column, missing, required, known: true, certainty, values }
+        let likely = field.open.then_some(field.kind);
+        Self { wire, column, missing, required, known: true, likely, values }
     }
 
     fn unknown(wire: &str, column: String, rows: usize) -> Self {
@@ -455,63 +434,8 @@ impl Builder {
             missing: f64::NAN,
             required: false,
             known: false,
-            certainty: Certainty::Unknown,
-            values: Values::Unseen(rows),
-        }
-    }
-}
-
-/// `rateOpen` → `rate_open`.
-fn snake_case(wire: &str) -> String {
-    let mut name = String::with_capacity(wire.len() + 4);
-    let mut after_lower = false;
-    for letter in wire.chars() {
-        if letter.is_uppercase() && after_lower {
-            name.push('_');
-        }
-        after_lower = letter.is_lowercase() || letter.is_ascii_digit();
-        name.extend(letter.to_lowercase());
-    }
-    name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::columns::NO_TIME;
-    use crate::decode::Kernel;
-
-    fn table(objects: &str) -> Vec<(columns::Name, Column)> {
-        let mut table = Table::new(&[], false, &Names::default());
-        Reader::new(objects.as_bytes(), Kernel::Scalar).array(|reader, _| table.element(reader)).unwrap();
-        table.finish()
-    }
-
-    #[test]
-    fn unknown_fields_become_columns_of_what_they_hold() {
-        let columns = table(
-            r#"[{"a":null}, {"newRate":1,"buy_levels":[1,2],"note":"x","when":{"s":5,"ns":7},"odd":{"k":[1]}},
-                {"buy_levels":[],"newRate":2.5,"rows":[{"p":1},{"p":2}],"flag":true}]"#,
-        );
-        let names: Vec<&str> = columns.iter().map(|(name, _)| &**name).collect();
-        assert_eq!(names, ["new_rate", "buy_levels", "note", "when", "odd", "rows", "flag"]);
-        let Column::Float(rates) = &columns[0].1 else { panic!() };
-        assert!(rates[0].is_nan());
-        assert_eq!(rates[1..], [1.0, 2.5]);
-        assert_eq!(columns[1].1, Column::List(List { offsets: vec![0, 0, 2, 2], values: vec![1.0, 2.0] }));
-        assert_eq!(columns[2].1, Column::Text(vec![None, Some("x".into()), None]));
-        assert_eq!(columns[3].1, Column::Time(vec![NO_TIME, 5_000_000_007, NO_TIME]));
-        assert_eq!(columns[4].1, Column::Text(vec![None, Some("{\"k\":[1]}".into()), None]));
-        let Column::Rows(rows) = &columns[5].1 else { panic!() };
-        assert_eq!((&rows.offsets[..], &rows.columns[0].1), (&[0, 0, 0, 2][..], &Column::Float(vec![1.0, 2.0])));
-    }
-
-    #[test]
-    fn names_turn_into_snake_case() {
-        for (wire, column) in
-            [("rateOpen", "rate_open"), ("volume", "volume"), ("poc_price", "poc_price"), ("oiUSD", "oi_usd")]
-        {
-            assert_eq!(snake_case(wire), column);
+            likely: None,
+            values: Values::Raw(Raw::blank(false, rows)),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::batch::BATCH;
 use super::json::{Name, Reader};
 use super::table::Table;
-use super::values::{Values, is_exact};
+use super::values::{Values, is_numbers, push_texts};
 use super::window::View;
 
 /// Most fields: one bit each.
@@ -87,7 +87,7 @@ impl Unordered {
             let mut end = *ahead.get(cursor)?;
             cursor += 1;
             match table.values(field) {
-                Values::Float(_) => (self.starts[place], self.ends[place]) = (at as u32, end),
+                Values::Float(_) | Values::Raw(_) => (self.starts[place], self.ends[place]) = (at as u32, end),
                 Values::Time(_) => {
                     at += bytes.get(at..)?.starts_with(b"{\"s\":").then_some(5)?;
                     (self.starts[place], self.ends[place]) = (at as u32, end);
@@ -133,16 +133,6 @@ impl Unordered {
         (self.separator - self.open) as usize / self.rows.max(1)
     }
 
-    /// Whether the rows' numbers of one field read as doubles without loss.
-    pub(super) fn is_exact(&self, field: usize, bytes: &[u8]) -> bool {
-        if field >= FIELDS || self.present >> field & 1 == 0 {
-            return true;
-        }
-        let span = field * BATCH..field * BATCH + self.rows;
-        let mut numbers = self.starts[span.clone()].iter().zip(&self.ends[span]);
-        numbers.all(|(start, end)| bytes.get(*start as usize..*end as usize).is_some_and(is_exact))
-    }
-
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
     pub(super) fn convert(
         &self,
@@ -165,6 +155,10 @@ impl Unordered {
                 let part =
                     (self.with_part >> field & 1 == 1).then(|| (NANOSECONDS.len() as u32, &self.part_ends[span]));
                 reader.kernel().times(bytes, starts, 0, ends, part, column)
+            }
+            Values::Raw(raw) if !raw.known => {
+                is_numbers(reader.kernel(), bytes, starts, 0, ends)
+                    && push_texts(raw, bytes, starts.iter().zip(ends).map(|(start, end)| (*start, *end)))
             }
             _ => false,
         }

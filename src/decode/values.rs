@@ -1,30 +1,19 @@
 //! The values of one column under construction.
 
-use std::borrow::Cow;
+use std::cell::Cell;
 
 use super::DecodeError;
 use super::json::{Reader, Result};
-use super::kernel::{fit, reserve};
-use super::names::Names;
+use super::kernel::{Kernel, fit, reserve};
 use super::number;
 use super::table::{Mark, Table};
-use crate::columns::{Column, List, NO_TIME, Rows};
-
-/// What is known of a field's kind before its values come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Certainty {
-    /// The table of its type names it, and any other is an error.
-    Settled,
-    /// The table of its type names the likeliest one.
-    Likely,
-    /// Nothing: no table knows the field.
-    Unknown,
-}
+use crate::columns::{Column, List, NO_TIME, Raw, Rows};
+use crate::protocol::FieldKind;
 
 /// Values, one for each row.
 pub(super) enum Values {
-    /// A field that no table knows and that was null so far.
-    Unseen(usize),
+    /// As they were sent: of a field that no table knows, or of one whose kind is not stated and varies.
+    Raw(Raw),
     Float(Vec<f64>),
     Time(Vec<i64>),
     Text(Vec<Option<String>>),
@@ -33,9 +22,19 @@ pub(super) enum Values {
 }
 
 impl Values {
+    /// No values of a known kind, but records.
+    pub(super) fn of(kind: FieldKind) -> Self {
+        match kind {
+            FieldKind::Number | FieldKind::Price | FieldKind::Optional => Self::Float(Vec::new()),
+            FieldKind::Time | FieldKind::OptionalTime => Self::Time(Vec::new()),
+            FieldKind::List => Self::List(List::default()),
+            FieldKind::Text | FieldKind::Rows(_) => Self::Text(Vec::new()),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Unseen(rows) => *rows,
+            Self::Raw(raw) => raw.len(),
             Self::Float(values) => values.len(),
             Self::Time(values) => values.len(),
             Self::Text(values) => values.len(),
@@ -47,7 +46,11 @@ impl Values {
     /// Adds rows without a value, up to that many rows in all.
     pub(super) fn fill(&mut self, rows: usize, missing: f64) {
         match self {
-            Self::Unseen(known) => *known = rows,
+            Self::Raw(raw) if raw.known && !missing.is_nan() => {
+                let value = Column::Float(vec![missing]).json(0);
+                (raw.len()..rows).for_each(|_| raw.push(value.as_deref()));
+            }
+            Self::Raw(raw) => raw.resize(rows),
             Self::Float(values) => values.resize(rows, missing),
             Self::Time(values) => values.resize(rows, NO_TIME),
             Self::Text(values) => values.resize(rows, None),
@@ -68,7 +71,7 @@ impl Values {
     /// Forgets the rows after the first ones. `inner` is the state of a table of rows; without it, that stays as it is.
     pub(super) fn truncate(&mut self, rows: usize, inner: Option<&Mark>) {
         match self {
-            Self::Unseen(known) => *known = rows.min(*known),
+            Self::Raw(raw) => raw.resize(rows.min(raw.len())),
             Self::Float(values) => values.truncate(rows),
             Self::Time(values) => values.truncate(rows),
             Self::Text(values) => values.truncate(rows),
@@ -85,15 +88,10 @@ impl Values {
         }
     }
 
-    /// That many rows without a value, of a kind that may change.
-    pub(super) fn empty_lists(rows: usize) -> Self {
-        Self::List(List { offsets: vec![0; rows + 1], values: Vec::new() })
-    }
-
     /// Bytes in memory; of texts, without their letters.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Unseen(_) => 0,
+            Self::Raw(raw) => raw.bytes(),
             Self::Float(values) => size_of_val(&values[..]),
             Self::Time(values) => size_of_val(&values[..]),
             Self::Text(values) => size_of_val(&values[..]),
@@ -123,75 +121,33 @@ impl Values {
         }
     }
 
-    /// Reads the next row's value. Where the kind is not settled, it is what the values are, which never is an error.
-    pub(super) fn read(&mut self, reader: &mut Reader<'_>, missing: f64, certainty: Certainty) -> Result<()> {
+    /// Reads the next row's value. `likely`: the kind that the values of a field are believed to have whose kind nobody
+    /// states. One of another kind never is an error: from then on the values are kept as they are sent.
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, missing: f64, likely: Option<FieldKind>) -> Result<()> {
         if reader.null()? {
             self.fill(self.len() + 1, missing);
             return Ok(());
         }
-        if certainty == Certainty::Settled {
-            return self.read_kind(reader);
+        let Some(kind) = likely else { return self.read_kind(reader) };
+        if let Self::Raw(raw) = self {
+            return read_raw(raw, reader, kind);
         }
-        if let Self::Unseen(rows) = *self {
-            *self = Self::guess(reader, rows)?;
-        }
-        self.read_unsettled(reader, certainty)
-    }
-
-    /// Reads a value of any kind. One that does not fit the values before it makes the column a text of JSON, and so does
-    /// a number of an unknown field, which may be a name, that is no double. If there were no values before it, the column
-    /// takes its kind.
-    fn read_unsettled(&mut self, reader: &mut Reader<'_>, certainty: Certainty) -> Result<()> {
         let (before, rows) = (reader.clone(), self.len());
-        let inner = if let Self::Rows(_, table) = self { Some(table.mark()) } else { None };
-        let read = match self {
-            Self::Float(values) if matches!(reader.peek()?, b't' | b'f') => {
-                values.push(f64::from(u8::from(reader.boolean()?)));
-                Ok(())
-            }
-            _ => self.read_kind(reader),
-        };
-        let as_told = !matches!(self, Self::Float(_))
-            || certainty == Certainty::Likely
-            || is_exact(&reader.bytes()[before.offset()..reader.offset()]);
-        if read.is_ok() && as_told {
+        if self.read_kind(reader).is_ok() {
             return Ok(());
         }
         // It must be whole before it changes anything: what follows it shows that.
         *reader = before;
         let mut behind = reader.clone();
-        let text = behind.skip()?;
+        behind.skip()?;
         behind.peek()?;
-        self.truncate(rows, inner.as_ref());
-        let empty = std::mem::replace(self, Self::Unseen(rows)).finish();
-        if empty.as_ref().is_none_or(Column::holds_nothing) {
-            let guess = Self::guess(reader, rows)?;
-            if empty.is_none_or(|empty| !guess.is_like(&empty)) {
-                *self = guess;
-                return self.read_unsettled(reader, certainty);
-            }
-            *self = Self::Text(vec![None; rows]);
-        } else if let Some(Column::Text(values)) = empty.map(Column::into_text) {
-            *self = Self::Text(values);
+        self.truncate(rows, None);
+        if let Some(column) = std::mem::replace(self, Self::Text(Vec::new())).finish() {
+            let mut raw = column.to_raw(true);
+            read_raw(&mut raw, reader, kind)?;
+            *self = Self::Raw(raw);
         }
-        let Self::Text(values) = self else { return Err(reader.error("a value of another kind")) };
-        // A string as it reads; one that is no text, as it was sent.
-        let string = if text.starts_with(b"\"") { reader.string().ok().map(Cow::into_owned) } else { None };
-        values.push(Some(string.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned())));
-        *reader = behind;
         Ok(())
-    }
-
-    /// Whether a column is of this kind.
-    fn is_like(&self, column: &Column) -> bool {
-        matches!(
-            (self, column),
-            (Self::Float(_), Column::Float(_))
-                | (Self::Time(_), Column::Time(_))
-                | (Self::Text(_), Column::Text(_))
-                | (Self::List(_), Column::List(_))
-                | (Self::Rows(..), Column::Rows(_))
-        )
     }
 
     /// Reads a value of the column's kind.
@@ -199,11 +155,11 @@ impl Values {
         match self {
             Self::Float(values) => values.push(reader.number()?),
             Self::Time(values) => values.push(time(reader)?),
-            // A nested value of a field that no table knows is kept as its JSON text: nothing is lost.
             Self::Text(values) => values.push(Some(match reader.peek()? {
                 b'"' => reader.string()?.into_owned(),
                 _ => String::from_utf8_lossy(reader.skip()?).into_owned(),
             })),
+            Self::Raw(raw) => raw.push(Some(&String::from_utf8_lossy(reader.skip()?))),
             Self::List(list) => {
                 reader.numbers(&mut list.values)?;
                 list.offsets.push(list.values.len() as i64);
@@ -217,30 +173,11 @@ impl Values {
                 }
                 offsets.push(table.len() as i64);
             }
-            Self::Unseen(_) => {}
         }
         Ok(())
     }
 
-    /// The kind of column that an unknown field's first value asks for, with `rows` blank rows.
-    fn guess(reader: &mut Reader<'_>, rows: usize) -> Result<Self> {
-        let mut ahead = reader.clone();
-        let mut values = match ahead.peek()? {
-            b'-' | b'0'..=b'9' | b't' | b'f' => Self::Float(Vec::new()),
-            b'[' if is_list_of(&mut ahead.clone(), |first| matches!(first, b'-' | b'0'..=b'9'))? => {
-                Self::List(List::default())
-            }
-            b'[' if is_list_of(&mut ahead.clone(), |first| first == b'{')? => {
-                Self::Rows(vec![0], Box::new(Table::new(&[], false, &Names::default())))
-            }
-            b'{' if time(&mut ahead.clone()).is_ok() => Self::Time(Vec::new()),
-            _ => Self::Text(Vec::new()),
-        };
-        values.fill(rows, f64::NAN);
-        Ok(values)
-    }
-
-    /// The finished column; `None` when nothing but null was ever seen.
+    /// The finished column; `None` when it is of an unknown field and nothing but null was ever seen.
     pub(super) fn finish(self) -> Option<Column> {
         fn fitted<T>(mut values: Vec<T>) -> Vec<T> {
             // Room was reserved by the size of the body, which may hold more than this column's series.
@@ -248,7 +185,8 @@ impl Values {
             values
         }
         Some(match self {
-            Self::Unseen(_) => return None,
+            Self::Raw(raw) if !raw.known && raw.holds_nothing() => return None,
+            Self::Raw(raw) => Column::Raw(raw),
             Self::Float(values) => Column::Float(fitted(values)),
             Self::Time(values) => Column::Time(fitted(values)),
             Self::Text(values) => Column::Text(values),
@@ -258,17 +196,44 @@ impl Values {
     }
 }
 
-/// Whether all elements of an array start so.
-fn is_list_of(reader: &mut Reader<'_>, fits: impl Fn(u8) -> bool) -> Result<bool> {
-    let mut fitting = true;
-    if reader.is_at_the_bottom() {
-        return Ok(false);
+/// Adds a value of a field that has a likely kind. One of that kind is spelt as it would be had it been read as such, since
+/// rows may have been before it was known that not all of them are.
+fn read_raw(raw: &mut Raw, reader: &mut Reader<'_>, kind: FieldKind) -> Result<()> {
+    let before = reader.clone();
+    let mut alike = Values::of(kind);
+    if alike.read_kind(reader).is_ok()
+        && let Some(column) = alike.finish()
+    {
+        raw.push(column.json(0).as_deref());
+        return Ok(());
     }
-    reader.array(|reader, _| {
-        fitting &= fits(reader.peek()?);
-        reader.skip().map(drop)
-    })?;
-    Ok(fitting)
+    *reader = before;
+    raw.push(Some(&String::from_utf8_lossy(reader.skip()?)));
+    Ok(())
+}
+
+thread_local! {
+    /// Numbers that are only looked at.
+    static LOOKED_AT: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+}
+
+/// Whether these places hold numbers that are doubles.
+pub(super) fn is_numbers(kernel: Kernel, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32]) -> bool {
+    let mut numbers = LOOKED_AT.take();
+    numbers.clear();
+    let all = kernel.floats(bytes, befores, skip, ends, &mut numbers);
+    LOOKED_AT.set(numbers);
+    all
+}
+
+/// Adds the texts from and to these places; `false` when one of them is no text.
+pub(super) fn push_texts(raw: &mut Raw, bytes: &[u8], spans: impl Iterator<Item = (u32, u32)>) -> bool {
+    for (start, end) in spans {
+        let text = bytes.get(start as usize..end as usize).and_then(|text| str::from_utf8(text).ok());
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return false };
+        raw.push(Some(text));
+    }
+    true
 }
 
 /// Whether a number reads as a double without loss: a whole one beyond 2^53 may not. Digits after a point are rounded, as
@@ -283,7 +248,7 @@ pub(super) fn is_exact(number: &[u8]) -> bool {
 }
 
 /// Reads a timestamp object as Unix nanoseconds.
-fn time(reader: &mut Reader<'_>) -> Result<i64> {
+pub(super) fn time(reader: &mut Reader<'_>) -> Result<i64> {
     reader.peek()?;
     if let Some(time) = reader.plain_time() {
         return Ok(time);

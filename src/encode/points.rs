@@ -5,7 +5,7 @@ use super::body::Body;
 use super::number::{double, integer};
 use super::piece::Piece;
 use crate::clock::SECOND;
-use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Rows, SPLIT, Series};
+use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Raw, Rows, SPLIT, Series};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
@@ -53,6 +53,7 @@ fn estimate(series: &Series) -> usize {
             Column::Int(values) => 24 * values.len(),
             Column::Time(values) => 48 * values.len(),
             Column::Text(values) => 48 * values.len(),
+            Column::Raw(raw) => raw.bytes(),
             Column::List(list) => 12 * list.values.len() + 24 * list.len(),
             Column::Rows(rows) => rows.columns.iter().map(|(_, column)| of(column)).sum(),
         }
@@ -148,6 +149,7 @@ enum Cells<'a> {
     Integer(&'a [i64]),
     Time(&'a [i64]),
     Text(&'a [Option<String>]),
+    Raw(&'a Raw),
     List(&'a List),
     /// The first pairs of a snapshot, as many as `split` says, from the last to the first.
     Bids(&'a List, &'a [i64]),
@@ -171,6 +173,7 @@ impl<'a> Part<'a> {
             Column::Int(values) => Cells::Integer(values),
             Column::Time(values) => Cells::Time(values),
             Column::Text(values) => Cells::Text(values),
+            Column::Raw(raw) => Cells::Raw(raw),
             Column::List(list) => Cells::List(list),
             Column::Rows(rows) => {
                 let fields = if let Some(FieldKind::Rows(fields)) = kind { fields } else { &[] };
@@ -197,6 +200,12 @@ impl<'a> Part<'a> {
                 if let Some(value) = values[row].as_deref().filter(|value| !value.is_empty()) {
                     object.key(&self.key);
                     text(object.out, value);
+                }
+            }
+            Cells::Raw(raw) => {
+                if let Some(value) = raw.get(row) {
+                    object.key(&self.key);
+                    object.out.extend_from_slice(value.as_bytes());
                 }
             }
             Cells::List(list) => self.doubles(object, list.row(row)),

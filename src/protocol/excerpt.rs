@@ -1,5 +1,7 @@
 //! What messages quote of bodies: little of it, and nothing that a terminal would obey.
 
+use std::fmt::Write;
+
 /// Most characters of one quotation, with the note that it was cut.
 pub const LONGEST: usize = 200;
 /// Room for that note.
@@ -21,9 +23,9 @@ pub fn within(text: &str, longest: usize) -> String {
         let plain = matches!(letter, '"' | '\'' | '\\');
         let before = shown.len();
         if plain {
-            shown.push(letter)
+            shown.push(letter);
         } else {
-            shown.extend(letter.escape_debug())
+            shown.extend(letter.escape_debug());
         }
         count += shown[before..].chars().count();
         if count <= longest.saturating_sub(NOTE) {
@@ -31,7 +33,7 @@ pub fn within(text: &str, longest: usize) -> String {
         }
         if count > longest {
             shown.truncate(cut);
-            shown.push_str(&format!("… ({} bytes in all)", text.len()));
+            write!(shown, "… ({} bytes in all)", text.len()).ok();
             break;
         }
     }

@@ -18,6 +18,7 @@ mod part_file;
 mod partition;
 mod path_names;
 mod revision;
+mod sent;
 mod store;
 mod survey;
 #[cfg(test)]

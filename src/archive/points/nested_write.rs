@@ -61,7 +61,9 @@ fn field(name: &str, column: &Column) -> Parquet<TypePtr> {
         Column::Float(_) => plain(Physical::DOUBLE, Repetition::REQUIRED, None),
         Column::Int(_) => plain(Physical::INT64, Repetition::REQUIRED, None),
         Column::Time(_) => plain(Physical::INT64, Repetition::OPTIONAL, time),
-        Column::Text(_) => plain(Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),
+        Column::Text(_) | Column::Raw(_) => {
+            plain(Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
+        }
         Column::List(_) => list(name, field("element", &Column::Float(Vec::new()))?),
         Column::Rows(rows) if rows.columns.is_empty() => {
             list(name, group("element", vec![field(NO_FIELDS, &Column::Int(Vec::new()))?])?)
@@ -126,6 +128,7 @@ fn write(
             let text = |row: usize| values[row].as_deref().map(ByteArray::from);
             leaf::<ByteArrayType>(group, places, depth, true, text)
         }
+        Column::Raw(raw) => leaf::<ByteArrayType>(group, places, depth, true, |row| raw.get(row).map(ByteArray::from)),
         Column::List(list) => {
             let inner = inside(places, &list.offsets, depth + 1);
             leaf::<DoubleType>(group, &inner, depth + 1, false, |row| Some(list.values[row]))

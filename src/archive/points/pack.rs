@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sent::{Sent, lay, restore};
 use crate::archive::Table;
 use crate::columns::{Column, LEVELS, List, Series};
 use crate::protocol::{SeriesId, Shape};
@@ -33,6 +34,9 @@ pub(super) struct Packed {
     rows: usize,
     /// A column's name, and the columns of the file that hold it.
     columns: Vec<(String, Vec<String>)>,
+    /// Columns of values as they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent: Option<Vec<Sent>>,
 }
 
 /// Whether a file's column only repeats what series are of.
@@ -50,7 +54,8 @@ pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
             times.extend(&one.timestamps);
         }
         let mut columns = Vec::new();
-        for (name, column) in &one.columns {
+        let (laid, sent) = lay(one);
+        for (name, column) in &laid.columns {
             let names = parts(one.shape, name, column)
                 .into_iter()
                 .map(|(name, part)| place(&mut table, name, part, done))
@@ -70,6 +75,7 @@ pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
             shape: one.shape.name().to_owned(),
             rows,
             columns,
+            sent: Some(sent),
         });
     }
     for (name, wire) in IDENTITY {
@@ -166,7 +172,9 @@ pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, St
             let column = weave(parts).ok_or_else(|| format!("column {name} has parts that do not fit"))?;
             columns.push((name.clone().into(), column));
         }
-        series.push(Series { id: id.into(), shape, timestamps, columns });
+        let mut whole = Series { id: id.into(), shape, timestamps, columns };
+        restore(&mut whole, one.sent.as_deref())?;
+        series.push(whole);
     }
     Ok(series)
 }

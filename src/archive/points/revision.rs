@@ -1,6 +1,7 @@
 //! What changed between two readings of the same window: history that the service revised.
 
 use crate::columns::{Column, Series};
+use crate::decode::column_name;
 use crate::protocol::SeriesId;
 
 /// One value.
@@ -80,7 +81,7 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
                 let cell =
                     |place: Option<(&Column, usize)>| place.map_or(Cell::Absent, |(column, row)| cell(column, row));
                 let (before, after) = (cell(before), cell(after));
-                found.push(Revision { id: (*id).clone(), time: at, column: (*name).to_owned(), before, after });
+                found.push(Revision { id: (*id).clone(), time: at, column: column_name(name), before, after });
             }
         }
         left += usize::from(old_row.is_some());
@@ -105,6 +106,7 @@ fn cell(column: &Column, row: usize) -> Cell {
         Column::Int(values) => Cell::Int(values[row]),
         Column::Time(values) => Cell::Time(values[row]),
         Column::Text(values) => Cell::Text(values[row].clone()),
+        Column::Raw(raw) => Cell::Text(raw.get(row).map(str::to_owned)),
         Column::List(list) => Cell::List(list.row(row).len()),
         Column::Rows(rows) => Cell::List((rows.offsets[row + 1] - rows.offsets[row]) as usize),
     }

@@ -167,7 +167,7 @@ impl Writer<'_> {
                     self.put("]");
                     rows.offsets.push(rows.offsets.last().unwrap() + count as i64);
                 }
-                Column::Int(_) => unreachable!(),
+                Column::Int(_) | Column::Raw(_) => unreachable!(),
             }
         }
         self.put("}");
@@ -180,7 +180,7 @@ impl Writer<'_> {
                 Column::Text(values) => values.push(None),
                 Column::List(list) => list.push([]),
                 Column::Rows(rows) => rows.offsets.push(*rows.offsets.last().unwrap()),
-                Column::Int(_) => unreachable!(),
+                Column::Int(_) | Column::Raw(_) => unreachable!(),
             }
         }
     }

@@ -39,7 +39,7 @@ fn d3_23_an_unknown_field_whose_kind_changes_becomes_text() {
         (&["[1]", "[{\"p\":1}]"], &[Some("[1]"), Some("[{\"p\":1}]")]),
         (&["[{\"p\":1,\"q\":\"a\"},{}]", "7"], &[Some("[{\"p\":1,\"q\":\"a\"},{}]"), Some("7")]),
         (&["{\"s\":5}", "{\"s\":6,\"ns\":7}", "8"], &[Some("{\"s\":5}"), Some("{\"s\":6,\"ns\":7}"), Some("8")]),
-        (&["null", "true", "\"yes\""], &[None, Some("1"), Some("yes")]),
+        (&["null", "true", "\"yes\""], &[None, Some("true"), Some("yes")]),
         (&["{\"s\":5}", "{\"s\":\"5\"}"], &[Some("{\"s\":5}"), Some("{\"s\":\"5\"}")]),
     ];
     for (values, expected) in cases {
@@ -52,7 +52,7 @@ fn an_empty_list_takes_the_kind_of_the_first_that_is_not() {
     let Column::Rows(rows) = column(&["[]", "[]", "[{\"p\":1},{\"p\":2}]", "[]"]) else { panic!("no rows") };
     assert_eq!(rows.offsets, [0, 0, 0, 2, 2]);
     assert_eq!(rows.columns, [("p".into(), Column::Float(vec![1.0, 2.0]))]);
-    assert_eq!(column(&["[]", "[\"a\"]"]), text(&[None, Some("[\"a\"]")]));
+    assert_eq!(column(&["[]", "[\"a\"]"]), text(&[Some("[]"), Some("[\"a\"]")]));
     let Column::List(list) = column(&["[]", "[1,2]"]) else { panic!("no list") };
     assert_eq!(list.row(1), [1.0, 2.0]);
 }

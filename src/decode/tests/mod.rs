@@ -6,6 +6,7 @@ mod damage;
 mod forward;
 mod lists;
 mod messages;
+mod mutated;
 mod names;
 
 use crate::columns::{Column, Series};

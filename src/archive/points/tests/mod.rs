@@ -1,6 +1,7 @@
 //! An archive: what is kept, what a writer that stopped leaves behind, who may write.
 
 mod objects;
+mod split;
 
 use std::collections::BTreeMap;
 use std::path::Path;
