@@ -31,8 +31,8 @@ print(memory("VmHWM") - before, len(series.timestamps))
 """
 
 
-def series(points, key="points"):
-    return f'{{"series":[{{"id":{{"type":"BLOCK_BOOK_SNAPSHOT_AGG"}},"{key}":[{points}]}}]}}'
+def series(points, key="points", data_type="BLOCK_BOOK_SNAPSHOT_AGG"):
+    return f'{{"series":[{{"id":{{"type":"{data_type}"}},"{key}":[{points}]}}]}}'
 
 
 def levels():
@@ -56,7 +56,7 @@ def candles():
         f'{{"Point":{{{values},"timestamp":{{"s":%d}},"firstTimestamp":{{"s":%d,"ns":126000000}},'
         '"lastTimestamp":{"s":%d,"ns":976000000}}}'
     )
-    return series(",".join(point % ((START + 60 * row,) * 3) for row in range(CANDLES)))
+    return series(",".join(point % ((START + 60 * row,) * 3) for row in range(CANDLES)), data_type="TRADE_AGG")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is told by /proc")

@@ -73,7 +73,7 @@ def test_d3_23_a_field_whose_kind_changes_between_days_is_paid_once_and_kept(tmp
     for series in (kept, whole):
         assert len(series.timestamps) == 72
         notes = list(series["notes"])
-        assert notes[:24] == [None] * 24
+        assert notes[:24] == ["[]"] * 24
         assert json.loads(notes[24]) == [{"a": START + DAY}]
         assert notes[48:] == ["none"] * 24
         assert list(series["close"]) == [2.0] * 72
