@@ -93,7 +93,7 @@ def dialect(demo, monkeypatch):
 def results(demo, monkeypatch):
     with demo.client("unlimited") as made:
         candles = made.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-03")
-        yield {"pd": pd, "candles": candles}
+        yield {"pd": pd, "mp": mp, "client": made, "candles": candles}
 
 
 #: What a page needs besides the settings of a service: a page that is not named needs nothing.
