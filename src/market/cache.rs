@@ -4,18 +4,18 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// A bounded cache that forgets what was asked least.
-pub(super) struct Cache<K, V>(quick_cache::sync::Cache<K, Arc<V>>);
+pub(in crate::market) struct Cache<K, V>(quick_cache::sync::Cache<K, Arc<V>>);
 
 impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     /// A cache of at most so many pieces.
-    pub(super) fn new(most: usize) -> Self {
+    pub(in crate::market) fn new(most: usize) -> Self {
         Self(quick_cache::sync::Cache::new(most))
     }
 
     /// The piece, made now if it is not there. Of several callers one makes it, and the others wait; where that fails, the
     /// next one tries.
     #[expect(clippy::needless_pass_by_value, reason = "callers make their keys on the spot")]
-    pub(super) fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
+    pub(in crate::market) fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         self.0.get_or_insert_with(&key, || make().map(Arc::new))
     }
 }

@@ -3,24 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::analytics;
-use super::block_size;
-use super::candles::{self, Bars, Side};
-use super::derivatives::Asked;
-use super::discovery;
-use super::feed::Feed;
-use super::heatmap::{BookSettings, book_heatmap};
-use super::listing;
-use super::names;
-use super::profiles::{TpoSettings, liquidation_heatmap, market_profiles, volume_profiles};
-use super::source::{Bar, Listing, Source};
-use super::stop::{Stop, Stoppable};
-use super::summaries::{SummaryKind, check_option_summary, option_summaries, token_supply};
-use super::usd::{Converter, NoRate, price_unit};
-use super::watched::Watched;
-use super::window::Buckets;
-use super::{Demo, MarketError};
 use crate::columns::Series;
+use crate::market::books::block_size;
+use crate::market::books::heatmap::{BookSettings, book_heatmap};
+use crate::market::funding::answer::Asked;
+use crate::market::instruments::names;
+use crate::market::liquidations::heatmap::liquidation_heatmap;
+use crate::market::listing::{discovery, page};
+use crate::market::options::answer::{check_option_summary, option_summaries};
+use crate::market::predictions::analytics;
+use crate::market::profiles::tpo::{TpoSettings, market_profiles};
+use crate::market::profiles::volume::volume_profiles;
+use crate::market::query::error::MarketError;
+use crate::market::query::usd::{Converter, NoRate, price_unit};
+use crate::market::query::window::Buckets;
+use crate::market::raw::{Bar, Feed, Listing, Source, Stop, Stoppable, SummaryKind};
+use crate::market::sources::demo::Demo;
+use crate::market::sources::watched::Watched;
+use crate::market::supply::answer::token_supply;
+use crate::market::trades::candles;
+use crate::market::trades::candles::{Bars, Side};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{Spelling, known_type, refuse_unknown};
 use crate::protocol::suggest::hint;
@@ -32,10 +34,10 @@ use crate::protocol::{
 
 /// The market behind a service.
 pub struct Market {
-    pub(super) source: Arc<dyn Source>,
-    pub(super) last_event: Option<i64>,
+    pub(in crate::market) source: Arc<dyn Source>,
+    pub(in crate::market) last_event: Option<i64>,
     /// The store that the source was read from, which may change.
-    pub(super) watched: Option<Arc<Watched>>,
+    pub(in crate::market) watched: Option<Arc<Watched>>,
     strict_symbols: bool,
     any_block_size: bool,
 }
@@ -51,12 +53,12 @@ impl Market {
         Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
     }
 
-    pub(super) fn of(source: Arc<dyn Source>) -> Self {
+    pub(in crate::market) fn of(source: Arc<dyn Source>) -> Self {
         Self { source, last_event: None, watched: None, strict_symbols: false, any_block_size: false }
     }
 
     /// The same market over another source.
-    pub(super) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<i64>) -> Self {
+    pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<i64>) -> Self {
         Self { source, last_event, watched: None, ..*self }
     }
 
@@ -75,7 +77,7 @@ impl Market {
         self
     }
 
-    pub(super) fn strict_symbols(&self) -> bool {
+    pub(in crate::market) fn strict_symbols(&self) -> bool {
         self.strict_symbols
     }
 
@@ -194,7 +196,7 @@ impl Market {
     /// # Errors
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
     pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
-        listing::page(self.source.as_ref(), query, now)
+        page::page(self.source.as_ref(), query, now)
     }
 
     /// What a list endpoint of section 4.2 holds as of `now` (Unix nanoseconds): the names, or the block sizes, of the
@@ -219,7 +221,7 @@ impl Market {
         Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(&table, &query.ask, now)))
     }
 
-    pub(super) fn source(&self) -> &dyn Source {
+    pub(in crate::market) fn source(&self) -> &dyn Source {
         self.source.as_ref()
     }
 

@@ -1,43 +1,41 @@
-//! The engine behind the service: raw events → candles, liquidations, funding rates, open interest and book heatmaps;
-//! its sources (demo, store); transforms. No HTTP.
+//! The engine behind the service: raw events → series, by subject; its sources (demo, store); discovery and streams. No HTTP.
 
-mod analytics;
-mod availability;
-mod block_size;
 mod cache;
-mod candles;
-mod demo;
-mod derivatives;
-mod discovery;
 mod engine;
-mod error;
-mod feed;
-mod heatmap;
+mod inline;
+mod moment;
+
+mod demo;
 mod ingest;
-mod listing;
-mod names;
-mod profiles;
-mod short;
-mod source;
-mod stop;
+mod instruments;
+mod query;
+mod raw;
 mod store;
+
+mod books;
+mod funding;
+mod liquidations;
+mod options;
+mod predictions;
+mod profiles;
+mod supply;
+mod trades;
+
+mod listing;
+mod sources;
 mod stream;
-mod summaries;
 #[cfg(test)]
 mod tests;
-mod usd;
-mod watched;
-mod window;
 
-pub use analytics::{Counts, Outcome, Position, PositionTable, PredictionEvent};
-pub use demo::Demo;
-pub use derivatives::{Gauge, GaugeBar, Ticker};
 pub use engine::Market;
-pub use error::MarketError;
-pub use feed::{Feed, Feeds};
-pub use ingest::{Ingest, IngestReport, Problem, ingest};
-pub use source::{Bar, Book, Level, Listing, Source, SourceError, Trade};
-pub use stop::Stop;
+pub use ingest::report::{IngestReport, Problem};
+pub use moment::Moment;
+pub use query::error::MarketError;
+pub use raw::{
+    Bar, Book, Counts, Feed, Feeds, Gauge, GaugeBar, Level, Listing, OptionSummary, Outcome, Position, PositionTable,
+    PredictionEvent, PredictionState, PredictionTold, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
+    Ticker, Token, Trade,
+};
+pub use sources::demo::Demo;
+pub use sources::ingest::{Ingest, ingest};
 pub use stream::{StreamEvent, Subscription};
-pub use summaries::{OptionSummary, PredictionState, PredictionTold, SummaryKind, Supply, SupplyRow, Token};
-pub use watched::Moment;

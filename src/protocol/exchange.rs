@@ -51,7 +51,7 @@ pub fn venue(name: &str) -> Option<Venue> {
 }
 
 /// Seconds between settlements of funding on most exchanges.
-pub const FUNDING_SECONDS: i64 = 8 * 3_600;
+const FUNDING_SECONDS: i64 = 8 * 3_600;
 /// Exchanges that settle funding every hour.
 const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
 

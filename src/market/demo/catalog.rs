@@ -1,10 +1,10 @@
 //! The demo's coins, venues and markets.
 
+use super::clock::BEGIN;
 use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
-use crate::market::feed::{Feed, Feeds};
-use crate::market::source::Listing;
+use crate::market::raw::{Feed, Feeds, Listing};
 use crate::protocol::exchange::funding_seconds;
 
 struct Coin {
@@ -163,7 +163,7 @@ fn dashed(coin: &str) -> String {
 
 /// What the demo knows of a market beside its listing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Traits {
+pub(in crate::market) struct Traits {
     /// Path of the coin, common to its venues.
     pub path: Path,
     /// Hash that tells this market's details from another's.
@@ -185,14 +185,8 @@ fn feeds(category: &str) -> Feeds {
     Feed::ALL.into_iter().filter(|feed| perpetual || matches!(feed, Feed::Trades | Feed::Books)).collect()
 }
 
-/// First minute of the demo market: 2015-01-01.
-pub(super) const BEGIN: i64 = 1_420_070_400;
-
-/// Last minute of the demo market: 2100-01-01.
-pub(super) const END: i64 = 4_102_444_800;
-
 /// Every market: each coin on each venue. A coin's place is part of its seed as well.
-pub(super) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
+pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
     let (mut listings, mut traits) = (Vec::new(), Vec::new());
     let market = place(&[seed, MARKET]);
     for (coin_index, coin) in COINS.iter().enumerate() {

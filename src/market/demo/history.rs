@@ -2,7 +2,7 @@
 //! of another coin the shape is Bitcoin's; coins that did not exist yet have made-up prices. From 2026 on prices wander
 //! around the last one.
 
-use super::catalog::BEGIN;
+use super::clock::BEGIN;
 use super::noise::{normal, place, smooth};
 
 const YEAR: f64 = 365.2425 * 86_400.0;
@@ -26,10 +26,10 @@ const QUARTERS: [f64; 4 * YEARS + 1] = [
 ];
 
 /// A coin at the beginning of each year from 2015 to 2026, USD.
-pub(super) type Years = [f64; YEARS + 1];
+pub(in crate::market) type Years = [f64; YEARS + 1];
 
 /// Bitcoin's years.
-pub(super) const BITCOIN: Years = {
+pub(in crate::market) const BITCOIN: Years = {
     let mut years = [0.0; YEARS + 1];
     let mut year = 0;
     while year <= YEARS {
@@ -41,7 +41,7 @@ pub(super) const BITCOIN: Years = {
 
 /// How the knots of a coin's price stray from its history.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct History {
+pub(in crate::market) struct History {
     pub years: &'static Years,
     /// Seed of what all coins have in common, and of what is this coin's.
     pub seeds: [u64; 2],
@@ -51,7 +51,7 @@ pub(super) struct History {
 
 impl History {
     /// Logarithm of the price at a knot, given by its number and its Unix minute.
-    pub(super) fn knot(&self, knot: i64, minute: i64) -> f64 {
+    pub(in crate::market) fn knot(&self, knot: i64, minute: i64) -> f64 {
         let years = ((minute * 60 - BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {

@@ -1,7 +1,7 @@
 //! Randomness without state: a number for every place, the same whenever it is asked.
 
 /// Mixes a word so that every bit depends on every bit (the finaliser of `SplitMix64`).
-pub(super) const fn mix(word: u64) -> u64 {
+pub(in crate::market) const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -9,20 +9,20 @@ pub(super) const fn mix(word: u64) -> u64 {
 }
 
 /// The hash of a place, given by its coordinates.
-pub(super) fn place(coordinates: &[u64]) -> u64 {
+pub(in crate::market) fn place(coordinates: &[u64]) -> u64 {
     coordinates.iter().fold(0, |hash, &coordinate| mix(hash ^ mix(coordinate)))
 }
 
 /// A number in 0 .. 1 from a hash.
-pub(super) fn uniform(hash: u64) -> f64 {
+pub(in crate::market) fn uniform(hash: u64) -> f64 {
     (hash >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// No number of [`normal`] is further from 0.
-pub(super) const FURTHEST: f64 = 3.464_101_615_137_755;
+pub(in crate::market) const FURTHEST: f64 = 3.464_101_615_137_755;
 
 /// A number near the normal distribution (mean 0, deviation 1, within ±3.5) from a hash: the sum of four uniforms.
-pub(super) fn normal(hash: u64) -> f64 {
+pub(in crate::market) fn normal(hash: u64) -> f64 {
     const SCALE: f64 = 1.0 / 65_536.0;
     // Four uniforms have the variance 4 / 12.
     const WIDTH: f64 = 1.732_050_807_568_877_2;
@@ -31,7 +31,7 @@ pub(super) fn normal(hash: u64) -> f64 {
 }
 
 /// Smooth noise in one dimension: random values at whole positions, a cubic between them. About −1 .. 1.
-pub(super) fn smooth(seed: u64, position: f64) -> f64 {
+pub(in crate::market) fn smooth(seed: u64, position: f64) -> f64 {
     let cell = position.floor();
     let at = |offset: i64| uniform(mix(seed ^ (cell as i64).wrapping_add(offset) as u64)) * 2.0 - 1.0;
     let part = position - cell;

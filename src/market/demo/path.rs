@@ -13,13 +13,13 @@ use super::walk::{KNOT_BITS, Stretch, Walk, reaches};
 /// Minutes of a block, as a power of two: a block is computed whole.
 const BLOCK_BITS: u32 = 9;
 /// Minutes of a block.
-pub(super) const BLOCK: i64 = 1 << BLOCK_BITS;
+pub(in crate::market) const BLOCK: i64 = 1 << BLOCK_BITS;
 /// Part of a coin's volume that comes and goes with the whole market's.
 const COMMON_VOLUME: f64 = 0.6;
 
 /// How a coin's price moves.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Path {
+pub(in crate::market) struct Path {
     seed: u64,
     history: History,
     /// What all coins share, with a variance of one per minute.
@@ -34,7 +34,7 @@ pub(super) struct Path {
 
 /// Minutes of one block. `prices[i]` is at the minute boundary `start + i`; there is one more than the block has minutes.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
+pub(in crate::market) struct Block {
     pub start: i64,
     pub prices: Vec<f64>,
     /// How wild each minute is: the deviation of its change, in parts of a mean minute's.
@@ -47,12 +47,12 @@ pub(super) struct Block {
 
 impl Block {
     /// How wild a Unix minute of the block is: the deviation of its change, in parts of a mean minute's.
-    pub(super) fn wildness(&self, minute: i64) -> f64 {
+    pub(in crate::market) fn wildness(&self, minute: i64) -> f64 {
         f64::from(self.wildness[(minute - self.start) as usize])
     }
 
     /// How much is due to be traded in a Unix minute of the block, in parts of a mean minute's volume.
-    pub(super) fn volume(&self, minute: i64) -> f64 {
+    pub(in crate::market) fn volume(&self, minute: i64) -> f64 {
         f64::from(self.volumes[(minute - self.start) as usize])
     }
 }
@@ -67,7 +67,7 @@ struct Both {
 impl Path {
     /// A path through a coin's history, with a deviation per year (0.5 is a calm coin, 1 a wild one) of which the market's
     /// walk makes up the part `common` of the variance. `market` is the seed of what the coins have in common.
-    pub(super) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
+    pub(in crate::market) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;
         let minute_deviation = yearly_deviation / MINUTES_A_YEAR.sqrt();
         let walk = |seed, common, variance| Walk { seed, climate: place(&[market, 1]), common, variance };
@@ -82,12 +82,12 @@ impl Path {
     }
 
     /// Tells this path from another.
-    pub(super) fn seed(&self) -> u64 {
+    pub(in crate::market) fn seed(&self) -> u64 {
         self.seed
     }
 
     /// Deviation of the price's logarithm in a mean minute.
-    pub(super) fn minute_deviation(&self) -> f64 {
+    pub(in crate::market) fn minute_deviation(&self) -> f64 {
         self.minute_deviation
     }
 
@@ -121,12 +121,12 @@ impl Path {
     }
 
     /// The price at the beginning of a Unix minute, as its block has it, without making the block.
-    pub(super) fn price(&self, minute: i64) -> f64 {
+    pub(in crate::market) fn price(&self, minute: i64) -> f64 {
         self.ends(&self.stretch(minute, 0))[0]
     }
 
     /// The block that holds a minute (Unix minutes).
-    pub(super) fn block(&self, minute: i64) -> Block {
+    pub(in crate::market) fn block(&self, minute: i64) -> Block {
         let whole = self.stretch(minute, BLOCK_BITS);
         let (start, minutes) = (whole.own.low, BLOCK as usize);
         let mut stretches = vec![whole; minutes];
@@ -156,14 +156,14 @@ impl Path {
     }
 
     /// Deviation of the change of a mean minute among `first..end`, in parts of the usual one, the season apart.
-    pub(super) fn mean_wildness(&self, first: i64, end: i64) -> f64 {
+    pub(in crate::market) fn mean_wildness(&self, first: i64, end: i64) -> f64 {
         let variance = self.variance(self.market.spent(first, end)[0], self.own.spent(first, end)[0]);
         (variance / (end - first) as f64).sqrt() / self.minute_deviation
     }
 
     /// What is due to be traded in the minutes `first..end`, in parts of a mean minute's volume. The season is that of the
     /// middle, so ask for an hour or less.
-    pub(super) fn due(&self, first: i64, end: i64) -> f64 {
+    pub(in crate::market) fn due(&self, first: i64, end: i64) -> f64 {
         let volume =
             COMMON_VOLUME * self.market.spent(first, end)[1] + (1.0 - COMMON_VOLUME) * self.own.spent(first, end)[1];
         volume * season(i64::midpoint(first, end)).volume
@@ -171,7 +171,7 @@ impl Path {
 
     /// The minutes of a window, to be looked at by [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
     /// most, in deviations of its change.
-    pub(super) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
+    pub(in crate::market) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
         let mut peaks =
             Peaks { within, reaches: reaches(within), window: first..end, left: BinaryHeap::new(), found: Vec::new() };
         if first < end {
@@ -185,7 +185,7 @@ impl Path {
     /// The highest of the Unix minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
     /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
     /// What is not above `floor` is not looked for.
-    pub(super) fn highest(
+    pub(in crate::market) fn highest(
         &self,
         peaks: &mut Peaks,
         minutes: Range<i64>,
@@ -210,7 +210,7 @@ impl Path {
 
 /// The minutes of a window by the most that the common price may reach in them, the highest first. They are looked for as far
 /// as they are asked for, once for all markets of a coin.
-pub(super) struct Peaks {
+pub(in crate::market) struct Peaks {
     within: f64,
     reaches: [f64; KNOT_BITS as usize + 1],
     window: Range<i64>,
@@ -279,7 +279,7 @@ impl Peaks {
 }
 
 /// Furthest that a minute's price is from its higher end, in deviations of its change, when it is halved so many times.
-pub(super) fn within_minute(halvings: i32) -> f64 {
+pub(in crate::market) fn within_minute(halvings: i32) -> f64 {
     (0..halvings).map(|halving| 0.5 * FURTHEST / 2f64.powi(halving).sqrt()).sum()
 }
 
@@ -291,8 +291,8 @@ fn volume_of(minute: &Both) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalog::markets;
     use super::*;
+    use crate::market::demo::catalog::markets;
 
     const NOW: i64 = 29_600_000; // a minute of 2026
 

@@ -13,7 +13,7 @@ const SWINGS: [f64; 7] = [1.03, 1.06, 1.07, 1.07, 1.05, 0.85, 0.87];
 
 /// What a minute has in parts of the mean one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Season {
+pub(in crate::market) struct Season {
     /// Volume.
     pub volume: f64,
     /// Standard deviation of the price's change.
@@ -36,13 +36,13 @@ static HOURS: LazyLock<Vec<Season>> = LazyLock::new(|| {
 });
 
 /// No minute swings more.
-pub(super) static MOST_SWING: LazyLock<f64> = LazyLock::new(|| {
+pub(in crate::market) static MOST_SWING: LazyLock<f64> = LazyLock::new(|| {
     let hours = HOURS.iter().map(|season| season.swing).fold(0.0, f64::max);
     hours * SWINGS.into_iter().fold(0.0, f64::max)
 });
 
 /// The season of a Unix minute.
-pub(super) fn season(minute: i64) -> Season {
+pub(in crate::market) fn season(minute: i64) -> Season {
     // The epoch was a Thursday.
     let weekday = (minute.div_euclid(DAY) + 3).rem_euclid(7) as usize;
     let hour = HOURS[minute.rem_euclid(DAY) as usize];

@@ -10,7 +10,7 @@ use super::noise::{FURTHEST, mix, normal, place, smooth, uniform};
 use super::season::{MOST_SWING, season};
 
 /// Minutes between knots, as a power of two.
-pub(super) const KNOT_BITS: u32 = 16;
+pub(in crate::market) const KNOT_BITS: u32 = 16;
 /// Furthest that a half's share of the variance is from ½, times two, where a stretch of 2^bits minutes is halved: by bits.
 const UNEVEN: [f64; KNOT_BITS as usize + 1] =
     [0.0, 0.7, 0.7, 0.72, 0.75, 0.8, 0.8, 0.82, 0.82, 0.82, 0.82, 0.82, 0.82, 0.78, 0.72, 0.6, 0.5];
@@ -21,7 +21,7 @@ const CLIMATE: f64 = 0.55;
 
 /// A stretch of 2^bits minutes from the minute `low` on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(in crate::market) struct Stretch {
     pub low: i64,
     pub bits: u32,
     /// The walk at the beginning.
@@ -36,7 +36,7 @@ pub(super) struct Stretch {
 
 /// A walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
+pub(in crate::market) struct Walk {
     pub seed: u64,
     /// Seed of the draws that share out variance alike in several walks.
     pub climate: u64,
@@ -48,7 +48,7 @@ pub(super) struct Walk {
 
 impl Walk {
     /// The stretch between two knots, with what the walk is there.
-    pub(super) fn segment(&self, segment: i64, left: f64, right: f64) -> Stretch {
+    pub(in crate::market) fn segment(&self, segment: i64, left: f64, right: f64) -> Stretch {
         let climate = smooth(place(&[self.climate, 1]), segment as f64 / 5.0)
             + 0.4 * normal(place(&[self.climate, 2, segment as u64]));
         let minutes = (1i64 << KNOT_BITS) as f64;
@@ -63,7 +63,7 @@ impl Walk {
     }
 
     /// The halves of a stretch.
-    pub(super) fn halves(&self, whole: &Stretch) -> [Stretch; 2] {
+    pub(in crate::market) fn halves(&self, whole: &Stretch) -> [Stretch; 2] {
         let half = 1i64 << (whole.bits - 1);
         let middle = whole.low + half;
         let own = mix(self.seed ^ (middle as u64) << 6 ^ u64::from(whole.bits));
@@ -104,7 +104,7 @@ impl Walk {
     }
 
     /// Variance and volume of the minutes `first..end`, the season apart.
-    pub(super) fn spent(&self, first: i64, end: i64) -> [f64; 2] {
+    pub(in crate::market) fn spent(&self, first: i64, end: i64) -> [f64; 2] {
         let (mut sum, before) = (self.before(end), self.before(first));
         for segment in first >> KNOT_BITS..end >> KNOT_BITS {
             let whole = self.segment(segment, 0.0, 0.0);
@@ -116,7 +116,7 @@ impl Walk {
 
 /// How far a walk goes beyond the ends of a stretch of 2^bits minutes at most, by bits, in roots of the stretch's variance.
 /// `minute` is that of a single minute.
-pub(super) fn reaches(minute: f64) -> [f64; KNOT_BITS as usize + 1] {
+pub(in crate::market) fn reaches(minute: f64) -> [f64; KNOT_BITS as usize + 1] {
     let mut reaches = [minute * *MOST_SWING; KNOT_BITS as usize + 1];
     for bits in 1..reaches.len() {
         // Each halving adds at most one furthest draw to the higher end; no half has more than this share of the variance.

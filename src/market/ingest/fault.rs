@@ -2,16 +2,16 @@
 
 /// A row that is left out: which column, and what mends it. In a box, because most rows have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault(Box<(String, String)>);
+pub(in crate::market) struct Fault(Box<(String, String)>);
 
 impl Fault {
     /// What is wrong with a column; the row as a whole has an empty name.
-    pub(super) fn new(column: impl Into<String>, what: impl Into<String>) -> Self {
+    pub(in crate::market) fn new(column: impl Into<String>, what: impl Into<String>) -> Self {
         Self(Box::new((column.into(), what.into())))
     }
 
     /// Column and what is wrong.
-    pub(super) fn into_parts(self) -> (String, String) {
+    pub(in crate::market) fn into_parts(self) -> (String, String) {
         *self.0
     }
 }

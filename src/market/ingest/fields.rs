@@ -10,7 +10,7 @@ const fn each(byte: u8) -> u64 {
 /// What the whole number without a sign of a field is. `None` for anything else, for more than sixteen digits, and for a field
 /// so near to the begin of the block that a load would reach before it.
 #[inline]
-pub(super) fn whole(block: &[u8], field: Range<usize>) -> Option<i64> {
+pub(in crate::market) fn whole(block: &[u8], field: Range<usize>) -> Option<i64> {
     match field.len() {
         1..=8 => Eight::ending(block, field)?.whole(),
         9..=16 => Sixteen::ending(block, field)?.whole(),
@@ -21,7 +21,7 @@ pub(super) fn whole(block: &[u8], field: Range<usize>) -> Option<i64> {
 /// What the decimal number of a field is, correctly rounded. `None` for one with a sign or an exponent, for what is no number,
 /// for more than sixteen characters or too many digits, and near to the begin of the block.
 #[inline]
-pub(super) fn decimal(block: &[u8], field: Range<usize>) -> Option<f64> {
+pub(in crate::market) fn decimal(block: &[u8], field: Range<usize>) -> Option<f64> {
     match field.len() {
         1 if block[field.start] == b'.' => None,
         1..=8 => Eight::ending(block, field)?.decimal(),

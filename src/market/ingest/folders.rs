@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::IngestReport;
-use crate::market::MarketError;
-use crate::market::store::{parse_date, unfit};
+use super::report::IngestReport;
+use crate::market::query::error::MarketError;
+use crate::market::store::layout::{parse_date, unfit};
 
 /// A file to read.
-pub(super) enum Source {
+pub(in crate::market) enum Dump {
     /// Exchange, symbol and Unix day.
     Day(String, String, i64),
-    /// Name of the sheet, with its folder.
-    Sheet(String),
+    /// Name of the table, with its folder.
+    Table(String),
 }
 
 const NOT_UTF8: &str = "its name is not UTF-8, so no query could name it; rename it";
@@ -21,7 +21,7 @@ const NO_DAY: &str = "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.
 const NO_FOLDER: &str = "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)";
 
 /// The files of a kind that is cut by market and day.
-pub(super) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Source)> {
+pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Dump)> {
     let mut files = Vec::new();
     for (exchange, folder) in folders(kind, report) {
         for (symbol, folder) in folders(&folder, report) {
@@ -40,15 +40,15 @@ pub(super) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Sour
                     report.problem(&file, 0, "a second file of the same day; only the first was read");
                     continue;
                 }
-                files.push((file, Source::Day(exchange.clone(), symbol.clone(), day)));
+                files.push((file, Dump::Day(exchange.clone(), symbol.clone(), day)));
             }
         }
     }
     files
 }
 
-/// The files of a kind of sheets: in its folder, and in the folders there.
-pub(super) fn sheets(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Source)> {
+/// The files of a kind of tables: in its folder, and in the folders there.
+pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Dump)> {
     let mut files = Vec::new();
     for path in listed(kind, report) {
         let inside = if path.is_dir() { listed(&path, report) } else { vec![path] };
@@ -65,7 +65,7 @@ pub(super) fn sheets(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, So
             } else if let Some(why) = unfit(&name) {
                 report.problem(&file, 0, format!("its name {why}"));
             } else {
-                files.push((file, Source::Sheet(name)));
+                files.push((file, Dump::Table(name)));
             }
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn sheets(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, So
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
+pub(in crate::market) fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut paths: Vec<PathBuf> = entries.map_err(|error| in_place(folder, &error))?;
     paths.retain(|path| !file_name(path).starts_with('.'));
@@ -85,7 +85,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketError> {
 }
 
 /// An error that names its place.
-pub(super) fn in_place(path: &Path, error: &std::io::Error) -> MarketError {
+pub(in crate::market) fn in_place(path: &Path, error: &std::io::Error) -> MarketError {
     MarketError::Internal(format!("{}: {error}", path.display()))
 }
 

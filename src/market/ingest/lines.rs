@@ -133,42 +133,42 @@ impl Ahead {
 }
 
 /// A line in its block.
-pub(super) struct Line<'a> {
+pub(in crate::market) struct Line<'a> {
     /// 1 for the first of the file.
-    pub(super) number: u64,
-    pub(super) block: &'a [u8],
-    pub(super) begin: usize,
+    pub(in crate::market) number: u64,
+    pub(in crate::market) block: &'a [u8],
+    pub(in crate::market) begin: usize,
     /// Before the line's end.
-    pub(super) end: usize,
+    pub(in crate::market) end: usize,
     /// Where its fields end; the last one perhaps behind `end`.
-    pub(super) field_ends: &'a [u32],
+    pub(in crate::market) field_ends: &'a [u32],
 }
 
 impl<'a> Line<'a> {
     /// Its bytes, without what ends it.
-    pub(super) fn text(&self) -> &'a [u8] {
+    pub(in crate::market) fn text(&self) -> &'a [u8] {
         &self.block[self.begin..self.end]
     }
 
     /// Number of its bytes.
-    pub(super) fn length(&self) -> usize {
+    pub(in crate::market) fn length(&self) -> usize {
         self.end - self.begin
     }
 }
 
 /// The lines of a file, plain or gzip by its name.
-pub(super) struct Lines {
+pub(in crate::market) struct Lines {
     source: Ahead,
     block: Vec<u8>,
     fields: Delimited,
     /// Lines of the block that are read.
     read: usize,
     /// Number of the line read last; the header is line 1.
-    pub(super) number: u64,
+    pub(in crate::market) number: u64,
 }
 
 impl Lines {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::market) fn open(path: &Path) -> io::Result<Self> {
         // Whether there is such a kernel was asked before the first file.
         let fields = Delimited::new().map_err(io::Error::other)?;
         Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
@@ -176,18 +176,18 @@ impl Lines {
 
     /// The lines of a block of which none is read yet but the header: their bytes, where their fields lie, and the first line.
     /// `None` when the next line stands in a block that is begun, and at the end of the file.
-    pub(super) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
+    pub(in crate::market) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
         let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
         Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))
     }
 
     /// Whether the file ends within its last line; known once that line is read.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(in crate::market) fn is_cut(&self) -> bool {
         self.source.cut.load(Ordering::Acquire)
     }
 
     /// Passes the rest of the block.
-    pub(super) fn pass(&mut self) {
+    pub(in crate::market) fn pass(&mut self) {
         self.number += (self.fields.lines() - self.read) as u64;
         self.read = self.fields.lines();
     }
@@ -207,7 +207,7 @@ impl Lines {
 
     /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one is told now and then, so
     /// that whoever reads can look whether to go on.
-    pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(in crate::market) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut passed = 0;
         loop {
             if self.read == self.fields.lines() && !self.advance()? {

@@ -6,7 +6,7 @@ use csv::ByteRecord;
 
 /// A quote that is in no place for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StrayQuote {
+pub(in crate::market) enum StrayQuote {
     /// The field of that place is opened and not closed.
     Open(usize),
     /// Something follows the closing quote of the field of that place.
@@ -14,7 +14,7 @@ pub(super) enum StrayQuote {
 }
 
 /// Puts the fields of a line into the record, without their quotes.
-pub(super) fn split(line: &[u8], fields: &mut ByteRecord) -> Result<(), StrayQuote> {
+pub(in crate::market) fn split(line: &[u8], fields: &mut ByteRecord) -> Result<(), StrayQuote> {
     fields.clear();
     let mut rest = line;
     loop {

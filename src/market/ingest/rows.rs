@@ -7,10 +7,10 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::fault::Fault;
-use super::fields;
-use super::lines::{Line, Lines};
 use crate::decode::Delimited;
+use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fields;
+use crate::market::ingest::lines::{Line, Lines};
 
 /// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
@@ -19,7 +19,7 @@ const DAY: i64 = 86_400_000_000;
 const LARGEST: f64 = 1e18;
 
 /// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, asked after each piece, says no.
-pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
+pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
     /// A look takes longer than a page, but a piece takes no time that somebody would notice.
     const PIECE: u64 = 1 << 26;
     let mut file = File::open(path)?;
@@ -43,7 +43,7 @@ pub(super) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io
 }
 
 /// A dump file being read.
-pub(super) struct Rows {
+pub(in crate::market) struct Rows {
     lines: Lines,
     layout: Layout,
 }
@@ -57,20 +57,20 @@ struct Layout {
 }
 
 /// A file that cannot be read on: the line, and why.
-pub(super) struct Broken {
+pub(in crate::market) struct Broken {
     pub line: u64,
     pub what: String,
 }
 
 /// One row.
-pub(super) struct Row<'a> {
+pub(in crate::market) struct Row<'a> {
     line: Line<'a>,
     layout: &'a Layout,
 }
 
 /// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is told as it would
 /// be of each alone; what cannot be read so is left to the rows.
-pub(super) struct Block<'a> {
+pub(in crate::market) struct Block<'a> {
     text: &'a [u8],
     fields: &'a mut Delimited,
     first: usize,
@@ -79,12 +79,12 @@ pub(super) struct Block<'a> {
 
 impl Block<'_> {
     /// Number of rows.
-    pub(super) fn rows(&self) -> usize {
+    pub(in crate::market) fn rows(&self) -> usize {
         self.fields.lines() - self.first
     }
 
     /// As [`Row::time`], of all rows; `None` when one is not to be read so.
-    pub(super) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
+    pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
         let mut times = Vec::with_capacity(self.rows());
         for field in self.column(column) {
             times.push(fields::whole(self.text, field)?);
@@ -94,7 +94,7 @@ impl Block<'_> {
     }
 
     /// As [`Row::number`], of all rows; `None` when one is not to be read so.
-    pub(super) fn numbers(&mut self, column: usize, above: bool) -> Option<Vec<f64>> {
+    pub(in crate::market) fn numbers(&mut self, column: usize, above: bool) -> Option<Vec<f64>> {
         let mut values = Vec::with_capacity(self.rows());
         let Layout { columns, width, .. } = self.layout;
         let read = self.fields.floats(self.text, self.first, *width, columns[column], &mut values);
@@ -102,7 +102,7 @@ impl Block<'_> {
     }
 
     /// As [`Row::either`], of all rows; `None` when one is not to be read so.
-    pub(super) fn either(&self, column: usize, yes: &str, no: &str) -> Option<Vec<bool>> {
+    pub(in crate::market) fn either(&self, column: usize, yes: &str, no: &str) -> Option<Vec<bool>> {
         let (yes, no) = (yes.as_bytes(), no.as_bytes());
         let mut values = Vec::with_capacity(self.rows());
         for field in self.column(column) {
@@ -122,7 +122,7 @@ impl Block<'_> {
 
 impl Rows {
     /// Opens the file of a Unix day, gzip by its name, and finds the wanted columns in its header.
-    pub(super) fn open(path: &Path, day: i64, wanted: &[&str]) -> Result<Self, Broken> {
+    pub(in crate::market) fn open(path: &Path, day: i64, wanted: &[&str]) -> Result<Self, Broken> {
         let broken = |line: u64, what: String| Broken { line, what };
         let mut lines = Lines::open(path).map_err(|error| broken(0, error.to_string()))?;
         let header = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
@@ -143,7 +143,7 @@ impl Rows {
     }
 
     /// The next row; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Row<'_>>, Broken> {
+    pub(in crate::market) fn next(&mut self) -> Result<Option<Row<'_>>, Broken> {
         let number = self.lines.number + 1;
         match self.lines.next_line() {
             Ok(line) => Ok(line.map(|line| Row { line, layout: &self.layout })),
@@ -152,7 +152,7 @@ impl Rows {
     }
 
     /// The next rows, if a block of them begins here and all have the header's width.
-    pub(super) fn block(&mut self) -> Result<Option<Block<'_>>, Broken> {
+    pub(in crate::market) fn block(&mut self) -> Result<Option<Block<'_>>, Broken> {
         let number = self.lines.number + 1;
         let layout = &self.layout;
         match self.lines.fresh() {
@@ -165,25 +165,25 @@ impl Rows {
     }
 
     /// Passes the block that was read.
-    pub(super) fn pass(&mut self) {
+    pub(in crate::market) fn pass(&mut self) {
         self.lines.pass();
     }
 }
 
 impl<'a> Row<'a> {
     /// Its line in the file.
-    pub(super) fn number_of_line(&self) -> u64 {
+    pub(in crate::market) fn number_of_line(&self) -> u64 {
         self.line.number
     }
 
     /// Whether this is no row but one of very many empty lines, of which one is told now and then.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::market) fn is_empty(&self) -> bool {
         self.line.begin == self.line.end
     }
 
     /// A field as it is in the file.
     #[inline]
-    pub(super) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
+    pub(in crate::market) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
         Ok(&self.line.block[self.field(column)?])
     }
 
@@ -219,7 +219,7 @@ impl<'a> Row<'a> {
 
     /// A time in microseconds as Unix nanoseconds.
     #[inline]
-    pub(super) fn time(&self, column: usize) -> Result<i64, Fault> {
+    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, Fault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
         let bad = |what: String| Fault::new("timestamp", what);
@@ -243,7 +243,7 @@ impl<'a> Row<'a> {
 
     /// A number of at least 0, or above it when `above`.
     #[inline]
-    pub(super) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
         match self.decimal(column)? {
             Some(value) if fits(value, above) => Ok(value),
             value => Err(self.no_number(column, name, above, value)),
@@ -260,7 +260,7 @@ impl<'a> Row<'a> {
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
-    pub(super) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, Fault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(f64::NAN);
@@ -274,7 +274,7 @@ impl<'a> Row<'a> {
 
     /// One of two words.
     #[inline]
-    pub(super) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
+    pub(in crate::market) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
         match self.text(column)? {
             text if text == yes.as_bytes() => Ok(true),
             text if text == no.as_bytes() => Ok(false),
@@ -290,12 +290,12 @@ fn fits(value: f64, above: bool) -> bool {
 }
 
 /// A whole number; white space around it is passed over.
-pub(super) fn whole(text: &[u8]) -> Option<i64> {
+pub(in crate::market) fn whole(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
 /// A field as a message quotes it.
-pub(super) fn shown(text: &[u8]) -> String {
+pub(in crate::market) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")

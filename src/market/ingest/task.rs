@@ -2,37 +2,37 @@
 
 use std::path::Path;
 
-use super::fault::Fault;
-use super::rows::{Block, Broken, Row, Rows, fingerprint};
-use super::{IngestReport, MOST_PROBLEMS};
-use crate::market::store::Origin;
+use super::report::{IngestReport, MOST_PROBLEMS};
+use crate::market::ingest::fault::Fault;
+use crate::market::ingest::rows::{Block, Broken, Row, Rows, fingerprint};
+use crate::market::store::origin::Origin;
 
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
 const PATIENCE: usize = 1 << 15;
 
 /// A file, where it goes, and who is told.
-pub(super) struct Task<'a> {
-    pub(super) file: &'a Path,
-    pub(super) store: &'a Path,
-    pub(super) report: &'a mut IngestReport,
-    pub(super) keep_going: &'a dyn Fn() -> bool,
+pub(in crate::market) struct Task<'a> {
+    pub(in crate::market) file: &'a Path,
+    pub(in crate::market) store: &'a Path,
+    pub(in crate::market) report: &'a mut IngestReport,
+    pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
     /// Whether a file may take the place of one with more good rows.
-    pub(super) allow_fewer_rows: bool,
+    pub(in crate::market) allow_fewer_rows: bool,
     /// Good rows of the file that the store holds in this one's place; 0 where there is none, or it does not say.
-    pub(super) held: u64,
+    pub(in crate::market) held: u64,
     /// Good rows of this file, once it is read and to be taken.
-    pub(super) good: u64,
+    pub(in crate::market) good: u64,
 }
 
 /// Rows of a file so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
+pub(in crate::market) struct Tally {
     good: usize,
     bad: usize,
 }
 
 /// Whoever takes the rows of a file.
-pub(super) trait Taker {
+pub(in crate::market) trait Taker {
     /// Takes a row: what is wrong with it, or whether more are wanted.
     fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault>;
 
@@ -53,7 +53,7 @@ impl<Take: FnMut(&Row<'_>) -> Result<bool, Fault>> Taker for OneByOne<Take> {
 
 impl Task<'_> {
     /// Hash of the file; `None`, with a problem in the report, where it cannot be read, and where the ingest is to end.
-    pub(super) fn fingerprint(&mut self) -> Option<String> {
+    pub(in crate::market) fn fingerprint(&mut self) -> Option<String> {
         match fingerprint(self.file, self.keep_going) {
             Ok(hash) => {
                 self.report.interrupted |= hash.is_none();
@@ -67,7 +67,7 @@ impl Task<'_> {
     }
 
     /// Whether the file must be read: the store holds another one in its place, or none.
-    pub(super) fn is_new(&mut self, stored: Option<Origin>, fingerprint: &str) -> bool {
+    pub(in crate::market) fn is_new(&mut self, stored: Option<Origin>, fingerprint: &str) -> bool {
         let Some(stored) = stored else { return true };
         if stored.fingerprint == fingerprint {
             self.report.unchanged += 1;
@@ -78,12 +78,12 @@ impl Task<'_> {
     }
 
     /// What the store is to remember of the file.
-    pub(super) fn origin(&self, fingerprint: &str) -> Origin {
+    pub(in crate::market) fn origin(&self, fingerprint: &str) -> Origin {
         Origin::new(fingerprint, self.good)
     }
 
     /// As [`Self::feed`], row by row.
-    pub(super) fn each_row(
+    pub(in crate::market) fn each_row(
         &mut self,
         day: i64,
         columns: &[&str],
@@ -94,7 +94,7 @@ impl Task<'_> {
 
     /// Hands every row of a published dump to the taker. `true` when the file was read to its end and holds a good row; else it
     /// must not be taken, and the report says why, unless the taker left it.
-    pub(super) fn feed(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
+    pub(in crate::market) fn feed(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;
@@ -130,7 +130,7 @@ impl Task<'_> {
     }
 
     /// Counts a row. `false` when the ingest is to end.
-    pub(super) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), Fault>) -> bool {
+    pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), Fault>) -> bool {
         match outcome {
             Ok(()) => self.count_good(tally, 1),
             Err(fault) => {
@@ -159,7 +159,7 @@ impl Task<'_> {
     }
 
     /// Whether the store holds more good rows of the file than these, and must not lose them; then the report says so.
-    pub(super) fn has_fewer(&mut self, good: u64) -> bool {
+    pub(in crate::market) fn has_fewer(&mut self, good: u64) -> bool {
         if good >= self.held || self.allow_fewer_rows {
             return false;
         }
@@ -173,7 +173,7 @@ impl Task<'_> {
     }
 
     /// Whether the file is to be taken: it was read to its end, and has a good row.
-    pub(super) fn end(&mut self, tally: Tally, outcome: Result<(), Broken>) -> bool {
+    pub(in crate::market) fn end(&mut self, tally: Tally, outcome: Result<(), Broken>) -> bool {
         if self.report.interrupted {
             return false;
         }
@@ -198,4 +198,26 @@ impl Task<'_> {
         self.report.rows += tally.good;
         true
     }
+}
+
+/// The events of a file by time, then by file order; `None` when it is not to be taken.
+pub(in crate::market) fn collect<T>(
+    task: &mut Task<'_>,
+    day: i64,
+    columns: &[&str],
+    read: fn(&Row<'_>) -> Result<T, Fault>,
+    time: fn(&T) -> i64,
+) -> Option<Vec<T>> {
+    let mut events = Vec::new();
+    let whole = task.each_row(day, columns, |row| {
+        events.push(read(row)?);
+        Ok(true)
+    });
+    if !whole {
+        return None;
+    }
+    if !events.is_sorted_by_key(time) {
+        events.sort_by_key(time);
+    }
+    Some(events)
 }

@@ -9,13 +9,11 @@
 
 use std::collections::HashMap;
 
-use super::{Row, full_name};
 use crate::clock::SECOND;
-use crate::market::MarketError;
-use crate::market::derivatives::Gauge;
-use crate::market::feed::Feed;
-use crate::market::source::{Listing, Source, SourceError};
-use crate::market::usd::Converter;
+use crate::market::instruments::filter::{Row, full_name};
+use crate::market::query::error::MarketError;
+use crate::market::query::usd::Converter;
+use crate::market::raw::{Feed, Gauge, Listing, Source, SourceError};
 use crate::protocol::Market;
 
 const HOUR: i64 = 3_600;
@@ -28,7 +26,7 @@ const PEAK_WINDOW: i64 = 365 * DAY;
 const RANGE_HOURS: i64 = 14;
 
 /// Figures of a source's markets as of a moment; what is dear is made once.
-pub(super) struct Figures<'a> {
+pub(in crate::market) struct Figures<'a> {
     source: &'a dyn Source,
     now: i64,
     from_peak: HashMap<usize, Option<f64>>,
@@ -48,7 +46,7 @@ struct Traded {
 
 impl<'a> Figures<'a> {
     /// Those of a source as of `now` (Unix nanoseconds).
-    pub(super) fn new(source: &'a dyn Source, now: i64) -> Self {
+    pub(in crate::market) fn new(source: &'a dyn Source, now: i64) -> Self {
         let (from_peak, interest, volumes) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { source, now, from_peak, interest, volumes }
     }
@@ -58,12 +56,12 @@ impl<'a> Figures<'a> {
     }
 
     /// The source's markets.
-    pub(super) fn listings(&self) -> &'a [Listing] {
+    pub(in crate::market) fn listings(&self) -> &'a [Listing] {
         self.source.listings()
     }
 
     /// A market's row.
-    pub(super) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
+    pub(in crate::market) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
         let listing = &self.source.listings()[market];
         let second = self.second();
         let today = MarketError::listed(self.traded(market, second - DAY, second + 1))?.unwrap_or_default();
@@ -93,7 +91,7 @@ impl<'a> Figures<'a> {
     }
 
     /// The entry of a row with the figures that only the entries of a page need.
-    pub(super) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
+    pub(in crate::market) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
         row.entry.oi_change_24h = self.interest_change(&row)?.unwrap_or(0.0);
         row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
@@ -109,7 +107,7 @@ impl<'a> Figures<'a> {
     }
 
     /// USD traded in 24 hours; `None` where nothing tells it.
-    pub(super) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
         if let Some(known) = self.volumes.get(&market) {
             return Ok(*known);
         }
@@ -120,7 +118,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
-    pub(super) fn distance_to_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn distance_to_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
         // A probability has no peak to be measured by: it ends at 0 or 1.
         let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
         if let Some(known) = self.from_peak.get(&market) {
@@ -136,7 +134,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Change of the open interest in 24 hours, percent.
-    pub(super) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
         let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::OpenInterest)) else {
             return Ok(None);
         };
@@ -155,7 +153,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Mean true range of the last [`RANGE_HOURS`] whole hours, percent of the last price.
-    pub(super) fn range(&self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn range(&self, row: &Row) -> Result<Option<f64>, MarketError> {
         let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::Trades)) else {
             return Ok(None);
         };

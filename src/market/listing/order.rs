@@ -6,13 +6,13 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::Row;
 use super::figures::Figures;
-use crate::market::MarketError;
+use crate::market::instruments::filter::Row;
+use crate::market::query::error::MarketError;
 use crate::protocol::{MarketSort, MarketsQuery, SortDirection};
 
 /// The rows in the order that a query asks for.
-pub(super) fn ordered(
+pub(in crate::market) fn ordered(
     rows: Vec<Row>,
     query: &MarketsQuery,
     figures: &mut Figures<'_>,
@@ -49,7 +49,7 @@ fn key(field: MarketSort, row: &Row, figures: &mut Figures<'_>) -> Result<Option
 /// One row for each normalized symbol, in the order they are in: the one on the highest ranked exchange, of several there
 /// the first. Exchanges rank by the USD that all their markets traded in 24 hours, equals by name. What has no normalized
 /// symbol stays.
-pub(super) fn distinct(rows: Vec<Row>, figures: &mut Figures<'_>) -> Result<Vec<Row>, MarketError> {
+pub(in crate::market) fn distinct(rows: Vec<Row>, figures: &mut Figures<'_>) -> Result<Vec<Row>, MarketError> {
     let mut traded: HashMap<String, f64> = HashMap::new();
     for (market, listing) in figures.listings().iter().enumerate() {
         *traded.entry(listing.exchange.clone()).or_default() += figures.volume(market)?.unwrap_or(0.0);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use super::*;
+use super::page::page;
 use crate::clock::SECOND;
-use crate::market::derivatives::Gauge;
-use crate::market::source::Bar;
-use crate::market::{Demo, Feed};
+use crate::market::raw::{Bar, Feed, Gauge, PREDICTION_VENUE, Source};
+use crate::market::sources::demo::Demo;
+use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
 
 const NOW: i64 = 1_776_880_830 * SECOND;
 const DAY: i64 = 86_400;

@@ -31,19 +31,12 @@
 //! and lowest level where two or more blocks visited it; `single_prints` the levels between them that exactly one block
 //! visited. `total_tpo_count` is the sum of `tpo_count`, `total_volume` that of `volume`.
 
-mod feed;
-mod liquidations;
+pub(in crate::market) mod events;
 mod profile;
-mod sessions;
-mod step;
+pub(in crate::market) mod sessions;
 #[cfg(test)]
 mod tests;
-mod tpo;
+pub(in crate::market) mod tpo;
 mod tpo_columns;
 mod value_area;
-mod volume;
-
-pub(super) use liquidations::liquidation_heatmap;
-pub(super) use step::{level, nearest_step, server_step};
-pub(super) use tpo::{TpoSettings, market_profiles};
-pub(super) use volume::volume_profiles;
+pub(in crate::market) mod volume;

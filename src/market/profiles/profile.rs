@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::sessions::Session;
-use super::step::level;
 use crate::clock::SECOND;
-use crate::market::candles;
-use crate::market::heatmap::Step;
-use crate::market::source::{Bar, Trade};
+use crate::market::query::price_step::{Step, level};
+use crate::market::raw::{Bar, Trade};
+use crate::market::trades::candles;
 use crate::protocol::ParamError;
 
 /// Seconds of the initial balance: the first hour of a session.
 const INITIAL_BALANCE: i64 = 3_600;
 
 /// One session under construction.
-pub(super) struct Profile {
+pub(in crate::market) struct Profile {
     pub session: Session,
     pub step: Step,
     pub size: f64,
@@ -30,13 +29,13 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    pub(super) fn new(session: Session, size: f64, step: Step) -> Self {
+    pub(in crate::market) fn new(session: Session, size: f64, step: Step) -> Self {
         let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { session, step, size, bars, balance: None, blocks, volumes }
     }
 
     /// Counts a trade; how many visits of a level by a block that adds.
-    pub(super) fn add(
+    pub(in crate::market) fn add(
         &mut self,
         market: usize,
         trade: &Trade,
@@ -62,7 +61,7 @@ impl Profile {
     }
 
     /// The session's candle over all markets.
-    pub(super) fn bar(&self) -> Option<Bar> {
+    pub(in crate::market) fn bar(&self) -> Option<Bar> {
         candles::sum(self.bars.values().map(|bar| vec![*bar]).collect()).pop()
     }
 }

@@ -1,28 +1,28 @@
 //! The stretches of time that one profile covers each.
 
 use crate::clock::SECOND;
-use crate::market::window::Buckets;
+use crate::market::query::window::Buckets;
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;
 use crate::protocol::{Grid, Interval, ParamError};
 
 /// A stretch of time, `[start, end)` in Unix seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Session {
+pub(in crate::market) struct Session {
     pub start: i64,
     pub end: i64,
 }
 
 impl Session {
     /// The session that holds a Unix second.
-    pub(super) fn at(grid: Grid, second: i64) -> Self {
+    pub(in crate::market) fn at(grid: Grid, second: i64) -> Self {
         let start = grid.floor(second);
         Self { start, end: grid.end(start) }
     }
 }
 
 /// The grid of a `tpoSession`; without one, or with it unspecified, the buckets of the interval.
-pub(super) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Result<Grid, ParamError> {
+pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Result<Grid, ParamError> {
     Grid::of(session, interval).ok_or_else(|| {
         let name = session.unwrap_or_default();
         let problem = format!("{name:?} is not one of {}{}", SESSIONS.join(", "), hint(name, SESSIONS));
@@ -32,7 +32,7 @@ pub(super) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Res
 
 /// The sessions that a window means, from the start of the first to the end of the last: as buckets do, a session counts when
 /// its start lies in the window and not after `now` (Unix nanoseconds).
-pub(super) fn sessions(
+pub(in crate::market) fn sessions(
     grid: Grid,
     interval: &'static Interval,
     from: Option<i64>,

@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::feed::{Feed, Steps, Tape};
+use super::events::{Feed, Steps, Tape};
 use super::profile::Profile;
 use super::sessions::{Session, grid_of, sessions};
 use super::tpo_columns::TpoColumns;
 use crate::clock::SECOND;
 use crate::columns::Series;
-use crate::market::MarketError;
-use crate::market::source::Source;
-use crate::market::stop::{Stop, Stoppable};
-use crate::market::window::Buckets;
+use crate::market::query::error::MarketError;
+use crate::market::query::window::Buckets;
+use crate::market::raw::{Source, Stop, Stoppable};
 use crate::protocol::{Grid, Interval, ParamError, PointsQuery, SeriesId};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.

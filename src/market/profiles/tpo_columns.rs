@@ -29,7 +29,7 @@ const PROFILE_FLOATS: [&str; 13] = [
 ];
 
 /// Columns under construction, a row per profile.
-pub(super) struct TpoColumns {
+pub(in crate::market) struct TpoColumns {
     block_minutes: u32,
     starts: Vec<i64>,
     ends: Vec<i64>,
@@ -43,7 +43,7 @@ pub(super) struct TpoColumns {
 }
 
 impl TpoColumns {
-    pub(super) fn new(block_minutes: u32) -> Self {
+    pub(in crate::market) fn new(block_minutes: u32) -> Self {
         Self {
             block_minutes,
             starts: Vec::new(),
@@ -59,7 +59,7 @@ impl TpoColumns {
     }
 
     /// Adds a profile; one without trades adds nothing.
-    pub(super) fn push(&mut self, profile: &Profile) {
+    pub(in crate::market) fn push(&mut self, profile: &Profile) {
         let visits = visits(profile);
         let ladder: Vec<Rung> = visits.iter().map(|(level, blocks)| (*level, blocks.len() as u64)).collect();
         let (Some(bar), Some(control)) = (profile.bar(), point_of_control(&ladder)) else { return };
@@ -116,7 +116,7 @@ impl TpoColumns {
     }
 
     /// The finished series; its times are the starts of the sessions.
-    pub(super) fn series(self, id: SeriesId) -> Series {
+    pub(in crate::market) fn series(self, id: SeriesId) -> Series {
         let named = |name: &'static str, column: Column| (Name::Borrowed(name), column);
         let floats = |names: &[&'static str], columns: Vec<Vec<f64>>| {
             names.iter().zip(columns).map(|(name, values)| named(name, Column::Float(values))).collect::<Vec<_>>()

@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 
 /// Share of the time-price opportunities that the value area holds at the least, in percent.
-pub(super) const VALUE_AREA_PERCENT: u64 = 70;
+pub(in crate::market) const VALUE_AREA_PERCENT: u64 = 70;
 
 /// A visited level: its number and in how many blocks it was visited.
-pub(super) type Rung = (i64, u64);
+pub(in crate::market) type Rung = (i64, u64);
 
 /// Place of the level with most blocks; of equals the one nearest to the middle between the lowest and the highest
 /// level, of two that are equally near the lower. `None` for an empty ladder.
-pub(super) fn point_of_control(ladder: &[Rung]) -> Option<usize> {
+pub(in crate::market) fn point_of_control(ladder: &[Rung]) -> Option<usize> {
     let twice_middle = ladder.first()?.0 + ladder.last()?.0;
     let off_middle = |level: i64| (2 * level - twice_middle).abs();
     let better =
@@ -21,7 +21,7 @@ pub(super) fn point_of_control(ladder: &[Rung]) -> Option<usize> {
 /// Places of the value area: from the point of control on, the pair of levels above or the one below, whichever has
 /// more blocks (the one above when they have equally many), is added until the area holds 70 % of all. At an end of the
 /// ladder a pair may be one level only.
-pub(super) fn value_area(ladder: &[Rung], control: usize) -> RangeInclusive<usize> {
+pub(in crate::market) fn value_area(ladder: &[Rung], control: usize) -> RangeInclusive<usize> {
     let count = |places: &[Rung]| places.iter().map(|rung| rung.1).sum::<u64>();
     let enough = count(ladder) * VALUE_AREA_PERCENT;
     // The area is `low..high`.

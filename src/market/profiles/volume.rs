@@ -3,19 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use super::feed::{Feed, Tape};
+use super::events::{Feed, Tape};
 use super::sessions::Session;
-use super::step::level;
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Series};
-use crate::market::MarketError;
-use crate::market::heatmap::Step;
-use crate::market::source::Source;
-use crate::market::window::Buckets;
+use crate::market::query::error::MarketError;
+use crate::market::query::price_step::{Step, level};
+use crate::market::query::window::Buckets;
+use crate::market::raw::Source;
 use crate::protocol::{Grid, SeriesId, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
-pub(super) struct Profile {
+pub(in crate::market) struct Profile {
     size: f64,
     pub step: Step,
     pub levels: BTreeMap<i64, (f64, f64)>,
@@ -24,7 +23,7 @@ pub(super) struct Profile {
 }
 
 /// The profiles of some markets' events together, by start of the bucket; a bucket without events has none.
-pub(super) fn profiles(
+pub(in crate::market) fn profiles(
     source: &dyn Source,
     tape: Tape,
     markets: &[usize],

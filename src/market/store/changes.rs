@@ -11,8 +11,8 @@ use std::path::Path;
 
 use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, open_own, open_own_to_write};
 
-pub(super) const GATE: &str = ".gate";
-pub(super) const CHANGES: &str = ".changes";
+pub(in crate::market) const GATE: &str = ".gate";
+pub(in crate::market) const CHANGES: &str = ".changes";
 /// Digits of the count.
 const DIGITS: u64 = 20;
 
@@ -45,14 +45,17 @@ fn count(changes: &mut File) -> u64 {
 }
 
 /// A finished table that is not yet in its place.
-pub(super) fn prepared(path: &Path, table: &Table) -> Result<ParquetWriter, ArchiveError> {
+pub(in crate::market) fn prepared(path: &Path, table: &Table) -> Result<ParquetWriter, ArchiveError> {
     let mut writer = ParquetWriter::begin(path, table)?;
     writer.push(table)?;
     Ok(writer)
 }
 
 /// Puts the tables of one dump file in their places, in this order, as one change of the store.
-pub(super) fn place<const N: usize>(root: &Path, tables: [(ParquetWriter, Metadata); N]) -> Result<(), ArchiveError> {
+pub(in crate::market) fn place<const N: usize>(
+    root: &Path,
+    tables: [(ParquetWriter, Metadata); N],
+) -> Result<(), ArchiveError> {
     let open = |name: &str| {
         let path = root.join(name);
         open_own_to_write(&path, false).map_err(|error| ArchiveError { path, problem: error.to_string() })

@@ -9,8 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::changes::{CHANGES, GATE};
 use crate::archive::is_foreign;
-use crate::market::feed::{Feed, Feeds};
-use crate::market::source::{Listing, SourceError};
+use crate::market::raw::{Feed, Feeds, Listing, SourceError};
 use crate::protocol::symbol::{self, Symbol};
 
 /// Seconds in a day.
@@ -18,7 +17,7 @@ pub(in crate::market) const DAY: i64 = 86_400;
 
 /// Kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Dataset {
+pub(in crate::market) enum Dataset {
     Trades,
     Candles,
     BookEvents,
@@ -51,7 +50,7 @@ impl Dataset {
     ];
 
     /// The minute aggregate of a feed: what is there when the feed is.
-    pub(super) const fn of(feed: Feed) -> Self {
+    pub(in crate::market) const fn of(feed: Feed) -> Self {
         match feed {
             Feed::Trades => Self::Candles,
             Feed::Books => Self::Books,
@@ -79,10 +78,10 @@ impl Dataset {
 }
 
 /// Name of the file in a day's folder: readers of `key=value` folders then see the date as a column.
-pub(super) const FILE: &str = "part.parquet";
+pub(in crate::market) const FILE: &str = "part.parquet";
 
 /// Where the file of a market's day lies.
-pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
+pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
     let folder = root.join(dataset.name()).join(format!("exchange={}", encode(exchange)));
     folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}", date(day))).join(FILE)
 }
@@ -91,7 +90,7 @@ pub(super) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, 
 ///
 /// # Errors
 /// A link: none is followed.
-pub(super) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String, i64)>, SourceError> {
+pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String, i64)>, SourceError> {
     let mut found = Vec::new();
     for (exchange, folder) in entries(&top(root, dataset)?, "exchange=")? {
         for (symbol, folder) in entries(&folder, "symbol=")? {
@@ -111,7 +110,7 @@ pub(super) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String
 }
 
 /// Where the file of a sheet lies: a table that is not cut by market and day.
-pub(super) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
+pub(in crate::market) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
     root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
 }
 
@@ -119,7 +118,7 @@ pub(super) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
 ///
 /// # Errors
 /// A link: none is followed.
-pub(super) fn sheets(root: &Path, dataset: Dataset) -> Result<Vec<PathBuf>, SourceError> {
+pub(in crate::market) fn sheets(root: &Path, dataset: Dataset) -> Result<Vec<PathBuf>, SourceError> {
     let mut found = Vec::new();
     for (source, folder) in entries(&top(root, dataset)?, "source=")? {
         let file = folder.join(FILE);
@@ -203,7 +202,7 @@ pub(in crate::market) fn unfit(name: &str) -> Option<String> {
 }
 
 /// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
-pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
+pub(in crate::market) fn folders(root: &Path) -> Vec<PathBuf> {
     let datasets = Dataset::ALL.iter().map(|dataset| root.join(dataset.name()));
     let is_folder = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
     let mut found: Vec<PathBuf> = datasets.filter(is_folder).collect();
@@ -259,7 +258,7 @@ fn decode(name: &str) -> Option<String> {
 }
 
 /// The listing of a market that only its names describe.
-pub(super) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
+pub(in crate::market) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
     let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
     Listing {
         exchange,

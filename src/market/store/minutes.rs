@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::layout::DAY;
 use crate::clock::SECOND;
-use crate::market::derivatives::GaugeBar;
-use crate::market::source::{Bar, SourceError};
+use crate::market::raw::{Bar, GaugeBar, SourceError};
+use crate::market::store::layout::DAY;
 
 /// A bar of one minute.
-pub(super) trait Minute: Copy {
+pub(in crate::market) trait Minute: Copy {
     /// Unix seconds.
     fn start(&self) -> i64;
     /// Unix nanoseconds of the last event.
@@ -47,14 +46,14 @@ impl Minute for GaugeBar {
 
 /// The days whose files may hold a time in `[from, to)`: dumps are cut by the time of arrival, so a file may reach into
 /// the day before and after.
-pub(super) fn near(days: &[i64], from: i64, to: i64) -> &[i64] {
+pub(in crate::market) fn near(days: &[i64], from: i64, to: i64) -> &[i64] {
     let first = days.partition_point(|day| (day + 2) * DAY <= from);
     let end = days.partition_point(|day| (day - 1) * DAY < to);
     &days[first.min(end)..end]
 }
 
 /// Where minute bars of one market come from.
-pub(super) struct Minutes<'a, M> {
+pub(in crate::market) struct Minutes<'a, M> {
     /// Days with a file, ascending.
     pub days: &'a [i64],
     /// The bars of a day's file.
@@ -65,7 +64,13 @@ pub(super) struct Minutes<'a, M> {
 
 impl<M: Minute> Minutes<'_, M> {
     /// Visits the bars with a start in `[from, to)` in time order, as of `now` (Unix nanoseconds).
-    pub(super) fn visit(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&M)) -> Result<(), SourceError> {
+    pub(in crate::market) fn visit(
+        &self,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&M),
+    ) -> Result<(), SourceError> {
         let mut tell = |bar: &M| -> Result<(), SourceError> {
             if !(from..to).contains(&bar.start()) || bar.start().saturating_mul(SECOND) > now {
                 return Ok(());
@@ -94,7 +99,7 @@ impl<M: Minute> Minutes<'_, M> {
     }
 
     /// The last bar that starts before `before`, as of `now`.
-    pub(super) fn before(&self, before: i64, now: i64) -> Result<Option<M>, SourceError> {
+    pub(in crate::market) fn before(&self, before: i64, now: i64) -> Result<Option<M>, SourceError> {
         for &day in near(self.days, i64::MIN / 2, before).iter().rev() {
             let mut last = None;
             self.visit((day - 1) * DAY, before, now, &mut |bar| last = Some(*bar))?;

@@ -25,14 +25,14 @@ impl Origin {
     }
 
     /// How a table says it.
-    pub(super) fn metadata(&self) -> Metadata {
+    pub(in crate::market) fn metadata(&self) -> Metadata {
         let rows = self.rows.map(|rows| (ROWS.to_owned(), rows.to_string()));
         [(FINGERPRINT.to_owned(), self.fingerprint.clone())].into_iter().chain(rows).collect()
     }
 
     /// The dump file that tables were made of; `None` when one of them is missing, damaged, or of another dump: then they
     /// must be made anew.
-    pub(super) fn read<const N: usize>(files: [PathBuf; N]) -> Option<Self> {
+    pub(in crate::market) fn read<const N: usize>(files: [PathBuf; N]) -> Option<Self> {
         let mut origin = None;
         for file in files {
             let (_, metadata) = read_parquet(&file).ok()?;

@@ -2,26 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use super::changes::{self, prepared};
-use super::layout::{self, Dataset};
-use super::origin::Origin;
-use super::trades::Columns;
+use super::columns::Columns;
 use crate::archive::{ArchiveError, Table};
 use crate::columns::Column;
-use crate::market::source::SourceError;
+use crate::market::raw::SourceError;
+use crate::market::store::changes::prepared;
+use crate::market::store::layout::Dataset;
+use crate::market::store::origin::Origin;
+use crate::market::store::{changes, layout};
+
+/// Between the entries of a list in a text.
+pub(in crate::market) const BETWEEN: char = '|';
 
 /// A field of a line, by its column.
 type Field<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
 /// A kind of sheet: where it lies, and the columns of its lines.
 pub(in crate::market) struct Sheet<L: 'static> {
-    pub(super) dataset: Dataset,
+    pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
-    pub(super) times: &'static [Field<L, i64>],
-    pub(super) texts: &'static [Field<L, String>],
+    pub(in crate::market) times: &'static [Field<L, i64>],
+    pub(in crate::market) texts: &'static [Field<L, String>],
     /// NaN where one is unknown.
-    pub(super) numbers: &'static [Field<L, f64>],
-    pub(super) wholes: &'static [Field<L, i64>],
+    pub(in crate::market) numbers: &'static [Field<L, f64>],
+    pub(in crate::market) wholes: &'static [Field<L, i64>],
 }
 
 impl<L: Default> Sheet<L> {
@@ -57,7 +61,7 @@ impl<L: Default> Sheet<L> {
     }
 
     /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.
-    pub(super) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
+    pub(in crate::market) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
         let files: Vec<PathBuf> = layout::sheets(root, self.dataset)?;
         files.iter().map(|file| self.read(file)).collect()
     }

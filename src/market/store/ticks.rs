@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::trades::Columns;
+use super::columns::Columns;
 use crate::archive::read_metadata;
-use crate::market::source::SourceError;
+use crate::market::raw::SourceError;
 
 /// Metadata key: decimals of the finest price of a day's events.
 const KEY: &str = "marketpoints.price_decimals";
@@ -14,11 +14,11 @@ const MOST: i32 = 12;
 
 /// Decimals of the finest of some prices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Decimals(i32);
+pub(in crate::market) struct Decimals(i32);
 
 impl Decimals {
     /// One price more.
-    pub(super) fn add(&mut self, price: f64) {
+    pub(in crate::market) fn add(&mut self, price: f64) {
         let fits = |decimals: i32| {
             let scale = 10f64.powi(decimals);
             (price * scale).round() / scale == price
@@ -29,17 +29,17 @@ impl Decimals {
     }
 
     /// The decimal step on which the prices lie: 0.01 when the finest has two decimals, 1 for whole prices.
-    pub(super) fn tick(self) -> f64 {
+    pub(in crate::market) fn tick(self) -> f64 {
         1.0 / 10f64.powi(self.0)
     }
 
     /// What a file of minutes tells beside them.
-    pub(super) fn metadata(self) -> (String, String) {
+    pub(in crate::market) fn metadata(self) -> (String, String) {
         (KEY.to_owned(), self.0.to_string())
     }
 
     /// Those of a file of minutes. Where its footer does not tell them, as none did once, its own prices do.
-    pub(super) fn read(file: &Path) -> Result<Self, SourceError> {
+    pub(in crate::market) fn read(file: &Path) -> Result<Self, SourceError> {
         let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
         let told = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());
         if let Some(decimals) = told {

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use super::singles::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::SECOND;
-use crate::market::MarketError;
-use crate::market::heatmap::Step;
-use crate::market::profiles::{level, server_step};
-use crate::market::source::{Bar, Source, Trade};
+use crate::market::query::error::MarketError;
+use crate::market::query::price_step::{Step, level, server_step};
+use crate::market::raw::{Bar, Source, Trade};
 use crate::protocol::stream::{Payload, StreamSeries};
 
 const MINUTE: i64 = 60 * SECOND;
 
 /// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
 /// `/v1/points`, prices are those of the side's own trades: the series is of the aggressor.
-pub(super) fn trade_batches(
+pub(in crate::market) fn trade_batches(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
@@ -76,7 +75,7 @@ impl Profile {
 
 /// `VOLUME_PROFILE_AGG`: where there were trades since the last telling, the profile of their minute so far, on the grid
 /// that `/v1/points` gives the minute. The last telling of a minute is its whole profile.
-pub(super) fn volume_profiles(
+pub(in crate::market) fn volume_profiles(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,

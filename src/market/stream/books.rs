@@ -3,9 +3,11 @@
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::SECOND;
 use crate::columns::List;
-use crate::market::MarketError;
-use crate::market::heatmap::{Blocks, Counted, Step, snapshot};
-use crate::market::source::Source;
+use crate::market::books::heatmap::{Blocks, snapshot};
+use crate::market::query::error::MarketError;
+use crate::market::query::price_step::Step;
+use crate::market::query::usd::Counted;
+use crate::market::raw::Source;
 use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
 
@@ -14,7 +16,7 @@ const CARRIED: i64 = 86_400;
 
 /// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one told before, as the heatmap of
 /// `/v1/points` shows it; the first in any case.
-pub(super) fn snapshots(
+pub(in crate::market) fn snapshots(
     source: &dyn Source,
     market: usize,
     subscription: &mut Subscription,

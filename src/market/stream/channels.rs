@@ -5,8 +5,10 @@ use super::books::snapshots;
 use super::singles::{funding_rates, liquidations, open_interest, trades};
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::SECOND;
-use crate::market::source::Listing;
-use crate::market::{Market, MarketError, names};
+use crate::market::engine::Market;
+use crate::market::instruments::names;
+use crate::market::query::error::MarketError;
+use crate::market::raw::Listing;
 use crate::protocol::ParamError;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 

@@ -1,10 +1,9 @@
 //! Channels that tell each event by itself: trades, liquidations, and the readings of the derivative ticker.
 
 use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
-use crate::market::MarketError;
-use crate::market::candles::{BUY, SELL};
-use crate::market::derivatives::{Gauge, Ticker};
-use crate::market::source::{Source, Trade};
+use crate::market::query::error::MarketError;
+use crate::market::raw::{Gauge, Source, Ticker, Trade};
+use crate::market::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
 /// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
@@ -28,12 +27,12 @@ impl Namer {
 }
 
 /// Side of a taker.
-pub(super) fn side(buy: bool) -> &'static str {
+pub(in crate::market) fn side(buy: bool) -> &'static str {
     if buy { BUY } else { SELL }
 }
 
 /// `TRADE`.
-pub(super) fn trades(
+pub(in crate::market) fn trades(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
@@ -49,7 +48,7 @@ pub(super) fn trades(
 }
 
 /// `LIQUIDATION`.
-pub(super) fn liquidations(
+pub(in crate::market) fn liquidations(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
@@ -71,7 +70,7 @@ pub(super) fn liquidations(
 }
 
 /// `FUNDING_RATE`: each reading that tells a rate, per the venue's own interval.
-pub(super) fn funding_rates(
+pub(in crate::market) fn funding_rates(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
@@ -89,7 +88,7 @@ pub(super) fn funding_rates(
 }
 
 /// `OPEN_INTEREST`: each reading that tells it, in coin.
-pub(super) fn open_interest(
+pub(in crate::market) fn open_interest(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,

@@ -1,8 +1,8 @@
 //! Subscriptions: which events of which market, and up to when they were told.
 
 use crate::clock::SECOND;
-use crate::market::MarketError;
-use crate::market::source::Source;
+use crate::market::query::error::MarketError;
+use crate::market::raw::Source;
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
 
 /// One event of a stream.
@@ -17,15 +17,15 @@ pub struct StreamEvent {
 /// A channel being told.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    pub(super) channel: Channel,
-    pub(super) kind: ChannelKind,
-    pub(super) series: StreamSeries,
+    pub(in crate::market) channel: Channel,
+    pub(in crate::market) kind: ChannelKind,
+    pub(in crate::market) series: StreamSeries,
     /// Unix nanoseconds: everything before was told.
-    pub(super) from: i64,
+    pub(in crate::market) from: i64,
     /// Nanoseconds between two tellings.
-    pub(super) frequency: i64,
+    pub(in crate::market) frequency: i64,
     /// Both sides of the book as last told.
-    pub(super) last_book: Option<(Vec<f64>, Vec<f64>)>,
+    pub(in crate::market) last_book: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 impl Subscription {
@@ -40,12 +40,12 @@ impl Subscription {
     }
 
     /// An event of this subscription's market.
-    pub(super) fn event(&self, at: i64, side: Option<&'static str>, payload: Payload) -> StreamEvent {
+    pub(in crate::market) fn event(&self, at: i64, side: Option<&'static str>, payload: Payload) -> StreamEvent {
         StreamEvent { at, point: StreamPoint { series: StreamSeries { side, ..self.series.clone() }, payload } }
     }
 
     /// The multiples of the frequency in the stretch that is to be told.
-    pub(super) fn ticks(&self, until: i64) -> impl Iterator<Item = i64> + use<> {
+    pub(in crate::market) fn ticks(&self, until: i64) -> impl Iterator<Item = i64> + use<> {
         let first =
             self.from.saturating_add(self.frequency - 1).div_euclid(self.frequency).saturating_mul(self.frequency);
         (first..until).step_by(usize::try_from(self.frequency).unwrap_or(usize::MAX))
@@ -53,7 +53,7 @@ impl Subscription {
 }
 
 /// Visits what a source tells by seconds, cut to the nanoseconds `[from, until)`.
-pub(super) fn stretch<T>(
+pub(in crate::market) fn stretch<T>(
     (from, until): (i64, i64),
     time: impl Fn(&T) -> i64,
     tell: impl FnOnce(i64, i64, i64, &mut dyn FnMut(&T)) -> Result<(), crate::market::SourceError>,
@@ -70,7 +70,7 @@ pub(super) fn stretch<T>(
 }
 
 /// All that happened to a market's trades in `[from, until)`.
-pub(super) fn each_trade(
+pub(in crate::market) fn each_trade(
     source: &dyn Source,
     market: usize,
     window: (i64, i64),

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::encode;
-use crate::market::{Market, MarketError};
+use crate::market::engine::Market;
+use crate::market::query::error::MarketError;
 use crate::protocol::stream::{Channel, Frame};
 use crate::protocol::{PointsQuery, stream::StreamPoint};
 

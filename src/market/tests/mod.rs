@@ -1,15 +1,19 @@
 //! Dumps → store → answers, over all data types: rates in USD, categories, and windows asked in parts.
 
 mod categories;
+mod derivatives;
 mod rates;
+mod summaries;
 mod windows;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{Market, MarketError, ingest};
 use crate::columns::{Column, Series};
+use crate::market::engine::Market;
+use crate::market::query::error::MarketError;
+use crate::market::sources::ingest::ingest;
 use crate::protocol::PointsQuery;
 
 /// 2024-12-01 00:00 UTC, Unix seconds.

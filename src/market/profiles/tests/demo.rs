@@ -2,7 +2,8 @@
 
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Rows, Series};
-use crate::market::{Market, MarketError};
+use crate::market::engine::Market;
+use crate::market::query::error::MarketError;
 use crate::protocol::{PointsQuery, SeriesId};
 use crate::{decode, encode};
 

@@ -1,24 +1,23 @@
 //! A source whose trades a test writes down.
 
 use crate::clock::SECOND;
-use crate::market::feed::{Feed, Feeds};
-use crate::market::source::{Bar, Book, Listing, Source, SourceError, Trade};
+use crate::market::raw::{Bar, Book, Feed, Feeds, Listing, Source, SourceError, Trade};
 
 /// Markets of one exchange each, with their trades in time order.
 #[derive(Default)]
-pub(super) struct Tape {
+pub(in crate::market) struct Tape {
     listings: Vec<Listing>,
     trades: Vec<Vec<Trade>>,
     ticks: Vec<f64>,
 }
 
 /// A trade of a Unix second; a negative amount is sold.
-pub(super) fn trade(second: i64, price: f64, amount: f64) -> Trade {
+pub(in crate::market) fn trade(second: i64, price: f64, amount: f64) -> Trade {
     Trade { time: second * SECOND, price, amount: amount.abs(), buy: amount > 0.0 }
 }
 
 impl Tape {
-    pub(super) fn with(mut self, coin: &str, quote: &str, tick: f64, trades: &[Trade]) -> Self {
+    pub(in crate::market) fn with(mut self, coin: &str, quote: &str, tick: f64, trades: &[Trade]) -> Self {
         self.listings.push(Listing {
             exchange: format!("VENUE_{}", self.listings.len()),
             raw_symbol: format!("{coin}{quote}"),

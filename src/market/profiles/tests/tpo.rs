@@ -3,9 +3,9 @@
 use super::tape::{Tape, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Name, Rows, Series};
-use crate::market::MarketError;
-use crate::market::profiles::{TpoSettings, market_profiles};
-use crate::market::source::Trade;
+use crate::market::profiles::tpo::{TpoSettings, market_profiles};
+use crate::market::query::error::MarketError;
+use crate::market::raw::Trade;
 use crate::protocol::{Interval, PointsQuery, SeriesId};
 use crate::{decode, encode};
 

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::tape::{Tape, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
-use crate::market::profiles::{TpoSettings, market_profiles};
-use crate::market::source::Trade;
+use crate::market::profiles::tpo::{TpoSettings, market_profiles};
+use crate::market::raw::Trade;
 use crate::protocol::{Interval, PointsQuery, SeriesId};
 
 /// Price level, blocks that visited it, bought, sold.

@@ -3,10 +3,10 @@
 use super::tape::{Tape, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
-use crate::market::MarketError;
-use crate::market::profiles::volume_profiles;
-use crate::market::source::Trade;
-use crate::market::window::Buckets;
+use crate::market::profiles::volume::volume_profiles;
+use crate::market::query::error::MarketError;
+use crate::market::query::window::Buckets;
+use crate::market::raw::Trade;
 use crate::protocol::{Interval, SeriesId};
 
 fn profiles(tape: &Tape, markets: &[usize], usd: bool, now: i64) -> Result<Series, MarketError> {

@@ -1,0 +1,200 @@
+//! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
+
+use crate::clock::SECOND;
+use crate::columns::{List, Series, heatmap_of_sides};
+use crate::market::query::error::MarketError;
+use crate::market::query::price_step::{Step, level};
+use crate::market::query::usd::{Converter, Counted};
+use crate::market::query::window::Buckets;
+use crate::market::raw::{Level, Source};
+use crate::protocol::SeriesId;
+
+/// What an order-book heatmap is asked for beside its markets and its window.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::market) struct BookSettings {
+    /// Height of a block, in USD where the answer is in USD, else in the markets' quote.
+    pub size: f64,
+    /// Blocks of each side, from the best.
+    pub depth: u32,
+    pub usd: bool,
+}
+
+/// The order-book heatmap of some markets together: the last book of each bucket, in blocks. In USD the prices of a market
+/// with another quote are converted by the rate of the minute of its last event, as a candle's close is.
+///
+/// # Errors
+/// [`MarketError::Invalid`] for a block size that is too fine and where a quote has no rate in USD,
+/// [`MarketError::Internal`] when the data cannot be read.
+pub(in crate::market) fn book_heatmap(
+    source: &dyn Source,
+    id: SeriesId,
+    markets: &[usize],
+    buckets: &Buckets,
+    settings: BookSettings,
+) -> Result<Series, MarketError> {
+    let BookSettings { size, depth, usd } = settings;
+    let step = Step::new(size);
+    let mut books: Vec<(usize, Converter<'_>)> =
+        markets.iter().map(|&market| (market, Converter::new(source, market, usd, buckets.now))).collect();
+    let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
+    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
+    for start in buckets.starts() {
+        let mut found = false;
+        for (market, converter) in &mut books {
+            let end = start + buckets.interval.seconds;
+            let Some(book) = source.last_book(*market, start, end, buckets.now)? else { continue };
+            found = true;
+            let counted = converter.levels(book.time.div_euclid(SECOND))??;
+            // The highest prices, and with them all others.
+            for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
+                level(&step, size, counted.price(*price))?;
+            }
+            bought.collect(&book.bids, &step, counted);
+            sold.collect(&book.asks, &step, counted);
+        }
+        if found {
+            timestamps.push(start * SECOND);
+            split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
+        }
+    }
+    Ok(heatmap_of_sides(id, timestamps, levels, split))
+}
+
+/// Volume by block, of one side of one or several books.
+#[derive(Debug, Default)]
+pub(in crate::market) struct Blocks(Vec<(i64, f64)>);
+
+impl Blocks {
+    /// Adds a side's levels.
+    pub(in crate::market) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
+        self.0.reserve(levels.len());
+        for &(price, amount) in levels {
+            let price = counted.price(price);
+            let volume = match counted {
+                Counted::Amount => amount,
+                Counted::Value(_) => price * amount,
+                Counted::Contracts(contract) => amount * contract,
+            };
+            let block = step.block(price);
+            match self.0.last_mut() {
+                Some((last, sum)) if *last == block => *sum += volume,
+                _ => self.0.push((block, volume)),
+            }
+        }
+    }
+
+    /// The blocks ascending, each once; volumes of a block add in the order in which they came.
+    fn settle(&mut self) -> &[(i64, f64)] {
+        // A book's sides come sorted, up or down; only several books have to be mixed.
+        self.0.sort_by_key(|(block, _)| *block);
+        self.0.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 += later.1;
+            }
+            same
+        });
+        &self.0
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Appends a snapshot of (price, volume) pairs, ascending, bids and then asks, and empties the blocks: those within
+/// `depth` blocks of each side's best, the best included. Gives the number of bids.
+pub(in crate::market) fn snapshot(
+    levels: &mut List,
+    bought: &mut Blocks,
+    sold: &mut Blocks,
+    step: &Step,
+    depth: u32,
+) -> i64 {
+    let (bids, asks) = (bought.settle(), sold.settle());
+    let lowest = bids.last().map_or(0, |(best, _)| best.saturating_sub(i64::from(depth) - 1));
+    let highest = asks.first().map_or(0, |(best, _)| best.saturating_add(i64::from(depth) - 1));
+    let bids = &bids[bids.partition_point(|(block, _)| *block < lowest)..];
+    let asks = &asks[..asks.partition_point(|(block, _)| *block <= highest)];
+    levels.push(bids.iter().chain(asks).flat_map(|(block, volume)| [step.price(*block), *volume]));
+    let split = bids.len() as i64;
+    bought.clear();
+    sold.clear();
+    split
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
+        let (mut blocks, step) = (Blocks::default(), Step::new(step));
+        blocks.collect(levels, &step, Counted::Amount);
+        (blocks, step)
+    }
+
+    fn bids(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+        let mut levels = List::default();
+        assert_eq!(snapshot(&mut levels, blocks, &mut Blocks::default(), step, depth) * 2, levels.values.len() as i64);
+        levels.values
+    }
+
+    fn asks(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+        let mut levels = List::default();
+        assert_eq!(snapshot(&mut levels, &mut Blocks::default(), blocks, step, depth), 0);
+        levels.values
+    }
+
+    #[test]
+    fn levels_are_floored_and_added() {
+        let (mut bought, step) = blocks(&[(100.9, 1.0), (100.1, 2.0), (98.0, 4.0)], 1.0);
+        assert_eq!(bids(&mut bought, &step, 3_500), [98.0, 4.0, 100.0, 3.0]);
+        let (mut sold, step) = blocks(&[(101.0, 1.0), (101.5, 2.0), (103.0, 4.0)], 1.0);
+        assert_eq!(asks(&mut sold, &step, 3_500), [101.0, 3.0, 103.0, 4.0]);
+        assert!(asks(&mut sold, &step, 3_500).is_empty(), "a snapshot is told once");
+    }
+
+    #[test]
+    fn depth_counts_blocks_from_the_best() {
+        let levels = [(10.0, 1.0), (11.0, 1.0), (13.0, 1.0)];
+        let sold = || blocks(&levels, 1.0);
+        let ((mut one, step), (mut three, _), (mut down, _)) = (sold(), sold(), sold());
+        assert_eq!(asks(&mut one, &step, 1), [10.0, 1.0]);
+        assert_eq!(asks(&mut three, &step, 3), [10.0, 1.0, 11.0, 1.0]); // 13 is the fourth block
+        assert_eq!(bids(&mut down, &step, 3), [11.0, 1.0, 13.0, 1.0]);
+    }
+
+    #[test]
+    fn usd_volumes_are_price_times_amount() {
+        let (mut counted, step) = (Blocks::default(), Step::new(10.0));
+        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
+        assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
+    }
+
+    #[test]
+    fn several_books_make_one() {
+        let (mut sold, step) = blocks(&[(11.0, 1.0), (12.0, 2.0), (14.0, 4.0)], 1.0);
+        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, Counted::Amount);
+        assert_eq!(asks(&mut sold, &step, 9), [10.0, 8.0, 11.0, 1.0, 12.0, 18.0, 14.0, 36.0]);
+    }
+
+    proptest! {
+        /// A price on the step's grid stays where it is, to the last bit, and prints as short as it came.
+        #[test]
+        fn prices_on_the_grid_stay(mantissa in 1u32..1_000, decimals in 0i32..9, multiple in 1i64..2_000_000) {
+            let step: f64 = format!("{mantissa}e-{decimals}").parse().unwrap();
+            let price: f64 = format!("{}e-{decimals}", i64::from(mantissa) * multiple).parse().unwrap();
+            let (mut found, step) = blocks(&[(price, 1.0)], step);
+            prop_assert_eq!(bids(&mut found, &step, 1)[0].to_bits(), price.to_bits());
+        }
+
+        /// Whatever the price, its block begins at or below it and ends above it, up to rounding.
+        #[test]
+        fn blocks_hold_their_prices(price in 1e-6f64..1e6, step in 1e-6f64..1e4) {
+            let (mut found, on_steps) = blocks(&[(price, 1.0)], step);
+            let edge = bids(&mut found, &on_steps, 1)[0];
+            prop_assert!(edge <= price * (1.0 + 1e-6) && price < (edge + step) * (1.0 + 1e-6));
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Book events and the book at the end of each minute, as tables.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::archive::{ArchiveError, Table, read_first, read_metadata};
+use crate::clock::SECOND;
+use crate::columns::Column;
+use crate::market::cache::Cache;
+use crate::market::raw::{Book, Feed, Level, SourceError};
+use crate::market::store::changes::prepared;
+use crate::market::store::columns::Columns;
+use crate::market::store::layout::Dataset;
+use crate::market::store::minutes::near;
+use crate::market::store::origin::Origin;
+use crate::market::store::partitions::Partitions;
+use crate::market::store::ticks::Decimals;
+use crate::market::store::{changes, layout};
+
+/// One change of a book.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) struct Event {
+    /// Unix nanoseconds.
+    pub time: i64,
+    /// Part of a snapshot; the first such event after any other starts the book anew.
+    pub snapshot: bool,
+    /// Whether it is a bid.
+    pub bid: bool,
+    /// Price of the level.
+    pub price: f64,
+    /// New amount of the level; 0 removes it.
+    pub amount: f64,
+}
+
+/// The kind of dump that a day's books were made of, the one that tells least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::market) enum BookSource {
+    /// Snapshots of 5 levels a side.
+    Snapshots5,
+    /// Snapshots of 25 levels a side.
+    Snapshots25,
+    /// Every change of the whole book.
+    Changes,
+}
+
+impl BookSource {
+    const ALL: [Self; 3] = [Self::Snapshots5, Self::Snapshots25, Self::Changes];
+
+    /// Levels a side; `None` where the whole book is told.
+    pub(in crate::market) const fn levels(self) -> Option<usize> {
+        match self {
+            Self::Snapshots5 => Some(5),
+            Self::Snapshots25 => Some(25),
+            Self::Changes => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Snapshots5 => "book_snapshot_5",
+            Self::Snapshots25 => "book_snapshot_25",
+            Self::Changes => "incremental_book_L2",
+        }
+    }
+}
+
+/// Metadata key: what kind of dump a day's books were made of; without it they were made of changes.
+const SOURCE: &str = "marketpoints.source_kind";
+
+/// Side of a row that stands for a minute whose book ended empty.
+const NO_LEVEL: i64 = -1;
+
+/// A book being rebuilt. Prices are above 0, so their bits order as they do.
+#[derive(Default)]
+struct State {
+    bids: BTreeMap<u64, f64>,
+    asks: BTreeMap<u64, f64>,
+    in_snapshot: bool,
+}
+
+impl State {
+    fn apply(&mut self, event: &Event) {
+        if event.snapshot && !self.in_snapshot {
+            self.bids.clear();
+            self.asks.clear();
+        }
+        self.in_snapshot = event.snapshot;
+        let side = if event.bid { &mut self.bids } else { &mut self.asks };
+        if event.amount == 0.0 {
+            side.remove(&event.price.to_bits());
+        } else {
+            side.insert(event.price.to_bits(), event.amount);
+        }
+    }
+
+    /// The state that a book shows; `in_snapshot` tells whether it ended within a snapshot.
+    fn of(book: &Book, in_snapshot: bool) -> Self {
+        let side = |levels: &[Level]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
+        Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
+    }
+
+    fn book(&self, time: i64) -> Book {
+        let level = |(price, amount): (&u64, &f64)| (f64::from_bits(*price), *amount);
+        Book { time, bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
+    }
+}
+
+fn minute(event: &Event) -> i64 {
+    event.time.div_euclid(60 * SECOND) * 60
+}
+
+/// Writes a day's events, in time order, and the book at the end of each minute that had one. The books come last: where
+/// they are, both are.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    events: &[Event],
+    (source, origin): (BookSource, &Origin),
+) -> Result<(), ArchiveError> {
+    let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
+    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
+    let of_events = prepared(&path(Dataset::BookEvents), &event_table(events))?;
+    let mut decimals = Decimals::default();
+    for event in events {
+        decimals.add(event.price);
+    }
+    let of_books = [metadata.clone(), vec![decimals.metadata()]].concat();
+    let books = prepared(&path(Dataset::Books), &book_table(events))?;
+    changes::place(root, [(of_events, metadata), (books, of_books)])
+}
+
+/// The dump that a day's books were made of, with its kind. `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+) -> Option<(BookSource, Origin)> {
+    let files = [Dataset::BookEvents, Dataset::Books];
+    let origin = Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
+    let metadata = read_metadata(&layout::file(root, Dataset::Books, exchange, symbol, day)).ok()?;
+    let source = match metadata.iter().find(|(name, _)| name == SOURCE) {
+        None => BookSource::Changes,
+        Some((_, kind)) => BookSource::ALL.into_iter().find(|source| source.name() == kind)?,
+    };
+    Some((source, origin))
+}
+
+fn event_table(events: &[Event]) -> Table {
+    let whole = |value: fn(&Event) -> i64| Column::Int(events.iter().map(value).collect());
+    vec![
+        ("time".to_owned(), Column::Time(events.iter().map(|event| event.time).collect())),
+        ("is_snapshot".to_owned(), whole(|event| i64::from(event.snapshot))),
+        ("is_bid".to_owned(), whole(|event| i64::from(event.bid))),
+        ("price".to_owned(), Column::Float(events.iter().map(|event| event.price).collect())),
+        ("amount".to_owned(), Column::Float(events.iter().map(|event| event.amount).collect())),
+    ]
+}
+
+/// One row per level: minute, time of its last event, side, price, amount; bids from the best down, then asks up.
+fn book_table(events: &[Event]) -> Table {
+    let (mut minutes, mut last_events, mut sides) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut prices, mut amounts) = (Vec::new(), Vec::new());
+    let mut state = State::default();
+    for (index, event) in events.iter().enumerate() {
+        state.apply(event);
+        if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
+            continue;
+        }
+        let book = state.book(event.time);
+        if book.bids.is_empty() && book.asks.is_empty() {
+            // An empty book is a state too: a row without a level says so.
+            minutes.push(minute(event) * SECOND);
+            last_events.push(event.time);
+            sides.push(NO_LEVEL);
+            prices.push(0.0);
+            amounts.push(0.0);
+        }
+        for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
+            for &(price, amount) in levels {
+                minutes.push(minute(event) * SECOND);
+                last_events.push(event.time);
+                sides.push(is_bid);
+                prices.push(price);
+                amounts.push(amount);
+            }
+        }
+    }
+    vec![
+        ("time".to_owned(), Column::Time(minutes)),
+        ("last_event".to_owned(), Column::Time(last_events)),
+        ("is_bid".to_owned(), Column::Int(sides)),
+        ("price".to_owned(), Column::Float(prices)),
+        ("amount".to_owned(), Column::Float(amounts)),
+    ]
+}
+
+/// The books of a day, one per minute.
+pub(in crate::market) struct BookDay {
+    minutes: Vec<MinuteBook>,
+}
+
+struct MinuteBook {
+    start: i64,
+    book: Book,
+}
+
+fn read(path: &Path) -> Result<BookDay, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let (starts, last_events) = (columns.whole("time")?, columns.whole("last_event")?);
+    let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
+    let mut minutes: Vec<MinuteBook> = Vec::new();
+    for row in 0..starts.len() {
+        let start = starts[row].div_euclid(SECOND);
+        if minutes.last().is_none_or(|last| last.start != start) {
+            minutes.push(MinuteBook { start, book: Book { time: last_events[row], ..Book::default() } });
+        }
+        if let Some(last) = minutes.last_mut() {
+            let level: Level = (prices[row], amounts[row]);
+            match sides[row] {
+                NO_LEVEL => {}
+                0 => last.book.asks.push(level),
+                _ => last.book.bids.push(level),
+            }
+        }
+    }
+    Ok(BookDay { minutes })
+}
+
+fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let (times, snapshots, sides) = (columns.whole("time")?, columns.whole("is_snapshot")?, columns.whole("is_bid")?);
+    let (prices, amounts) = (columns.floats("price")?, columns.floats("amount")?);
+    let event = |row: usize| Event {
+        time: times[row],
+        snapshot: snapshots[row] != 0,
+        bid: sides[row] != 0,
+        price: prices[row],
+        amount: amounts[row],
+    };
+    Ok((0..times.len()).map(event).collect())
+}
+
+impl BookDay {
+    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from its events.
+    pub(in crate::market) fn last(
+        &self,
+        from: i64,
+        to: i64,
+        now: i64,
+        events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
+    ) -> Result<Option<Book>, SourceError> {
+        let begun = |minute: &MinuteBook| minute.start < to && minute.start.saturating_mul(SECOND) <= now;
+        let end = self.minutes.partition_point(begun);
+        let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= from) else {
+            return Ok(None);
+        };
+        if last.book.time <= now {
+            return Ok(Some(last.book.clone()));
+        }
+        let before = end.checked_sub(2).map(|index| &self.minutes[index]);
+        let events = events()?;
+        let first = events.partition_point(|event| minute(event) < last.start);
+        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
+        if of_minute.is_empty() {
+            return Ok(before.filter(|before| before.start >= from).map(|before| before.book.clone()));
+        }
+        // Everything up to the minute is in the book at the end of the one before.
+        let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
+        let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
+        for event in of_minute {
+            state.apply(event);
+        }
+        Ok(of_minute.last().map(|last| state.book(last.time)))
+    }
+}
+
+/// Day files of books kept decoded.
+const KEPT_DAYS: usize = 8;
+/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+const KEPT_EVENT_DAYS: usize = 2;
+
+/// The books of a store's markets.
+pub(in crate::market) struct StoredBooks {
+    partitions: Arc<Partitions>,
+    books: Cache<(usize, i64), BookDay>,
+    events: Cache<(usize, i64), Vec<Event>>,
+}
+
+impl StoredBooks {
+    /// Those of some markets.
+    pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
+        Self { partitions, books: Cache::new(KEPT_DAYS), events: Cache::new(KEPT_EVENT_DAYS) }
+    }
+
+    /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
+    pub(in crate::market) fn last(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+    ) -> Result<Option<Book>, SourceError> {
+        for &day in near(self.partitions.days(market, Feed::Books), from, to).iter().rev() {
+            let file = |dataset| self.partitions.file(dataset, market, day);
+            let books = self.books.get((market, day), || read(&file(Dataset::Books)))?;
+            let events = || self.events.get((market, day), || read_events(&file(Dataset::BookEvents)));
+            if let Some(book) = books.last(from, to, now, events)? {
+                return Ok(Some(book));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Unix nanoseconds of the first event in a day's file.
+    pub(in crate::market) fn first_of(&self, market: usize, day: i64) -> Result<Option<i64>, SourceError> {
+        let path = self.partitions.file(Dataset::BookEvents, market, day);
+        read_first(&path, "time").map_err(|error| SourceError(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> Event {
+        Event { time: second * SECOND, snapshot, bid, price, amount }
+    }
+
+    fn day() -> (tempfile::TempDir, BookDay, Vec<Event>) {
+        let events = vec![
+            event(10, true, true, 9.0, 1.0),
+            event(10, true, false, 11.0, 1.0),
+            event(30, false, true, 9.5, 2.0),
+            event(70, false, true, 9.0, 0.0),
+            event(80, false, false, 10.5, 4.0),
+            event(200, true, true, 8.0, 7.0),
+            event(200, true, false, 12.0, 7.0),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "X", "A/B", 0, &events, (BookSource::Snapshots25, &Origin::new("hash", 7))).unwrap();
+        let origin = read_origin(folder.path(), "X", "A/B", 0);
+        assert_eq!(origin, Some((BookSource::Snapshots25, Origin::new("hash", 7))));
+        assert_eq!(read_origin(folder.path(), "X", "A/B", 1), None);
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", 0)).unwrap();
+        let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", 0)).unwrap();
+        assert_eq!(stored, events);
+        (folder, books, events)
+    }
+
+    fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
+        let (_folder, books, events) = day();
+        let book = books.last(from, to, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
+        Some((book.bids, book.asks))
+    }
+
+    #[test]
+    fn each_minute_ends_with_its_last_state() {
+        assert_eq!(last(0, 60, 1_000), Some((vec![(9.5, 2.0), (9.0, 1.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(60, 120, 1_000), Some((vec![(9.5, 2.0)], vec![(10.5, 4.0), (11.0, 1.0)])));
+        assert_eq!(last(120, 180, 1_000), None);
+        assert_eq!(last(0, 300, 1_000), Some((vec![(8.0, 7.0)], vec![(12.0, 7.0)]))); // a snapshot starts anew
+    }
+
+    #[test]
+    fn a_book_that_ends_empty_hides_nothing_of_what_was_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = [
+            event(5, true, true, 9.0, 1.0),
+            event(70, false, true, 9.5, 7.0),
+            event(110, false, true, 9.0, 0.0),
+            event(110, false, true, 9.5, 0.0),
+        ];
+        write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
+        let last = |to: i64, now: i64| {
+            let events = || Ok(Arc::new(events.to_vec()));
+            books.last(0, to, now * SECOND, events).unwrap().unwrap().bids
+        };
+        assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
+        assert_eq!(last(300, 200), []);
+        assert_eq!(last(60, 200), [(9.0, 1.0)]);
+    }
+
+    #[test]
+    fn nothing_of_the_future_is_seen() {
+        assert_eq!(last(60, 120, 75), Some((vec![(9.5, 2.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(60, 120, 65), None);
+        assert_eq!(last(0, 120, 65), Some((vec![(9.5, 2.0), (9.0, 1.0)], vec![(11.0, 1.0)])));
+        assert_eq!(last(0, 120, 5), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! The markets of the demo's coins: the blocks of their paths, and visits of their minutes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::catalog::{self, Traits};
+use super::clock::{minutes, times};
+use super::path::{BLOCK, Block};
+use crate::market::cache::Cache;
+use crate::market::raw::{Bar, Listing, Trade};
+
+/// Blocks kept for the next question: about 25 MB.
+const KEPT_BLOCKS: usize = 6_000;
+
+/// The coins' markets.
+pub(in crate::market) struct Coins {
+    pub(in crate::market) listings: Vec<Listing>,
+    pub(in crate::market) traits: Vec<Traits>,
+    /// Blocks of the paths by (path, start).
+    blocks: Cache<(u64, i64), Block>,
+}
+
+/// Visits the events of a Unix minute of a market in time order.
+pub(in crate::market) type Events = fn(&Traits, &Block, i64, &mut dyn FnMut(&Trade));
+
+impl Coins {
+    /// The coins' markets of a seed.
+    pub(in crate::market) fn new(seed: u64) -> Self {
+        let (listings, traits) = catalog::markets(seed);
+        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
+    }
+
+    /// The block of a market that holds a Unix minute.
+    pub(in crate::market) fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
+        let key = (traits.path.seed(), minute & !(BLOCK - 1));
+        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
+            Ok(block) => block,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Visits the minutes with a start in `[from, to)` that have begun at `now`, each with the block that holds it.
+    pub(in crate::market) fn each_minute(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        mut visit: impl FnMut(&Block, i64),
+    ) {
+        let (mut minute, end) = minutes(from, to, now);
+        while minute < end {
+            let block = self.block(&self.traits[market], minute);
+            let stop = end.min(block.start + BLOCK);
+            (minute..stop).for_each(|minute| visit(&block, minute));
+            minute = stop;
+        }
+    }
+
+    /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
+    pub(in crate::market) fn events(
+        &self,
+        events: Events,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) {
+        let traits = &self.traits[market];
+        let known = times(from, to, now);
+        self.each_minute(market, (from.saturating_sub(from.rem_euclid(60)), to), now, |block, minute| {
+            events(traits, block, minute, &mut |event| {
+                if known.contains(&event.time) {
+                    visit(event);
+                }
+            });
+        });
+    }
+
+    /// Visits the minute bars of a market's events with a start in `[from, to)`, of events up to `now`.
+    pub(in crate::market) fn bars(
+        &self,
+        events: Events,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) {
+        let traits = &self.traits[market];
+        self.each_minute(market, (from, to), now, |block, minute| {
+            if let Some(bar) = bar(events, traits, block, minute, now) {
+                visit(&bar);
+            }
+        });
+    }
+}
+
+/// The bar of a Unix minute, of its events up to `now`; `None` when there are none yet.
+pub(in crate::market) fn bar(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+    let mut bar: Option<Bar> = None;
+    events(traits, block, minute, &mut |event| {
+        if event.time > now {
+            return;
+        }
+        match &mut bar {
+            None => bar = Some(Bar::of(minute * 60, event)),
+            Some(bar) => bar.add(event),
+        }
+    });
+    bar
+}

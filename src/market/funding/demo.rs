@@ -1,0 +1,273 @@
+//! The demo's funding rates and open interest, made of the same path and the same trades as the candles.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use crate::clock::SECOND;
+use crate::market::cache::Cache;
+use crate::market::demo::catalog::Traits;
+use crate::market::demo::clock::times;
+use crate::market::demo::coins::Coins;
+use crate::market::demo::noise::{place, smooth, uniform};
+use crate::market::demo::path::{BLOCK, Block};
+use crate::market::demo::rounding::round;
+use crate::market::raw::{Gauge, GaugeBar, Ticker, minute_bars};
+use crate::market::trades::demo::{basis, premium, trades};
+
+/// Readings of the ticker in a minute, evenly spaced.
+const READINGS: i64 = 4;
+/// Funding rate for 8 hours when nothing pulls: the interest that venues fix.
+const RESTING_RATE: f64 = 1e-4;
+/// Part of the venue's distance to the common price that is paid in 8 hours.
+const FOLLOWS: f64 = 0.6;
+/// Open interest in days of turnover.
+const INTEREST_DAYS: f64 = 0.6;
+/// Most of a minute's volume that opens or closes positions at random, beside the slow drift.
+const TURNED_OVER: f64 = 0.12;
+
+/// Open interest at the minute boundaries of a block, in coin: `[i]` is at minute `block.start + i`; one more than a
+/// block has minutes. It meets a slow wave at the block's ends; within, each minute changes it in proportion to the
+/// minute's volume, by less than that volume.
+pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f64> {
+    let volume = |minute: i64| {
+        let mut volume = 0.0;
+        trades(traits, block, minute, |trade| volume += trade.amount);
+        volume
+    };
+    let volumes: Vec<f64> = (block.start..block.start + BLOCK).map(volume).collect();
+    let total: f64 = volumes.iter().sum();
+    let pulls: Vec<f64> = (block.start..block.start + BLOCK)
+        .map(|minute| {
+            // Positions open and close in spells of about half an hour, with some noise from minute to minute.
+            let spell = smooth(traits.seed ^ 4, minute as f64 / 30.0);
+            let noise = uniform(place(&[traits.seed, 5, minute as u64])) * 2.0 - 1.0;
+            TURNED_OVER * (0.6 * spell + 0.4 * noise)
+        })
+        .collect();
+    let mean_pull = volumes.iter().zip(&pulls).map(|(volume, pull)| volume * pull).sum::<f64>() / total;
+    let (left, right) = (resting_interest(traits, block.start), resting_interest(traits, block.start + BLOCK));
+    let drift = (right - left) / total;
+    let mut interest = left;
+    let mut boundaries = vec![left];
+    for (volume, pull) in volumes.iter().zip(&pulls) {
+        interest += volume * (drift + pull - mean_pull);
+        boundaries.push(interest);
+    }
+    boundaries[BLOCK as usize] = right; // the same double as the next block begins with
+    boundaries
+}
+
+fn resting_interest(traits: &Traits, minute: i64) -> f64 {
+    let days = minute as f64 / 1_440.0;
+    let wave = 0.22 * smooth(traits.seed ^ 6, days / 13.0) + 0.06 * smooth(traits.seed ^ 7, days / 3.1);
+    INTEREST_DAYS * 1_440.0 * traits.minute_amount * wave.exp()
+}
+
+/// Visits the ticker's readings of a Unix minute in time order. `interest` is [`open_interest`] of the block; it is
+/// dear to make, and without it the readings do not tell it.
+///
+/// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
+/// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was
+/// predicted, and stays until the next.
+pub(in crate::market) fn readings(
+    traits: &Traits,
+    block: &Block,
+    interest: Option<&[f64]>,
+    minute: i64,
+    mut visit: impl FnMut(&Ticker),
+) {
+    let index = (minute - block.start) as usize;
+    let settled = minute - minute.rem_euclid(traits.settlement);
+    let funding_rate = round(predicted(traits, settled as f64), 8);
+    for reading in 0..READINGS {
+        let part = reading as f64 / READINGS as f64;
+        let between = |values: &[f64]| values[index] + (values[index + 1] - values[index]) * part;
+        visit(&Ticker {
+            time: minute * 60 * SECOND + reading * 60 * SECOND / READINGS,
+            funding_rate,
+            predicted_rate: round(predicted(traits, minute as f64 + part), 8),
+            open_interest: interest.map_or(f64::NAN, |interest| round(between(interest), traits.amount_decimals)),
+            price: round(between(&block.prices) * basis(traits, minute), traits.price_decimals),
+        });
+    }
+}
+
+/// The rate that a Unix minute (with its part) predicts for the next settlement, for the time between two of them.
+fn predicted(traits: &Traits, minute: f64) -> f64 {
+    let premium = premium(traits, minute) - traits.premium;
+    (RESTING_RATE + FOLLOWS * premium) * traits.settlement as f64 / (8.0 * 60.0)
+}
+
+/// Blocks whose open interest is kept for the next question: about 25 MB.
+const KEPT_BLOCKS: usize = 6_000;
+
+/// The derivative ticker of the coins' markets.
+pub(in crate::market) struct CoinTickers {
+    coins: Arc<Coins>,
+    /// Open interest at the boundaries of a block's minutes by (market, start).
+    interest: Cache<(usize, i64), Vec<f64>>,
+}
+
+impl CoinTickers {
+    /// That of some markets.
+    pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
+        Self { coins, interest: Cache::new(KEPT_BLOCKS) }
+    }
+
+    /// Visits the minute bars of a field with a start in `[from, to)`, of readings up to `now`.
+    pub(in crate::market) fn bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        window: (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) {
+        self.coins.each_minute(market, window, now, |block, minute| {
+            if let Some(bar) = self.bar(market, gauge, block, minute, now) {
+                visit(&bar);
+            }
+        });
+    }
+
+    /// The last minute bar of a field that starts before `before`.
+    pub(in crate::market) fn bar_before(&self, market: usize, gauge: Gauge, before: i64, now: i64) -> Option<GaugeBar> {
+        // Every minute that has begun has a reading at its start.
+        let last = before.min(now.div_euclid(SECOND) + 1);
+        let mut found = None;
+        self.bars(market, gauge, ((last - 60).div_euclid(60) * 60, last), now, &mut |bar| found = Some(*bar));
+        found
+    }
+
+    /// Visits the readings with a time in `[from, to)` (Unix seconds), none after `now`.
+    pub(in crate::market) fn readings(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) {
+        let (traits, known) = (&self.coins.traits[market], times(from, to, now));
+        self.coins.each_minute(market, (from.saturating_sub(from.rem_euclid(60)), to), now, |block, minute| {
+            let interest = self.interest(market, block);
+            readings(traits, block, Some(&interest), minute, |reading| {
+                if known.contains(&reading.time) {
+                    visit(reading);
+                }
+            });
+        });
+    }
+
+    /// The bar of a field in a Unix minute, of its readings up to `now`.
+    fn bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
+        let traits = &self.coins.traits[market];
+        let dear = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue);
+        let interest = dear.then(|| self.interest(market, block));
+        let mut known = Vec::new();
+        readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
+            if reading.time <= now {
+                known.push(*reading);
+            }
+        });
+        minute_bars(&known, gauge).pop()
+    }
+
+    /// Open interest at the boundaries of a block's minutes.
+    fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
+        let make = || Ok::<_, Infallible>(open_interest(&self.coins.traits[market], block));
+        match self.interest.get((market, block.start), make) {
+            Ok(interest) => interest,
+            Err(never) => match never {},
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::raw::{Bar, Gauge, GaugeBar, Source};
+    use crate::market::sources::demo::Demo;
+
+    const FROM: i64 = 1_776_816_000; // 2026-04-22 00:00 UTC
+    const DAY: i64 = 86_400;
+    const NOW: i64 = (FROM + 9 * DAY) * SECOND;
+
+    fn gauges(demo: &Demo, market: usize, gauge: Gauge, from: i64, to: i64, now: i64) -> Vec<GaugeBar> {
+        let mut bars = Vec::new();
+        demo.gauge_bars(market, gauge, from, to, now, &mut |bar| bars.push(*bar)).unwrap();
+        bars
+    }
+
+    fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> (Vec<Bar>, Vec<Bar>) {
+        let (mut trades, mut forced) = (Vec::new(), Vec::new());
+        demo.bars(market, from, to, now, &mut |bar| trades.push(*bar)).unwrap();
+        demo.liquidation_bars(market, from, to, now, &mut |bar| forced.push(*bar)).unwrap();
+        (trades, forced)
+    }
+
+    #[test]
+    fn open_interest_moves_by_less_than_was_traded_and_more_where_more_was() {
+        let demo = Demo::new(0);
+        let interest = gauges(&demo, 0, Gauge::OpenInterest, FROM, FROM + 2 * DAY, NOW);
+        let (trades, _) = bars(&demo, 0, FROM, FROM + 2 * DAY, NOW);
+        assert_eq!(interest.len(), 2 * 1_440);
+        let steps: Vec<(f64, f64)> = interest
+            .windows(2)
+            .zip(&trades)
+            .map(|(two, minute)| ((two[1].open - two[0].open).abs(), minute.volume()))
+            .collect();
+        let lot = 10f64.powi(-demo.coins.traits[0].amount_decimals);
+        assert!(steps.iter().all(|(step, volume)| *step <= volume + lot));
+        let mut by_volume = steps.clone();
+        by_volume.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let mean = |part: &[(f64, f64)]| part.iter().map(|(step, _)| step).sum::<f64>() / part.len() as f64;
+        let third = by_volume.len() / 3;
+        assert!(mean(&by_volume[2 * third..]) > 2.0 * mean(&by_volume[..third]));
+        let (low, high) = interest.iter().fold((f64::MAX, 0f64), |(l, h), bar| (l.min(bar.low), h.max(bar.high)));
+        assert!(low > 0.0 && high / low < 1.3 && high > low, "{low} {high}");
+    }
+
+    #[test]
+    fn funding_is_settled_to_what_was_predicted_and_reverts_to_rest() {
+        let demo = Demo::new(0);
+        let rates = gauges(&demo, 0, Gauge::FundingRate, FROM, FROM + DAY, NOW);
+        let predicted = gauges(&demo, 0, Gauge::PredictedRate, FROM, FROM + DAY, NOW);
+        for (minute, bar) in rates.iter().enumerate() {
+            assert_eq!((bar.open, bar.close), (predicted[minute / 480 * 480].open, bar.open));
+        }
+        assert!(predicted.windows(2).any(|two| two[0].close != two[1].close));
+        let daily: Vec<f64> = (0..400)
+            .filter_map(|day| {
+                Some(gauges(&demo, 0, Gauge::FundingRate, FROM - day * DAY, FROM - day * DAY + 60, NOW).first()?.open)
+            })
+            .collect();
+        let mean = daily.iter().sum::<f64>() / daily.len() as f64;
+        assert!(daily.len() == 400 && (mean - RESTING_RATE).abs() < 3e-5, "{mean}");
+        assert!(daily.iter().any(|rate| *rate < 0.5e-4) && daily.iter().all(|rate| rate.abs() < 5e-4));
+    }
+
+    #[test]
+    fn random_access_is_sequential_access_and_nothing_is_told_ahead() {
+        let demo = Demo::new(0);
+        for gauge in Gauge::ALL {
+            let whole = gauges(&demo, 0, gauge, FROM, FROM + DAY, NOW);
+            for index in [0, 1, 511, 512, 777, 1_439] {
+                let start = FROM + 60 * index as i64;
+                assert_eq!(gauges(&Demo::new(0), 0, gauge, start, start + 60, NOW), [whole[index]]);
+                assert_eq!(Demo::new(0).gauge_before(0, gauge, start + 60, NOW).unwrap(), Some(whole[index]));
+            }
+            let forming = gauges(&demo, 0, gauge, FROM, FROM + DAY, (FROM + 20) * SECOND);
+            assert_eq!(forming.len(), 1);
+            assert_eq!((forming[0].first, forming[0].last), (FROM * SECOND, (FROM + 15) * SECOND));
+            assert_eq!(forming[0].open, whole[0].open);
+            assert!(gauges(&demo, 4, gauge, FROM, FROM + DAY, NOW).is_empty(), "a spot market has no gauges");
+        }
+        let (_, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
+        for bar in forced.iter().step_by(17) {
+            let of = |now| bars(&Demo::new(0), 0, bar.start, bar.start + 60, now).1;
+            assert_eq!(of(bar.last), [*bar]);
+            assert!(of(bar.first - 1).is_empty());
+        }
+        assert!(bars(&demo, 4, FROM, FROM + DAY, NOW).1.is_empty(), "a spot market has no liquidations");
+    }
+}

@@ -1,0 +1,278 @@
+//! Readings of the derivative ticker and their minute bars as tables.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::archive::{ArchiveError, Table, read_metadata};
+use crate::clock::SECOND;
+use crate::columns::{Column, NO_TIME};
+use crate::market::cache::Cache;
+use crate::market::raw::{Feed, Gauge, GaugeBar, SourceError, Ticker, minute_bars};
+use crate::market::store::changes::prepared;
+use crate::market::store::columns::Columns;
+use crate::market::store::layout::Dataset;
+use crate::market::store::minutes::Minutes;
+use crate::market::store::origin::Origin;
+use crate::market::store::partitions::{Partitions, in_order, is_in};
+use crate::market::store::{changes, layout};
+
+/// Metadata key: names of the gauges that the readings tell.
+const GAUGES: &str = "marketpoints.gauges";
+
+/// The bars of a day, by gauge.
+type GaugeDay = [Arc<Vec<GaugeBar>>; Gauge::ALL.len()];
+
+/// Writes a day's readings, in time order, and their minute bars. The bars come last: where they are, both are.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    readings: &[Ticker],
+    origin: &Origin,
+) -> Result<(), ArchiveError> {
+    let metadata = origin.metadata();
+    let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
+    let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings))?;
+    let told: Vec<&str> = Gauge::ALL.into_iter().filter(|gauge| is_told(readings, *gauge)).map(Gauge::name).collect();
+    let of_bars = [metadata.clone(), vec![(GAUGES.to_owned(), told.join(","))]].concat();
+    let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings))?;
+    changes::place(root, [(of_readings, metadata), (bars, of_bars)])
+}
+
+fn is_told(readings: &[Ticker], gauge: Gauge) -> bool {
+    readings.iter().any(|reading| reading.value(gauge).is_some())
+}
+
+/// Whether a file of minute bars holds data of a feed. One whose footer does not say is taken to: what is wrong with it
+/// shows when it is read.
+pub(in crate::market) fn tells(path: &Path, feed: Feed) -> bool {
+    let metadata = read_metadata(path).unwrap_or_default();
+    let told = metadata.iter().find(|(name, _)| name == GAUGES);
+    let of_feed = |name: &str| Gauge::ALL.into_iter().any(|gauge| gauge.feed() == feed && gauge.name() == name);
+    told.is_none_or(|(_, names)| names.split(',').any(of_feed))
+}
+
+/// The dump file that a day's readings and bars were made of; `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
+    let files = [Dataset::Tickers, Dataset::TickerMinutes];
+    Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
+}
+
+fn reading_table(readings: &[Ticker]) -> Table {
+    let floats =
+        |name: &str, value: fn(&Ticker) -> f64| (name.to_owned(), Column::Float(readings.iter().map(value).collect()));
+    vec![
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.time).collect())),
+        floats(Gauge::FundingRate.name(), |reading| reading.funding_rate),
+        floats(Gauge::PredictedRate.name(), |reading| reading.predicted_rate),
+        floats(Gauge::OpenInterest.name(), |reading| reading.open_interest),
+        floats("price", |reading| reading.price),
+    ]
+}
+
+/// A row per minute and five columns per gauge, so that the file reads as one table; the values of a gauge that was not
+/// told in a minute are NaN, its times are absent.
+fn bar_table(readings: &[Ticker]) -> Table {
+    let bars = Gauge::ALL.map(|gauge| minute_bars(readings, gauge));
+    let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().map(|start| start * SECOND).collect()))];
+    for (gauge, bars) in Gauge::ALL.into_iter().zip(&bars) {
+        let mut told = bars.iter().peekable();
+        let rows: Vec<Option<&GaugeBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
+        let floats =
+            |value: fn(&GaugeBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
+        let times =
+            |value: fn(&GaugeBar) -> i64| Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, value)).collect());
+        let columns = [
+            floats(|bar| bar.open),
+            floats(|bar| bar.high),
+            floats(|bar| bar.low),
+            floats(|bar| bar.close),
+            times(|bar| bar.first),
+            times(|bar| bar.last),
+        ];
+        table.extend(PARTS.into_iter().zip(columns).map(|(part, column)| (name(gauge, part), column)));
+    }
+    table
+}
+
+const PARTS: [&str; 6] = ["open", "high", "low", "close", "first_timestamp", "last_timestamp"];
+
+fn name(gauge: Gauge, part: &str) -> String {
+    format!("{}_{part}", gauge.name())
+}
+
+fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let times = columns.whole("time")?;
+    let [rates, predicted, interest] =
+        [Gauge::FundingRate, Gauge::PredictedRate, Gauge::OpenInterest].map(|gauge| columns.floats(gauge.name()));
+    let (rates, predicted, interest, prices) = (rates?, predicted?, interest?, columns.floats("price")?);
+    let reading = |row: usize| Ticker {
+        time: times[row],
+        funding_rate: rates[row],
+        predicted_rate: predicted[row],
+        open_interest: interest[row],
+        price: prices[row],
+    };
+    Ok((0..times.len()).map(reading).collect())
+}
+
+fn read_bars(path: &Path) -> Result<GaugeDay, SourceError> {
+    let mut columns = Columns::read(path)?;
+    let starts = columns.whole("time")?;
+    let mut day = GaugeDay::default();
+    for (gauge, bars) in Gauge::ALL.into_iter().zip(&mut day) {
+        let [open, high, low, close] = ["open", "high", "low", "close"].map(|part| columns.floats(&name(gauge, part)));
+        let (open, high, low, close) = (open?, high?, low?, close?);
+        let first = columns.whole(&name(gauge, "first_timestamp"))?;
+        let last = columns.whole(&name(gauge, "last_timestamp"))?;
+        let told = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
+        let bar = |row: usize| GaugeBar {
+            start: starts[row].div_euclid(SECOND),
+            open: open[row],
+            high: high[row],
+            low: low[row],
+            close: close[row],
+            first: first[row],
+            last: last[row],
+        };
+        *bars = Arc::new(told.map(bar).collect());
+    }
+    Ok(day)
+}
+
+/// Day files of bars kept decoded: about 60 MB.
+const KEPT_BAR_DAYS: usize = 150;
+/// Day files of readings kept decoded; they are larger.
+const KEPT_READING_DAYS: usize = 8;
+
+/// The derivative ticker of a store's markets.
+pub(in crate::market) struct StoredTickers {
+    partitions: Arc<Partitions>,
+    bars: Cache<(usize, i64), GaugeDay>,
+    readings: Cache<(usize, i64), Vec<Ticker>>,
+}
+
+impl StoredTickers {
+    /// That of some markets.
+    pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
+        Self { partitions, bars: Cache::new(KEPT_BAR_DAYS), readings: Cache::new(KEPT_READING_DAYS) }
+    }
+
+    /// Visits the minute bars of a field with a start in `[from, to)`, as of `now`.
+    pub(in crate::market) fn bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        self.minutes(market, gauge, now, |minutes| minutes.visit(from, to, now, visit))
+    }
+
+    /// The last minute bar of a field that starts before `before`.
+    pub(in crate::market) fn bar_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        self.minutes(market, gauge, now, |minutes| minutes.before(before, now))
+    }
+
+    /// Visits the readings with a time in `[from, to)`, by time and then by file order.
+    pub(in crate::market) fn readings(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| self.day_readings(market, day);
+        // A file tells both or one of them.
+        let [rates, interest] = [Feed::FundingRates, Feed::OpenInterest].map(|feed| self.partitions.days(market, feed));
+        let days = if rates.is_empty() { interest } else { rates };
+        in_order(days, (from, to, now), &read, |reading| reading.time, visit)
+    }
+
+    /// Unix nanoseconds of the first reading of a feed in a day's file.
+    pub(in crate::market) fn first_of(&self, market: usize, feed: Feed, day: i64) -> Result<Option<i64>, SourceError> {
+        let day = self.day_bars(market, day)?;
+        let of_feed = Gauge::ALL.into_iter().filter(|gauge| gauge.feed() == feed);
+        Ok(of_feed.filter_map(|gauge| day[gauge as usize].first()).map(|bar| bar.first).min())
+    }
+
+    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<GaugeDay>, SourceError> {
+        self.bars.get((market, day), || read_bars(&self.partitions.file(Dataset::TickerMinutes, market, day)))
+    }
+
+    fn day_readings(&self, market: usize, day: i64) -> Result<Arc<Vec<Ticker>>, SourceError> {
+        self.readings.get((market, day), || read_readings(&self.partitions.file(Dataset::Tickers, market, day)))
+    }
+
+    /// Hands over the minute bars of a field of a market.
+    fn minutes<T>(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        now: i64,
+        use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
+    ) -> T {
+        let read = |day: i64| Ok(Arc::clone(&self.day_bars(market, day)?[gauge as usize]));
+        let partial = |day: i64, start: i64| {
+            let readings = self.day_readings(market, day)?;
+            let known: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
+            Ok(minute_bars(&known, gauge).pop())
+        };
+        use_them(&Minutes { days: self.partitions.days(market, gauge.feed()), read: &read, partial: &partial })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        const NAN: f64 = f64::NAN;
+        let reading = |second: i64, values: [f64; 4]| Ticker {
+            time: second * SECOND,
+            funding_rate: values[0],
+            predicted_rate: values[1],
+            open_interest: values[2],
+            price: values[3],
+        };
+        let readings = [
+            reading(5, [0.0001, NAN, 10.0, 3.0]),
+            reading(6, [NAN, -0.0002, NAN, 4.0]),
+            reading(59, [0.0003, NAN, 12.0, 2.0]),
+            reading(120, [NAN, 0.0005, NAN, NAN]),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "X", "A", 0, &readings, &Origin::new("hash", 3)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A", 0), Some(Origin::new("hash", 3)));
+        let file = |dataset| layout::file(folder.path(), dataset, "X", "A", 0);
+        let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
+        assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));
+        let day = read_bars(&file(Dataset::TickerMinutes)).unwrap();
+        let bar = |start, [open, high, low, close]: [f64; 4], first: i64, last: i64| GaugeBar {
+            start,
+            open,
+            high,
+            low,
+            close,
+            first: first * SECOND,
+            last: last * SECOND,
+        };
+        assert_eq!(*day[Gauge::FundingRate as usize], [bar(0, [0.0001, 0.0003, 0.0001, 0.0003], 5, 59)]);
+        assert_eq!(*day[Gauge::PredictedRate as usize], [bar(0, [-0.0002; 4], 6, 6), bar(120, [0.0005; 4], 120, 120)]);
+        assert_eq!(*day[Gauge::OpenInterest as usize], [bar(0, [10.0, 12.0, 10.0, 12.0], 5, 59)]);
+        assert_eq!(*day[Gauge::OpenInterestValue as usize], [bar(0, [30.0, 30.0, 24.0, 24.0], 5, 59)]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Queries whose answer takes less than handing them to another thread, and those that take much longer than most.
+
+use crate::clock::SECOND;
+use crate::market::engine::Market;
+use crate::market::query::window::Buckets;
+use crate::protocol::{DataType, Interval, PointsQuery};
+
+/// Longest window, in seconds: two days of minute bars.
+const LONGEST: i64 = 2 * 86_400;
+
+/// Shortest window, in seconds, that is much work where it is made of raw trades, and where it is made of minutes.
+const LONG_OF_TRADES: i64 = 2 * 86_400;
+const LONG_OF_MINUTES: i64 = 60 * 86_400;
+
+impl Market {
+    /// Whether [`Self::points`] may take a second or more: the window is long, counted once for each exchange that is
+    /// asked, and for all of a coin's as eight.
+    pub fn is_long(query: &PointsQuery, now: i64) -> bool {
+        let (Some(data_type), Some(interval)) =
+            (DataType::find(&query.data_type), query.interval.as_deref().and_then(Interval::find))
+        else {
+            return false;
+        };
+        let of_trades =
+            [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
+        let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
+        let buckets = Buckets::new(interval, query.from, query.period, now);
+        let seconds = buckets.end.saturating_sub(buckets.from).saturating_mul(markets);
+        seconds > if of_trades { LONG_OF_TRADES } else { LONG_OF_MINUTES }
+    }
+
+    /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
+    /// before: candles of one market over at most two days, all of them closed at `now` (Unix nanoseconds). The minute that
+    /// holds `now` is made of raw trades; other types look at more; what a gap is filled with, or a quote is worth, may have
+    /// to be looked for.
+    pub fn is_short(query: &PointsQuery, now: i64) -> bool {
+        let candles = [DataType::TradeSideAgnosticAgg, DataType::TradeAgg];
+        let plain = DataType::find(&query.data_type).is_some_and(|data_type| candles.contains(&data_type))
+            && query.exchanges.len() == 1
+            && query.raw_symbol.is_some()
+            && !query.gapfill
+            && !query.usd;
+        let Some(interval) = query.interval.as_deref().and_then(Interval::find).filter(|_| plain) else { return false };
+        let buckets = Buckets::new(interval, query.from, query.period, now);
+        buckets.end.saturating_sub(buckets.from) <= LONGEST && buckets.end.saturating_mul(SECOND) <= now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_776_880_830;
+
+    fn is_short(change: &str) -> bool {
+        let base = "type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from=1776877200&period=3600";
+        let changed = |pair: &&str| !change.split('&').any(|other| other.split('=').next() == pair.split('=').next());
+        let kept: Vec<&str> = base.split('&').filter(changed).collect();
+        Market::is_short(&PointsQuery::parse(&format!("{}&{change}", kept.join("&"))).unwrap(), NOW * SECOND)
+    }
+
+    #[test]
+    fn closed_candles_of_one_market_are_short() {
+        for change in ["type=TRADE_SIDE_AGNOSTIC_AGG", "interval=HOUR", "from=1776700000&period=170000", "period=60"] {
+            assert!(is_short(change), "{change}");
+        }
+    }
+
+    #[test]
+    fn what_looks_at_raw_trades_or_at_much_is_not() {
+        for change in [
+            "period=3660",                   // the minute under way
+            "from=1776880800&period=60",     // that alone
+            "interval=WEEK&period=1",        // a week, and under way
+            "from=1776000000&period=604800", // a closed week of minutes
+            "type=LIQUIDATION_AGG",
+            "exchange=BYBIT&exchange=BINANCE_FUTURES",
+            "gapfill=true",
+            "transform.normalize.quote=USD",
+            "interval=",
+        ] {
+            assert!(!is_short(change), "{change}");
+        }
+        let several = "type=TRADE_AGG&exchange=BYBIT&coin=BTC&interval=MINUTE&from=1776877200&period=3600";
+        assert!(!Market::is_short(&PointsQuery::parse(several).unwrap(), NOW * SECOND));
+    }
+
+    #[test]
+    fn long_windows_are_long_and_those_of_trades_sooner() {
+        let is_long = |change: &str, period: i64| {
+            let text = format!("interval=HOUR&from=1640995200&period={period}&{change}");
+            Market::is_long(&PointsQuery::parse(&text).unwrap(), NOW * SECOND)
+        };
+        let (day, one, several) =
+            (86_400, "exchange=BYBIT&rawSymbol=BTCUSDT", "exchange=BYBIT&exchange=BINANCE&coin=BTC");
+        for (data_type, exchanges, days) in
+            [("TPO_AGG", one, 2), ("TPO_AGG", several, 1), ("VOLUME_PROFILE_AGG", one, 2), ("TRADE_AGG", one, 60)]
+        {
+            let change = format!("type={data_type}&{exchanges}");
+            assert!(!is_long(&change, days * day) && is_long(&change, days * day + 3_600), "{change}");
+        }
+        assert!(!is_long("type=NO", 10_000 * day));
+    }
+}

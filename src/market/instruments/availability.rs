@@ -1,0 +1,48 @@
+//! What a market serves as of a moment, and since when: by its events, not by its files.
+
+use crate::clock::SECOND;
+use crate::market::query::error::MarketError;
+use crate::market::raw::Source;
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::{DataType, Timestamp};
+
+/// Raw data may begin up to so many seconds before the day that names it: dumps are cut by the time of arrival.
+pub(in crate::market) const EARLY: i64 = 86_400;
+
+/// The data types of a market of which there has been an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::market) struct Availability {
+    /// Unix nanoseconds of the first event of any of them.
+    pub(in crate::market) since: i64,
+    types: Vec<DataType>,
+}
+
+impl Availability {
+    /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet. A type whose first file
+    /// cannot be read is not served.
+    pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Result<Option<Self>, MarketError> {
+        let listing = &source.listings()[market];
+        if listing.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
+            return Ok(None);
+        }
+        let (mut since, mut types) = (i64::MAX, Vec::new());
+        for spec in DATA_TYPES.iter().filter(|spec| listing.feeds.serve(spec.data_type)) {
+            let first = MarketError::listed(source.first_event(market, spec.data_type))?.flatten();
+            if let Some(first) = first.filter(|first| *first <= now) {
+                since = since.min(first);
+                types.push(spec.data_type);
+            }
+        }
+        Ok((!types.is_empty()).then_some(Self { since, types }))
+    }
+
+    /// Whether there is data of a type.
+    pub(in crate::market) fn serves(&self, data_type: DataType) -> bool {
+        self.types.contains(&data_type)
+    }
+
+    /// [`Availability::since`] as the wire tells it.
+    pub(in crate::market) fn timestamp(&self) -> Timestamp {
+        Timestamp { s: self.since.div_euclid(SECOND), ns: self.since.rem_euclid(SECOND) }
+    }
+}

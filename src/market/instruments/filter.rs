@@ -1,0 +1,44 @@
+//! What a query of `/v1/markets` asks for, and the entries that it is answered with.
+
+use crate::market::raw::Listing;
+use crate::protocol::{DataType, Market, MarketsQuery};
+
+/// An entry with what it is ordered by.
+pub(in crate::market) struct Row {
+    /// What is told, but for the figures that [`Figures::complete`] adds.
+    pub(in crate::market) entry: Market,
+    /// Its place among the source's markets, where it has one.
+    pub(in crate::market) market: Option<usize>,
+    /// USD traded in 24 hours; `None` where nothing tells it.
+    pub(in crate::market) volume: Option<f64>,
+    /// 24-hour price change, percent; `None` where nothing tells it.
+    pub(in crate::market) price_change: Option<f64>,
+}
+
+/// What the filters look at.
+pub(in crate::market) struct Face<'a> {
+    pub exchange: &'a str,
+    pub coin: &'a str,
+    pub category: &'a str,
+    /// What `symbolFilter` searches, in lower case.
+    pub texts: &'a [String],
+}
+
+/// Whether a query asks for an entry, by its names.
+pub(in crate::market) fn wants(query: &MarketsQuery, face: &Face<'_>) -> bool {
+    let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
+    let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
+    among(&query.exchanges, face.exchange)
+        && among(&query.coins, face.coin)
+        && among(&query.categories, face.category)
+        && face.texts.iter().any(|text| text.contains(&wanted))
+}
+
+/// Whether a query asks for an entry that serves these types.
+pub(in crate::market) fn asked(query: &MarketsQuery, serves: impl Fn(DataType) -> bool) -> bool {
+    query.types.is_empty() || query.types.iter().any(|name| DataType::find(name).is_some_and(&serves))
+}
+
+pub(in crate::market) fn full_name(listing: &Listing) -> String {
+    format!("{} {} {}", listing.exchange, listing.normalized_symbol(), listing.category)
+}

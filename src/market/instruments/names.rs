@@ -1,0 +1,182 @@
+//! Whether a market has what a query names: the exchange, and the symbol or coin on it (supplement 6).
+//!
+//! An exchange that neither the source nor the protocol's table knows is always refused. With **strict symbols** so is an
+//! exchange of the table that the source has no data of, and a symbol, coin or token that the exchange never had. Without
+//! them these are answered with nothing, as the live service often does: a store holds what its owner downloaded, so a name
+//! that it lacks may well be right. A name that is there but has no data of the type, or none in the window, is no error.
+
+use crate::market::query::error::MarketError;
+use crate::market::raw::{Listing, PREDICTION_VENUE, Source};
+use crate::protocol::exchange::{EXCHANGES, near_miss, venue};
+use crate::protocol::suggest::hint;
+use crate::protocol::{DataType, ParamError, PointsQuery, TypeSpec};
+
+/// Something that a query may name: a market, an option summary or a token.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    exchange: &'a str,
+    symbol: &'a str,
+    coin: &'a str,
+    /// Of a market; what else there is goes by no normalized symbol.
+    listing: Option<&'a Listing>,
+    /// Of a token.
+    token: &'a str,
+}
+
+/// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
+fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = Entry<'_>> {
+    let of_tokens = data_type == DataType::TokenSupplyAgg;
+    let markets = source.listings().iter().filter(move |_| !of_tokens).map(|row| Entry {
+        exchange: &row.exchange,
+        symbol: &row.raw_symbol,
+        coin: &row.coin,
+        listing: Some(row),
+        token: "",
+    });
+    let summaries = source.option_summaries().iter().filter(move |_| !of_tokens).map(|row| Entry {
+        exchange: &row.exchange,
+        symbol: &row.raw_symbol,
+        coin: &row.coin,
+        listing: None,
+        token: "",
+    });
+    let tokens = source.tokens().iter().filter(move |_| of_tokens).map(|row| Entry {
+        exchange: "",
+        symbol: "",
+        coin: &row.coin,
+        listing: None,
+        token: &row.name,
+    });
+    markets.chain(summaries).chain(tokens)
+}
+
+/// Checks the names of a query of `/v1/points`.
+///
+/// # Errors
+/// [`MarketError::UnknownExchange`] and [`MarketError::UnknownSymbol`] with the parameter and the nearest known name.
+pub(in crate::market) fn check(
+    source: &dyn Source,
+    query: &PointsQuery,
+    spec: &TypeSpec,
+    strict: bool,
+) -> Result<(), MarketError> {
+    for exchange in &query.exchanges {
+        check_exchange(source, exchange, strict)?;
+    }
+    if strict {
+        let entries = || entries(source, spec.data_type);
+        check_symbol(entries, query).map_err(MarketError::UnknownSymbol)?;
+    }
+    Ok(())
+}
+
+/// Checks the exchange and the symbol of a channel of the live stream.
+///
+/// # Errors
+/// As [`check`].
+pub(in crate::market) fn check_market(
+    source: &dyn Source,
+    exchange: &str,
+    symbol: &str,
+    strict: bool,
+) -> Result<(), MarketError> {
+    check_exchange(source, exchange, strict)?;
+    let on = || source.listings().iter().filter(|row| row.exchange == exchange);
+    if strict && !on().any(|row| row.raw_symbol == symbol) {
+        let near = hint(symbol, on().map(|row| row.raw_symbol.as_str()));
+        return Err(MarketError::UnknownSymbol(no_symbol("symbol", symbol, &[exchange.to_owned()], near)));
+    }
+    Ok(())
+}
+
+fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), MarketError> {
+    let markets = source.listings().iter().map(|row| row.exchange.as_str());
+    let own = || markets.clone().chain(source.option_summaries().iter().map(|row| row.exchange.as_str()));
+    let published = venue(name).is_some();
+    if own().any(|known| known == name) || (published && !strict) {
+        return Ok(());
+    }
+    let mut known: Vec<&str> = own().collect();
+    known.sort_unstable();
+    known.dedup();
+    let problem = if published {
+        format!("there are no data of {name} here; there are of {}", known.join(", "))
+    } else {
+        let table = EXCHANGES.iter().map(|(known, _)| *known).filter(|_| !strict);
+        let near = near_miss(name).filter(|near| !strict || known.contains(near));
+        let near = near.map_or_else(|| hint(name, known.iter().copied().chain(table)), did_you_mean);
+        let remedy = if near.is_empty() { format!("; there are data of {}", known.join(", ")) } else { near };
+        format!("{name:?} is no known exchange{remedy}")
+    };
+    Err(MarketError::UnknownExchange(ParamError::new("exchange", problem)))
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("; did you mean {name}?")
+}
+
+/// Refuses a symbol, coin or token that the exchanges of the query never had.
+fn check_symbol<'a, E: Iterator<Item = Entry<'a>>>(
+    entries: impl Fn() -> E,
+    query: &PointsQuery,
+) -> Result<(), ParamError> {
+    let on = |entry: &Entry<'_>| query.exchanges.is_empty() || query.exchanges.iter().any(|one| one == entry.exchange);
+    let symbol = |entry: &Entry<'_>| query.raw_symbol.as_ref().is_none_or(|symbol| symbol == entry.symbol);
+    let normalized = |entry: &Entry<'_>| {
+        let wanted = query.normalized_symbol.as_ref();
+        wanted.is_none_or(|wanted| entry.listing.is_some_and(|listing| listing.normalized_symbol() == *wanted))
+    };
+    let coin = |entry: &Entry<'_>| query.coin.as_ref().is_none_or(|coin| coin == entry.coin);
+    let token = |entry: &Entry<'_>| {
+        query.token_name.as_ref().is_none_or(|name| name.to_lowercase() == entry.token.to_lowercase())
+    };
+    if entries().any(|entry| on(&entry) && symbol(&entry) && normalized(&entry) && coin(&entry) && token(&entry)) {
+        return Ok(());
+    }
+    let here = || entries().filter(on);
+    if let Some(wanted) = query.raw_symbol.as_ref().filter(|_| !here().any(|entry| symbol(&entry))) {
+        let near = hint(wanted, here().map(|entry| entry.symbol));
+        let elsewhere = || entries().find(symbol).map(|entry| format!("; it is one of {}", entry.exchange));
+        let remedy = if near.is_empty() { elsewhere().unwrap_or_default() } else { near };
+        return Err(no_symbol("rawSymbol", wanted, &query.exchanges, remedy));
+    }
+    if let Some(wanted) = query.normalized_symbol.as_ref().filter(|_| !here().any(|entry| normalized(&entry))) {
+        let known: Vec<String> = here().filter_map(|entry| entry.listing.map(Listing::normalized_symbol)).collect();
+        let near = hint(wanted, known.iter().map(String::as_str));
+        return Err(no_symbol("normalizedSymbol", wanted, &query.exchanges, near));
+    }
+    if let Some(wanted) = query.coin.as_ref().filter(|_| !here().any(|entry| coin(&entry))) {
+        let near = hint(wanted, here().map(|entry| entry.coin));
+        let problem = format!("{wanted:?} is no coin{}{near}", of(&query.exchanges));
+        return Err(ParamError::new("coin", problem));
+    }
+    if let (Some(wanted), Some(coin)) = (&query.token_name, &query.coin) {
+        let names = || here().filter(|entry| entry.coin == *coin).map(|entry| entry.token);
+        if names().all(|name| name.to_lowercase() != wanted.to_lowercase()) {
+            let names: Vec<_> = names().collect();
+            let problem = format!("{wanted:?} is no token of {coin}, which has {}", names.join(", "));
+            return Err(ParamError::new("tokenName", problem));
+        }
+    }
+    // Each is there, and nothing is of all of them.
+    let entry = here().find(symbol).filter(|_| query.raw_symbol.is_some());
+    let (name, problem) = match (entry, &query.coin) {
+        (Some(entry), Some(coin)) => ("coin", format!("{} is of the coin {}, not of {coin}", entry.symbol, entry.coin)),
+        _ => ("normalizedSymbol", "no market is of all that was given; give one of symbol and coin".to_owned()),
+    };
+    Err(ParamError::new(name, problem))
+}
+
+fn no_symbol(parameter: &str, wanted: &str, exchanges: &[String], remedy: String) -> ParamError {
+    let venue = exchanges.iter().any(|exchange| exchange == PREDICTION_VENUE);
+    let slug = if venue && remedy.is_empty() {
+        format!("; markets of {PREDICTION_VENUE} go by conditionId (0x and 64 hexadecimal digits), not by slug")
+    } else {
+        remedy
+    };
+    ParamError::new(parameter, format!("{wanted:?} is no symbol{}{slug}", of(exchanges)))
+}
+
+fn of(exchanges: &[String]) -> String {
+    if exchanges.is_empty() { String::new() } else { format!(" of {}", exchanges.join(", ")) }
+}

@@ -1,0 +1,70 @@
+//! The market listing (service.md 2.4 and 4.2, supplement 5).
+//!
+//! Every figure is of the events up to now. A market is listed from its first event on; with `type`, it counts when there
+//! has been an event of one of the types.
+
+use super::figures::Figures;
+use super::order;
+use crate::market::instruments::availability::Availability;
+use crate::market::instruments::filter::{Face, Row, asked, full_name, wants};
+use crate::market::options::answer::option_entries;
+use crate::market::predictions::listing::prediction_entries;
+use crate::market::query::error::MarketError;
+use crate::market::raw::{Listing, PREDICTION_VENUE, Source};
+use crate::market::supply::answer::Marketcaps;
+use crate::protocol::query::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, refuse_unknown};
+use crate::protocol::{MarketsPage, MarketsQuery};
+
+/// `nextOffset` tells "no more" by being offset plus rows (section 4.2), so while there is more it must be something
+/// else: a cursor that adds this to the row number. A plain row number is taken as well.
+const CURSOR: u32 = 1 << 20;
+
+/// One page of the listing.
+pub(in crate::market) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
+    refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
+    let mut figures = Figures::new(source, now);
+    let mut rows = prediction_entries(source, query, now)?;
+    rows.extend(option_entries(source, query, now).into_iter().map(|entry| Row {
+        entry,
+        market: None,
+        volume: None,
+        price_change: None,
+    }));
+    let mut marketcaps = Marketcaps::new(source, now);
+    for (market, listing) in source.listings().iter().enumerate() {
+        // A prediction market is told by its question, above.
+        if listing.exchange == PREDICTION_VENUE || !fits(listing, query) {
+            continue;
+        }
+        let Some(available) = Availability::of(source, market, now)? else { continue };
+        if asked(query, |data_type| available.serves(data_type)) {
+            let mut row = figures.row(market)?;
+            row.entry.available_since = Some(available.timestamp());
+            row.entry.marketcap = marketcaps.of(&listing.coin)?;
+            rows.push(row);
+        }
+    }
+    let rows = order::ordered(rows, query, &mut figures)?;
+    let rows = if query.distinct { order::distinct(rows, &mut figures)? } else { rows };
+    cut(rows, query, &mut figures)
+}
+
+/// The page that the query asks for.
+fn cut(rows: Vec<Row>, query: &MarketsQuery, figures: &mut Figures<'_>) -> Result<MarketsPage, MarketError> {
+    let offset = query.page_offset.unwrap_or(0);
+    let start = (offset % CURSOR) as usize;
+    let size = query.page_size.unwrap_or(DEFAULT_PAGE_SIZE) as usize;
+    let total = rows.len();
+    let page = rows.into_iter().skip(start).take(size);
+    let symbols = page.map(|row| figures.complete(row)).collect::<Result<Vec<_>, _>>()?;
+    let end = offset.saturating_add(symbols.len() as u32);
+    let more = start.saturating_add(symbols.len()) < total;
+    let next = if more { end.saturating_add(CURSOR) } else { end };
+    Ok(MarketsPage { symbols, next_offset: i64::from(next) })
+}
+
+fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
+    let texts = [&listing.raw_symbol, &listing.normalized_symbol(), &listing.coin_name, &full_name(listing)]
+        .map(|text| text.to_lowercase());
+    wants(query, &Face { exchange: &listing.exchange, coin: &listing.coin, category: &listing.category, texts: &texts })
+}

@@ -1,0 +1,50 @@
+//! Markets of stores, and the state of one that an answer is made of.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::engine::Market;
+use super::query::error::MarketError;
+use super::sources::watched::Watched;
+use super::store::changes::Reading;
+
+/// A market that does not change, for one answer: an ingest into its store waits until this is dropped.
+pub struct Moment {
+    market: Market,
+    _reading: Option<Reading>,
+}
+
+impl Deref for Moment {
+    type Target = Market;
+
+    fn deref(&self) -> &Market {
+        &self.market
+    }
+}
+
+impl Market {
+    /// A store that [`super::ingest`] made, without strict symbols.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] for a folder that is no store.
+    pub fn open(store: &Path) -> Result<Self, MarketError> {
+        let (watched, opened) = Watched::open(store)?;
+        let mut market = Self::of(opened.source);
+        (market.last_event, market.watched) = (opened.last_event, Some(Arc::new(watched)));
+        Ok(market)
+    }
+
+    /// The market as it is now, and stays until what is returned is dropped. A store that was ingested into since it was opened
+    /// is opened anew. Waits while a dump file is put in place.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when the store cannot be opened any more.
+    pub fn current(&self) -> Result<Moment, MarketError> {
+        let Some(watched) = &self.watched else {
+            return Ok(Moment { market: self.with_source(Arc::clone(&self.source), self.last_event), _reading: None });
+        };
+        let (opened, reading) = watched.current()?;
+        Ok(Moment { market: self.with_source(opened.source, opened.last_event), _reading: Some(reading) })
+    }
+}

@@ -1,0 +1,14 @@
+//! Quotes of options.
+
+/// What a dump tells of an option at a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) struct Quote {
+    /// Unix nanoseconds.
+    pub time: i64,
+    /// Mark volatility, annual, percentage points; above 0.
+    pub volatility: f64,
+    /// Delta; NaN where it is unknown.
+    pub delta: f64,
+    /// Price of the underlying future of the expiry; NaN where it is unknown.
+    pub forward: f64,
+}

@@ -1,0 +1,165 @@
+//! Dumps of option chains → the readings of every whole minute of the day.
+//!
+//! The file is read as a stream: what is kept is the last quote of each option, and what came in the last minutes. A day's
+//! file stands for itself: its readings go by its own quotes, so that they do not depend on what else was ingested.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::chain::{Chain, Contract, Quote};
+use super::store::{self, OptionReading};
+use crate::clock::SECOND;
+use crate::market::ingest::fault::Fault;
+use crate::market::ingest::rows::{Row, shown, whole};
+use crate::market::ingest::task::Task;
+use crate::market::query::error::MarketError;
+use crate::market::store::layout::DAY;
+
+/// The one folder of the published layout: a file holds the options of every underlying.
+const SYMBOL: &str = "OPTIONS";
+
+const COLUMNS: [&str; 8] =
+    ["symbol", "timestamp", "type", "strike_price", "expiration", "mark_iv", "underlying_price", "delta"];
+
+/// Minutes that are read only when later ones have begun: dumps are in order of arrival, timestamps nearly so. A quote
+/// that comes later still counts from the next reading on.
+const LATE: i64 = 5;
+
+const MINUTE: i64 = 60 * SECOND;
+
+/// Reads one file into the store, unless the store holds it already.
+pub(in crate::market) fn ingest_file(
+    (exchange, symbol): (&str, &str),
+    day: i64,
+    task: &mut Task<'_>,
+) -> Result<(), MarketError> {
+    if symbol != SYMBOL {
+        let what =
+            format!("option chains are read from {SYMBOL}/DAY.csv.gz, one file for all options; not from {symbol}");
+        task.report.problem(task.file, 0, what);
+        return Ok(());
+    }
+    let Some(hash) = task.fingerprint() else { return Ok(()) };
+    if !task.is_new(store::read_origin(task.store, exchange, SYMBOL, day), &hash) {
+        return Ok(());
+    }
+    let mut chains = Chains::new(day);
+    let taken = task.each_row(day, &COLUMNS, |row| {
+        let (root, contract, quote) = read(row)?;
+        chains.take(root, contract, quote);
+        Ok(true)
+    });
+    if !taken {
+        return Ok(());
+    }
+    let readings = chains.finish();
+    Ok(store::write(task.store, exchange, SYMBOL, day, &readings, &task.origin(&hash))?)
+}
+
+/// The root of the symbol, the option, and what is told of it; without a quote where the row tells no volatility.
+fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), Fault> {
+    let symbol = row.text(0)?;
+    let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);
+    let root = root.filter(|root| !root.is_empty()).ok_or_else(|| {
+        Fault::new("symbol", format!("{} is no option's, such as BTC-27DEC24-100000-C", shown(symbol)))
+    })?;
+    let time = row.time(1)?;
+    let put = row.either(2, "type", "put", "call")?;
+    let strike = row.number(3, "strike_price", true)?;
+    let expiry = row.text(4)?;
+    let expiry = whole(expiry)
+        .filter(|micros| *micros > 0)
+        .and_then(|micros| micros.checked_mul(1_000))
+        .ok_or_else(|| Fault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry))))?;
+    let volatility = row.optional(5, "mark_iv", false)?;
+    let quote = Quote {
+        time,
+        volatility,
+        delta: row.optional(7, "delta", true)?,
+        forward: row.optional(6, "underlying_price", true)?,
+    };
+    Ok((root, Contract::new(expiry, strike, put), (volatility > 0.0).then_some(quote)))
+}
+
+/// The chains of a day's file, by root, and their readings so far.
+struct Chains {
+    /// First and last whole minute of the day.
+    minutes: (i64, i64),
+    roots: Vec<String>,
+    places: HashMap<String, usize>,
+    known: Vec<Chain>,
+    /// Quotes that no reading has seen yet, by the first minute that sees them: the newest of each option.
+    waiting: BTreeMap<i64, HashMap<(usize, Contract), Quote>>,
+    /// The last minute that was read.
+    read: i64,
+    readings: Vec<OptionReading>,
+}
+
+impl Chains {
+    fn new(day: i64) -> Self {
+        let first = day * DAY / 60;
+        Self {
+            minutes: (first, first + DAY / 60 - 1),
+            roots: Vec::new(),
+            places: HashMap::new(),
+            known: Vec::new(),
+            waiting: BTreeMap::new(),
+            read: first - 1,
+            readings: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, root: &str, contract: Contract, quote: Option<Quote>) {
+        let Some(quote) = quote else { return };
+        // A reading on the minute sees the quotes up to it.
+        let minute = quote.time.div_euclid(MINUTE) + i64::from(quote.time.rem_euclid(MINUTE) > 0);
+        if minute > self.minutes.1 {
+            return;
+        }
+        let place = match self.places.get(root) {
+            Some(&place) => place,
+            None => {
+                self.places.insert(root.to_owned(), self.roots.len());
+                self.roots.push(root.to_owned());
+                self.known.push(Chain::default());
+                self.roots.len() - 1
+            }
+        };
+        let seen_by = minute.max(self.read + 1);
+        let newest = self.waiting.entry(seen_by).or_default().entry((place, contract)).or_insert(quote);
+        if newest.time <= quote.time {
+            *newest = quote;
+        }
+        self.read_to(minute - LATE);
+    }
+
+    /// Takes the readings up to a minute.
+    fn read_to(&mut self, last: i64) {
+        while self.read < last {
+            if self.waiting.is_empty() && self.known.iter().all(Chain::is_empty) {
+                self.read = last;
+                return;
+            }
+            self.read += 1;
+            let minute = self.read;
+            for ((place, contract), quote) in self.waiting.remove(&minute).unwrap_or_default() {
+                self.known[place].take(contract, quote);
+            }
+            for (root, chain) in self.roots.iter().zip(&mut self.known) {
+                chain.forget(minute * MINUTE);
+                let readings = chain.readings(minute * MINUTE).into_iter().enumerate();
+                let told = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
+                self.readings.extend(told.map(|(tenor, reading)| OptionReading {
+                    minute: minute * 60,
+                    root: root.clone(),
+                    tenor,
+                    reading,
+                }));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<OptionReading> {
+        self.read_to(self.minutes.1);
+        self.readings
+    }
+}

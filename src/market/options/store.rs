@@ -1,0 +1,284 @@
+//! Option summaries, a row for each minute, underlying and tenor.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::Reading;
+use crate::archive::{ArchiveError, read_metadata};
+use crate::clock::SECOND;
+use crate::columns::Column;
+use crate::market::cache::Cache;
+use crate::market::raw::{OptionSummary, SourceError, SummaryKind};
+use crate::market::store::changes::prepared;
+use crate::market::store::columns::Columns;
+use crate::market::store::layout::{DAY, Dataset};
+use crate::market::store::origin::Origin;
+use crate::market::store::{changes, layout};
+use crate::protocol::discovery::TENORS;
+
+/// Metadata key: which summaries a day's file holds, so that opening a store reads no rows.
+const SUMMARIES: &str = "marketpoints.option_summaries";
+/// Day files kept decoded: half a megabyte each for some ten underlyings.
+const KEPT_DAYS: usize = 64;
+
+/// What a chain told at a minute of one tenor.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::market) struct OptionReading {
+    /// Unix seconds.
+    pub minute: i64,
+    /// What the options' symbols begin with: `BTC`, `SOL_USDC`.
+    pub root: String,
+    /// Place in [`TENORS`].
+    pub tenor: usize,
+    /// What was told.
+    pub reading: Reading,
+}
+
+const KINDS: [(SummaryKind, &str, &str); 2] =
+    [(SummaryKind::Skew, "25", "skew"), (SummaryKind::ImpliedVolatility, "ATM", "implied_volatility")];
+
+fn value(reading: &Reading, kind: SummaryKind) -> f64 {
+    match kind {
+        SummaryKind::Skew => reading.skew,
+        SummaryKind::ImpliedVolatility => reading.volatility,
+    }
+}
+
+/// One summary of a day's file, as its metadata tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Told {
+    root: String,
+    tenor: String,
+    /// Place in [`KINDS`].
+    kind: usize,
+    /// Unix seconds of the first reading.
+    first: i64,
+}
+
+/// Writes a day's readings, by minute.
+pub(in crate::market) fn write(
+    root: &Path,
+    exchange: &str,
+    symbol: &str,
+    day: i64,
+    readings: &[OptionReading],
+    origin: &Origin,
+) -> Result<(), ArchiveError> {
+    let mut told: BTreeMap<(&str, usize, usize), i64> = BTreeMap::new();
+    for reading in readings {
+        for (kind, row) in KINDS.iter().enumerate() {
+            if !value(&reading.reading, row.0).is_nan() {
+                told.entry((&reading.root, kind, reading.tenor)).or_insert(reading.minute);
+            }
+        }
+    }
+    let told: Vec<Told> = told
+        .into_iter()
+        .map(|((root, kind, tenor), first)| Told {
+            root: root.to_owned(),
+            tenor: TENORS[tenor].to_owned(),
+            kind,
+            first,
+        })
+        .collect();
+    let path = layout::file(root, Dataset::OptionMinutes, exchange, symbol, day);
+    let told = serde_json::to_string(&told)
+        .map_err(|error| ArchiveError { path: path.clone(), problem: error.to_string() })?;
+    let metadata = [origin.metadata(), vec![(SUMMARIES.to_owned(), told)]].concat();
+    let texts = |text: fn(&OptionReading) -> &str| {
+        Column::Text(readings.iter().map(|reading| Some(text(reading).to_owned())).collect())
+    };
+    let mut table = vec![
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.minute * SECOND).collect())),
+        ("underlying".to_owned(), texts(|reading| &reading.root)),
+        ("tenor".to_owned(), texts(|reading| TENORS[reading.tenor])),
+    ];
+    table.extend(KINDS.map(|(kind, _, name)| {
+        (name.to_owned(), Column::Float(readings.iter().map(|reading| value(&reading.reading, kind)).collect()))
+    }));
+    changes::place(root, [(prepared(&path, &table)?, metadata)])
+}
+
+/// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
+    Origin::read([layout::file(root, Dataset::OptionMinutes, exchange, symbol, day)])
+}
+
+/// Minutes (Unix seconds, ascending) with their values.
+type Run = Vec<(i64, f64)>;
+
+/// The option summaries of a store.
+pub(in crate::market) struct Options {
+    root: PathBuf,
+    summaries: Vec<OptionSummary>,
+    /// Place of a summary by exchange, raw symbol and tenor.
+    places: HashMap<(String, String, String), usize>,
+    /// By exchange and symbol of the dump: days with a file, ascending.
+    days: BTreeMap<(String, String), Vec<i64>>,
+    kept: Cache<(String, String, i64), HashMap<usize, Run>>,
+}
+
+impl Options {
+    /// Opens the summaries of a store. `coin_name` knows the full names of coins.
+    pub(in crate::market) fn open(root: &Path, coin_name: impl Fn(&str) -> String) -> Result<Self, SourceError> {
+        let mut days: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
+        let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
+        for (exchange, symbol, day) in layout::files(root, Dataset::OptionMinutes)? {
+            let path = layout::file(root, Dataset::OptionMinutes, &exchange, &symbol, day);
+            for one in told(&path)? {
+                let tenor = TENORS.iter().position(|tenor| *tenor == one.tenor);
+                let (Some(tenor), true) = (tenor, one.kind < KINDS.len()) else { return Err(foreign(&path)) };
+                let first = since.entry((exchange.clone(), one.root, one.kind, tenor)).or_insert(one.first);
+                *first = one.first.min(*first);
+            }
+            days.entry((exchange, symbol)).or_default().push(day);
+        }
+        for days in days.values_mut() {
+            days.sort_unstable();
+        }
+        let mut summaries = Vec::new();
+        for ((exchange, root, kind, tenor), available_since) in since {
+            // Options of one coin may settle in another (`SOL_USDC`): the coin is what they are on.
+            let coin = root.split('_').next().unwrap_or(&root).to_owned();
+            summaries.push(OptionSummary {
+                exchange,
+                raw_symbol: format!("{root}_{}", KINDS[kind].1),
+                coin_name: coin_name(&coin),
+                coin,
+                tenor: TENORS[tenor].to_owned(),
+                kind: KINDS[kind].0,
+                available_since,
+            });
+        }
+        let name = |row: &OptionSummary| (row.exchange.clone(), row.raw_symbol.clone(), row.tenor.clone());
+        let places = summaries.iter().enumerate().map(|(place, row)| (name(row), place)).collect();
+        Ok(Self { root: root.to_owned(), summaries, places, days, kept: Cache::new(KEPT_DAYS) })
+    }
+
+    pub(in crate::market) fn summaries(&self) -> &[OptionSummary] {
+        &self.summaries
+    }
+
+    /// The last day with a file.
+    pub(in crate::market) fn last_day(&self) -> Option<i64> {
+        self.days.values().flatten().max().copied()
+    }
+
+    /// The last reading of a summary among the whole minutes in `[from, at]` (Unix seconds).
+    pub(in crate::market) fn last(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        let exchange = &self.summaries[summary].exchange;
+        for ((_, symbol), days) in self.days.iter().filter(|((known, _), _)| known == exchange) {
+            let near = days.iter().rev().filter(|day| (from.div_euclid(DAY)..=at.div_euclid(DAY)).contains(*day));
+            for &day in near {
+                let key = (exchange.clone(), symbol.clone(), day);
+                let runs = self.kept.get(key, || self.read(exchange, symbol, day))?;
+                let Some(run) = runs.get(&summary) else { continue };
+                let last = run.partition_point(|(minute, _)| *minute <= at).checked_sub(1).map(|index| run[index]);
+                if let Some((_, value)) = last.filter(|(minute, _)| *minute >= from) {
+                    return Ok(Some(value));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(&self, exchange: &str, symbol: &str, day: i64) -> Result<HashMap<usize, Run>, SourceError> {
+        let path = layout::file(&self.root, Dataset::OptionMinutes, exchange, symbol, day);
+        let mut columns = Columns::read(&path)?;
+        let times = columns.whole("time")?;
+        let (roots, tenors) = (columns.texts("underlying")?, columns.texts("tenor")?);
+        let mut runs: HashMap<usize, Run> = HashMap::new();
+        for (_, suffix, name) in KINDS {
+            let values = columns.floats(name)?;
+            let rows = times.iter().zip(roots.iter().zip(&tenors)).zip(values);
+            for ((time, (root, tenor)), value) in rows.filter(|(_, value)| !value.is_nan()) {
+                let key = (exchange.to_owned(), format!("{root}_{suffix}"), tenor.clone());
+                if let Some(&place) = self.places.get(&key) {
+                    runs.entry(place).or_default().push((time.div_euclid(SECOND), value));
+                }
+            }
+        }
+        Ok(runs)
+    }
+}
+
+fn told(path: &Path) -> Result<Vec<Told>, SourceError> {
+    let metadata = read_metadata(path).map_err(|error| SourceError(format!("{error}; ingest the dump again")))?;
+    let told = metadata.iter().find(|(name, _)| name == SUMMARIES).ok_or_else(|| foreign(path))?;
+    serde_json::from_str(&told.1).map_err(|_| foreign(path))
+}
+
+fn foreign(path: &Path) -> SourceError {
+    SourceError(format!("{}: no option summaries as this store has them; ingest the dump again", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAN: f64 = f64::NAN;
+
+    fn reading(minute: i64, root: &str, tenor: usize, volatility: f64, skew: f64) -> OptionReading {
+        OptionReading { minute, root: root.to_owned(), tenor, reading: Reading { volatility, skew } }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_a_bucket_finds_its_last_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = [
+            reading(60, "BTC", 0, 50.0, NAN),
+            reading(60, "SOL_USDC", 3, 90.0, 2.0),
+            reading(600, "BTC", 0, 51.0, -1.5),
+            reading(86_340, "BTC", 0, 52.0, -2.5),
+        ];
+        write(folder.path(), "DERIBIT", "OPTIONS", 0, &first, &Origin::new("hash", 9)).unwrap();
+        write(
+            folder.path(),
+            "DERIBIT",
+            "OPTIONS",
+            1,
+            &[reading(86_460, "BTC", 0, 53.0, NAN)],
+            &Origin::new("other", 9),
+        )
+        .unwrap();
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), Some(Origin::new("hash", 9)));
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 2), None);
+        let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
+        let told: Vec<(&str, &str, &str, i64)> = options
+            .summaries()
+            .iter()
+            .map(|row| (&*row.raw_symbol, &*row.coin_name, &*row.tenor, row.available_since))
+            .collect();
+        let expected = [
+            ("BTC_25", "the BTC", "ONE_W", 600),
+            ("BTC_ATM", "the BTC", "ONE_W", 60),
+            ("SOL_USDC_25", "the SOL", "THREE_M", 60),
+            ("SOL_USDC_ATM", "the SOL", "THREE_M", 60),
+        ];
+        assert_eq!((told, options.last_day()), (expected.to_vec(), Some(1)));
+        let last = |summary, from, at| options.last(summary, from, at).unwrap();
+        assert_eq!(last(1, 60, 60), Some(50.0));
+        assert_eq!(last(1, 0, 59), None);
+        assert_eq!(last(1, 60, 599), Some(50.0));
+        assert_eq!(last(1, 120, 540), None);
+        assert_eq!(last(1, 0, 2 * DAY), Some(53.0));
+        assert_eq!(last(0, 0, 2 * DAY), Some(-2.5)); // the second day tells no skew
+        assert_eq!(last(0, DAY, 2 * DAY), None);
+        assert_eq!(last(3, 0, DAY), Some(90.0));
+    }
+
+    #[test]
+    fn a_damaged_file_is_told_with_what_mends_it() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "DERIBIT", "OPTIONS", 0, &[reading(60, "BTC", 0, 50.0, 1.0)], &Origin::new("hash", 9))
+            .unwrap();
+        let file = layout::file(folder.path(), Dataset::OptionMinutes, "DERIBIT", "OPTIONS", 0);
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+        let error = Options::open(folder.path(), str::to_owned).err().unwrap();
+        assert!(error.0.contains("part.parquet") && error.0.contains("ingest the dump again"), "{error}");
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), None);
+    }
+}

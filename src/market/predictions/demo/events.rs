@@ -1,0 +1,353 @@
+//! The demo's prediction markets: invented questions with their times and odds, the same ones anew each year.
+
+use std::fmt::Write;
+
+use crate::market::demo::noise::{place, uniform};
+use crate::market::raw::{Outcome, PredictionEvent, PredictionTold};
+
+const DAY: i64 = 86_400;
+/// First days of the years in which the questions are asked, 2025 to 2030: Unix days.
+const YEARS: [i64; 6] = [20_089, 20_454, 20_819, 21_184, 21_550, 21_915];
+/// The first of those years.
+const FIRST: i64 = 2_025;
+/// Keeps the hashes of the prediction venue apart from those of the other markets.
+const VENUE: u64 = 0x5052_4544;
+
+/// What comes true, on the first outcome.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) enum Truth {
+    /// This.
+    Told(bool),
+    /// Whether the coin of this ticker trades above a price in the Unix seconds from the first up to the second.
+    Above(&'static str, f64, i64, i64),
+    /// Whether a coin trades higher in the Unix seconds from the first up to the second than in all the time before.
+    NewHigh(&'static str, i64, i64),
+    /// Whether the price of a coin is higher at the second Unix second than at the first.
+    Rises(&'static str, i64, i64),
+    /// Whether a coin gains on Bitcoin between the Unix seconds.
+    Gains(&'static str, i64, i64),
+}
+
+/// A question: event, title, first outcome, second outcome, category, sub-category, days of opening and end after
+/// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
+/// after that 1 January as well. What is told is so in the first year; where nothing is, and in the other years, a draw by
+/// the odds decides.
+struct Question(
+    &'static str,
+    &'static str,
+    [&'static str; 2],
+    (&'static str, &'static str),
+    (i64, i64),
+    f64,
+    Option<Truth>,
+);
+
+const YES_NO: [&str; 2] = ["Yes", "No"];
+const BITCOIN: (&str, &str) = ("Crypto", "Bitcoin");
+const ETHEREUM: (&str, &str) = ("Crypto", "Ethereum");
+const RATES: (&str, &str) = ("Economy", "Central Banks");
+const PRICES: (&str, &str) = ("Economy", "Inflation");
+const ELECTIONS: (&str, &str) = ("Politics", "Elections");
+const PARLIAMENT: (&str, &str) = ("Politics", "Legislation");
+const FOOTBALL: (&str, &str) = ("Sports", "Football");
+const TENNIS: (&str, &str) = ("Sports", "Tennis");
+// Recorded categories may end in a space (supplement 8), and code that compares names should meet one.
+const FILM: (&str, &str) = ("Culture ", "Film");
+const CLIMATE: (&str, &str) = ("Science", "Climate");
+const SPACE: (&str, &str) = ("Science", "Space");
+
+const QUESTIONS: [Question; 25] = [
+    Question(
+        "btc-top-2025",
+        "Will Bitcoin trade above $120k in 2025?",
+        YES_NO,
+        BITCOIN,
+        (0, 364),
+        0.41,
+        Some(Truth::Above("BTC", 120e3, 0, 364)),
+    ),
+    Question(
+        "btc-top-2025",
+        "Will Bitcoin trade above $150k in 2025?",
+        YES_NO,
+        BITCOIN,
+        (0, 364),
+        0.22,
+        Some(Truth::Above("BTC", 150e3, 0, 364)),
+    ),
+    Question(
+        "btc-top-2025",
+        "Will Bitcoin trade above $200k in 2025?",
+        YES_NO,
+        BITCOIN,
+        (0, 364),
+        0.07,
+        Some(Truth::Above("BTC", 200e3, 0, 364)),
+    ),
+    Question(
+        "btc-june",
+        "Will Bitcoin close June higher?",
+        YES_NO,
+        BITCOIN,
+        (150, 181),
+        0.53,
+        Some(Truth::Rises("BTC", 151, 181)),
+    ),
+    Question(
+        "btc-high-2026",
+        "Will Bitcoin set a new high in 2026?",
+        YES_NO,
+        BITCOIN,
+        (300, 729),
+        0.58,
+        Some(Truth::NewHigh("BTC", 365, 729)),
+    ),
+    Question(
+        "eth-upgrade",
+        "Will the spring upgrade ship by May?",
+        YES_NO,
+        ETHEREUM,
+        (20, 150),
+        0.74,
+        Some(Truth::Told(true)),
+    ),
+    Question(
+        "eth-ratio",
+        "Will ETH gain on BTC in 2025?",
+        YES_NO,
+        ETHEREUM,
+        (5, 364),
+        0.37,
+        Some(Truth::Gains("ETH", 0, 364)),
+    ),
+    Question(
+        "eth-top-2026",
+        "Will Ethereum trade above $8k in 2026?",
+        YES_NO,
+        ETHEREUM,
+        (310, 729),
+        0.24,
+        Some(Truth::Above("ETH", 8e3, 365, 729)),
+    ),
+    Question("rates-march", "Will rates be cut in March?", YES_NO, RATES, (10, 78), 0.28, Some(Truth::Told(false))),
+    Question(
+        "rates-september",
+        "Will rates be cut in September?",
+        YES_NO,
+        RATES,
+        (120, 260),
+        0.66,
+        Some(Truth::Told(true)),
+    ),
+    Question("rates-2026", "Will rates end 2026 below 3%?", YES_NO, RATES, (280, 729), 0.35, None),
+    Question(
+        "prices-august",
+        "Will inflation exceed 3% in August?",
+        YES_NO,
+        PRICES,
+        (180, 255),
+        0.31,
+        Some(Truth::Told(false)),
+    ),
+    Question("prices-2026", "Will inflation exceed 3% in 2026?", YES_NO, PRICES, (330, 760), 0.44, None),
+    Question(
+        "north-vote",
+        "Which party wins the northern vote?",
+        ["Greens", "Unionists"],
+        ELECTIONS,
+        (30, 220),
+        0.47,
+        Some(Truth::Told(false)),
+    ),
+    Question(
+        "coast-vote",
+        "Which party wins the coastal vote?",
+        ["Harbour", "Plains"],
+        ELECTIONS,
+        (60, 300),
+        0.62,
+        Some(Truth::Told(true)),
+    ),
+    Question("island-vote", "Will the island vote go to a runoff?", YES_NO, ELECTIONS, (250, 500), 0.39, None),
+    Question(
+        "data-act",
+        "Will the data act pass in 2025?",
+        YES_NO,
+        PARLIAMENT,
+        (40, 364),
+        0.55,
+        Some(Truth::Told(false)),
+    ),
+    Question("water-act", "Will the water act pass by summer 2026?", YES_NO, PARLIAMENT, (270, 545), 0.48, None),
+    Question(
+        "cup-final",
+        "Will the cup final have more than 2.5 goals?",
+        ["Over", "Under"],
+        FOOTBALL,
+        (100, 145),
+        0.51,
+        Some(Truth::Told(true)),
+    ),
+    Question("league-2026", "Will the champions keep their title?", YES_NO, FOOTBALL, (230, 510), 0.33, None),
+    Question("clay-open", "Will the top seed win on clay?", YES_NO, TENNIS, (115, 160), 0.45, Some(Truth::Told(false))),
+    Question("film-prize", "Will a debut win the film prize?", YES_NO, FILM, (15, 62), 0.18, Some(Truth::Told(false))),
+    Question("film-record", "Will a film earn $2B by 2027?", YES_NO, FILM, (200, 729), 0.29, None),
+    Question("warm-year", "Will 2025 be the warmest year?", YES_NO, CLIMATE, (8, 363), 0.26, Some(Truth::Told(false))),
+    Question(
+        "moon-landing",
+        "Will a probe land on the moon by May?",
+        YES_NO,
+        SPACE,
+        (25, 151),
+        0.57,
+        Some(Truth::Told(true)),
+    ),
+];
+
+/// Kind and line of the sports markets, by event.
+const SPORTS: [(&str, &str, f64); 3] =
+    [("cup-final", "totals", 2.5), ("league-2026", "futures", f64::NAN), ("clay-open", "moneyline", f64::NAN)];
+
+/// What the demo knows of a prediction market beside what it tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) struct EventTraits {
+    /// Place of the year that it is asked in.
+    pub(in crate::market) year: usize,
+    /// Unix second of the opening.
+    pub(in crate::market) opened: i64,
+    /// Unix second of the end.
+    pub(in crate::market) ends: i64,
+    /// Odds of the first outcome at the opening.
+    pub(in crate::market) odds: f64,
+    /// What comes true.
+    pub(in crate::market) truth: Truth,
+    /// Tells the tape of the market from others. It keeps their hashes apart from those of the questions.
+    pub(in crate::market) tape: u64,
+}
+
+/// The prediction markets of a seed, in the order of their openings.
+#[derive(Debug)]
+#[allow(clippy::struct_field_names)] // they are the events, and what goes with each
+pub(in crate::market) struct Events {
+    pub(in crate::market) events: Vec<PredictionEvent>,
+    pub(in crate::market) traits: Vec<EventTraits>,
+    /// The two outcomes of each market, one after the other; what they pay is not told.
+    pub(in crate::market) outcomes: Vec<Outcome>,
+    /// What only the venue can tell of a market: of sports.
+    pub(in crate::market) told: Vec<Option<PredictionTold>>,
+}
+
+/// How many years the questions are asked in.
+pub(in crate::market) const fn years() -> usize {
+    YEARS.len()
+}
+
+impl Events {
+    /// The prediction markets of a seed.
+    pub(in crate::market) fn new(seed: u64) -> Self {
+        const ODDS: u64 = 0x4f44_4453;
+        let questions = (0..YEARS.len()).flat_map(|year| (0..QUESTIONS.len()).map(move |index| (year, index)));
+        let mut places: Vec<(usize, usize)> = questions.collect();
+        places.sort_by_key(|(year, index)| YEARS[*year] + QUESTIONS[*index].4.0);
+        let mut all = Self { events: Vec::new(), traits: Vec::new(), outcomes: Vec::new(), told: Vec::new() };
+        for (place_of, (year, index)) in places.into_iter().enumerate() {
+            let Question(event_id, name, labels, (category, sub_category), (opened, ends), odds, truth) =
+                &QUESTIONS[index];
+            let asked = (year * QUESTIONS.len() + index) as u64;
+            let hash = |part: u64| place(&[seed, VENUE, asked, part]);
+            all.events.push(PredictionEvent {
+                event_id: in_year(event_id, year, "-", ""),
+                condition_id: hexadecimal(hash(0), 64),
+                market_name: in_year(name, year, " (", ")"),
+                category: (*category).to_owned(),
+                sub_category: (*sub_category).to_owned(),
+            });
+            let second = |day: i64| (YEARS[year] + day) * DAY;
+            let truth = match *truth {
+                Some(Truth::Told(first)) if year == 0 => Truth::Told(first),
+                None | Some(Truth::Told(_)) => Truth::Told(uniform(hash(3)) < *odds),
+                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from), second(to)),
+                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from), second(to)),
+                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from), second(to)),
+                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from), second(to)),
+            };
+            let tape = place(&[seed, ODDS, asked]);
+            all.traits.push(EventTraits {
+                year,
+                opened: second(*opened),
+                ends: second(*ends),
+                odds: *odds,
+                truth,
+                tape,
+            });
+            for (side, label) in labels.iter().enumerate() {
+                all.outcomes.push(Outcome {
+                    asset_id: token(hash(1 + side as u64)),
+                    name: (*label).to_owned(),
+                    event: place_of,
+                    resolved_price: None,
+                });
+            }
+            all.told.push(SPORTS.iter().find(|sport| sport.0 == *event_id).map(|sport| of_sports(sport.1, sport.2)));
+        }
+        all
+    }
+}
+
+/// A text of the first year as it reads in another: its years moved on, or where it names none, the year added.
+fn in_year(text: &str, year: usize, before: &str, after: &str) -> String {
+    if year == 0 {
+        return text.to_owned();
+    }
+    let moved = |text: String, name: i64| text.replace(&name.to_string(), &(name + year as i64).to_string());
+    // The latest first, so that none is moved twice.
+    let told = (FIRST..FIRST + 3).rev().fold(text.to_owned(), moved);
+    if told == text { format!("{text}{before}{}{after}", FIRST + year as i64) } else { told }
+}
+
+/// What is told of a sports market; the rest is computed.
+fn of_sports(kind: &str, line: f64) -> PredictionTold {
+    let unknown = f64::NAN;
+    PredictionTold {
+        sports_market_type: kind.to_owned(),
+        line,
+        one_day_price_change: unknown,
+        total_volume: unknown,
+        buy_volume: unknown,
+        sell_volume: unknown,
+        volume_change: unknown,
+        open_interest: unknown,
+        one_day_oi_change: unknown,
+        unique_traders: unknown,
+        liquidity: unknown,
+        ..PredictionTold::default()
+    }
+}
+
+/// `0x` and so many digits.
+pub(in crate::market) fn hexadecimal(hash: u64, digits: usize) -> String {
+    let mut text = String::from("0x");
+    let mut part = 0;
+    while text.len() < digits + 2 {
+        let _ = write!(text, "{:016x}", place(&[hash, part])); // writing to a string cannot fail
+        part += 1;
+    }
+    text.truncate(digits + 2);
+    text
+}
+
+/// A decimal number of 75 to 78 digits that fits into 256 bits.
+fn token(hash: u64) -> String {
+    // A number of 78 digits that begins with 10 is below 2^256.
+    let (length, start) = if hash.is_multiple_of(4) { (78, "10") } else { (74 + (hash % 4) as usize, "") };
+    let mut text = String::from(start);
+    for part in 0.. {
+        if text.len() == length {
+            break;
+        }
+        let lowest = i32::from(text.is_empty());
+        let digit = lowest + (uniform(place(&[hash, part])) * f64::from(10 - lowest)) as i32;
+        let _ = write!(text, "{digit}");
+    }
+    text
+}

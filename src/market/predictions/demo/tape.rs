@@ -1,0 +1,301 @@
+//! The tape of the demo's prediction markets: what is traded in the first outcome of each question, around its odds.
+//!
+//! A day's trades are those of the tracked wallets, at their times and for their sizes, and those of others, which share
+//! out the day's turnover exactly; so the volume of a whole day is known without making its trades. A market trades from
+//! its opening to its end and never after.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::events::EventTraits;
+use super::odds::{TICK, quote};
+use super::positions::Life;
+use crate::clock::SECOND;
+use crate::market::cache::Cache;
+use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
+use crate::market::demo::rounding::round;
+use crate::market::raw::{Bar, Book, Feed, Gauge, GaugeBar, Level, Ticker, Trade, minute_bars};
+
+const DAY: i64 = 86_400;
+/// Days of trades kept for the next question: about 30 MB.
+const KEPT_DAYS: usize = 1_500;
+/// Amounts are multiples of one part in so many of a token.
+const PARTS: f64 = 100.0;
+/// Decimals of a price.
+const DECIMALS: i32 = 3;
+
+/// The tape of one market.
+pub(in crate::market) struct Tape {
+    event: EventTraits,
+    /// Whether the first outcome comes true.
+    first: bool,
+    /// What tracked wallets bought and sold, by time.
+    fills: Vec<Trade>,
+    /// Tokens of the first and of the second outcome that tracked wallets hold from a Unix second on, by time.
+    held: Vec<(i64, [f64; 2])>,
+    days: Cache<i64, Vec<Trade>>,
+}
+
+impl Tape {
+    /// The tape of a market with the positions that wallets ever have in it, each with the place of its outcome.
+    pub(in crate::market) fn new<'a>(
+        event: EventTraits,
+        first: bool,
+        lives: impl Iterator<Item = (usize, &'a Life)>,
+    ) -> Self {
+        let (mut fills, mut changes) = (Vec::new(), Vec::new());
+        for (side, life) in lives {
+            // Whoever buys the second outcome sells the first.
+            let mut fill = |at: i64, amount: f64, bought: bool| {
+                let price = quote(&event, first, at);
+                fills.push(Trade { time: at * SECOND, price, amount, buy: bought == (side == 0) });
+            };
+            if life.counts.buy > 0 {
+                fill(life.entered, life.size, true);
+            }
+            changes.push((life.entered, side, life.size));
+            if let Some(exit) = &life.exit {
+                if exit.counts.sell > 0 {
+                    fill(exit.at, exit.size, false);
+                }
+                changes.push((exit.at, side, -exit.size));
+            }
+        }
+        fills.sort_by_key(|fill| fill.time);
+        changes.sort_by_key(|change| change.0);
+        let mut held = Vec::with_capacity(changes.len());
+        let mut now = [0.0; 2];
+        for (at, side, change) in changes {
+            now[side] += change;
+            held.push((at, now));
+        }
+        Self { event, first, fills, held, days: Cache::new(KEPT_DAYS) }
+    }
+
+    /// What the first outcome is worth at a Unix second.
+    fn quote(&self, at: i64) -> f64 {
+        quote(&self.event, self.first, at)
+    }
+
+    /// The Unix seconds `[from, to)` as far as the market is open in them.
+    fn open(&self, from: i64, to: i64) -> (i64, i64) {
+        (from.max(self.event.opened), to.min(self.event.ends))
+    }
+
+    /// The trades of a Unix day, by time.
+    fn day(&self, day: i64) -> Arc<Vec<Trade>> {
+        match self.days.get(day, || Ok::<_, Infallible>(self.make(day))) {
+            Ok(trades) => trades,
+            Err(never) => match never {},
+        }
+    }
+
+    fn make(&self, day: i64) -> Vec<Trade> {
+        let begin = day * DAY * SECOND;
+        let of_day = |time: i64| self.fills.partition_point(|fill| fill.time < time);
+        let mut trades = self.fills[of_day(begin)..of_day(begin + DAY * SECOND)].to_vec();
+        let seed = place(&[self.event.tape, 1, day as u64]);
+        let count = 220 + (seed % 300) as i64;
+        let spacing = DAY * SECOND / count;
+        // What is left of the turnover after everybody got the least amount is shared out by weight.
+        let spare = self.turnover(day) - count;
+        let draw = |trade: i64| mix(seed ^ trade as u64);
+        let weight = |trade: i64| (1.2 * normal(mix(draw(trade) ^ 1))).exp();
+        let whole: f64 = (0..count).map(weight).sum();
+        let mut shared = 0;
+        for trade in 0..count {
+            let lot = draw(trade);
+            let offset = trade * spacing + (uniform(lot) * spacing as f64) as i64;
+            // A market opens with a trade, so that it always has a last price.
+            let opens = trade == 0 && day * DAY == self.event.opened;
+            let time = if opens { begin } else { begin + offset / 1_000_000 * 1_000_000 };
+            let part = if trade + 1 == count {
+                spare - shared
+            } else {
+                ((spare as f64 * weight(trade) / whole) as i64).min(spare - shared)
+            };
+            shared += part;
+            trades.push(self.trade(time, (1 + part) as f64 / PARTS, mix(lot ^ 2)));
+        }
+        // Stable: tracked wallets come first.
+        trades.sort_by_key(|trade| trade.time);
+        trades
+    }
+
+    /// A trade at the odds, or a tick beyond them on the taker's side.
+    fn trade(&self, time: i64, amount: f64, lot: u64) -> Trade {
+        let at = time.div_euclid(SECOND);
+        let middle = self.quote(at);
+        // Takers lean to where the price goes in the next hour, the makers' loss.
+        let drift = self.quote((at + 3_600).min(self.event.ends - 1)) - middle;
+        let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
+        let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
+        let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
+        Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
+    }
+
+    /// What wallets that are not tracked trade on a Unix day, in parts of a token.
+    fn turnover(&self, day: i64) -> i64 {
+        let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
+        let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day as f64 / 6.0);
+        let whim = 0.35 * normal(place(&[self.event.tape, 4, day as u64]));
+        // Interest wakes as the end comes near.
+        let length = (self.event.ends - self.event.opened).max(1) as f64;
+        let passed = (day * DAY - self.event.opened) as f64 / length;
+        (PARTS * (usual + mood + whim + 1.2 * passed.powi(4)).exp()) as i64
+    }
+
+    /// Visits the trades from the Unix second `from` on and before `to`, none after `now` (Unix nanoseconds).
+    pub(in crate::market) fn trades(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Trade)) {
+        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
+        if from >= to {
+            return;
+        }
+        for day in from.div_euclid(DAY)..=(to - 1).div_euclid(DAY) {
+            let trades = self.day(day);
+            let begin = trades.partition_point(|trade| trade.time < from * SECOND);
+            let within = |trade: &&Trade| trade.time < to * SECOND && trade.time <= now;
+            trades[begin..].iter().take_while(within).for_each(&mut *visit);
+        }
+    }
+
+    /// Visits the bars of the minutes with a start in `[from, to)`, of their trades up to `now` (Unix nanoseconds).
+    pub(in crate::market) fn bars(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar)) {
+        let mut bar: Option<Bar> = None;
+        self.trades(whole_minute(from), whole_minute(to), now, &mut |trade| {
+            let start = trade.time.div_euclid(60 * SECOND) * 60;
+            match &mut bar {
+                Some(bar) if bar.start == start => bar.add(trade),
+                _ => {
+                    if let Some(done) = bar.replace(Bar::of(start, trade)) {
+                        visit(&done);
+                    }
+                }
+            }
+        });
+        if let Some(last) = bar {
+            visit(&last);
+        }
+    }
+
+    /// The last bar that starts before `before`, as of `now`.
+    pub(in crate::market) fn bar_before(&self, before: i64, now: i64) -> Option<Bar> {
+        let (opened, end) = self.open(i64::MIN, before.min(now.div_euclid(SECOND).saturating_add(1)));
+        let mut day = (end - 1).div_euclid(DAY);
+        // Every day has trades, but what remains of the last one before `before` may have none.
+        while day * DAY >= opened {
+            let mut last = None;
+            self.bars(day * DAY, before.min((day + 1) * DAY), now, &mut |bar| last = Some(*bar));
+            if last.is_some() {
+                return last;
+            }
+            day -= 1;
+        }
+        None
+    }
+
+    /// Price of the last trade up to a Unix second; the opening odds before the first.
+    pub(in crate::market) fn last_price(&self, at: i64) -> f64 {
+        let bar = self.bar_before(at.saturating_add(1), at.saturating_add(1).saturating_mul(SECOND) - 1);
+        bar.map_or(self.event.odds, |bar| bar.close)
+    }
+
+    /// Tokens traded up to a Unix second, that second included.
+    pub(in crate::market) fn volume(&self, at: i64) -> f64 {
+        let (opened, end) = self.open(i64::MIN, at.saturating_add(1));
+        if end <= opened {
+            return 0.0;
+        }
+        let today = (end - 1).div_euclid(DAY);
+        let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(day)).sum();
+        let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
+        let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
+        self.trades(today * DAY, end, end * SECOND - 1, &mut |trade| volume += trade.amount);
+        volume
+    }
+
+    /// The book at the end of a Unix minute, or at `now` within it: every tick from the last price to 0 and to 1.
+    pub(in crate::market) fn book(&self, minute: i64, now: i64) -> Option<Book> {
+        let (begin, end) = self.open(minute * 60, minute * 60 + 60);
+        if begin >= end || begin.saturating_mul(SECOND) > now {
+            return None;
+        }
+        let last = self.bar_before(end, now).map_or(self.event.odds, |bar| bar.close);
+        let middle = (last / TICK).round() as i64;
+        let usual = self.turnover(minute.div_euclid(1_440)) as f64 / PARTS / 60.0;
+        let level = |tick: i64| -> Level {
+            let away = (tick - middle).abs() as f64;
+            let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute / 11) as u64]));
+            let wall = if tick % 50 == 0 { 4.0 } else { 1.0 };
+            let amount = usual * wall * (0.2 + grain) * (0.3 + (away / 8.0).min(1.0)) * (-away / 250.0).exp();
+            (tick as f64 / 1_000.0, round(amount, 2).max(1.0 / PARTS))
+        };
+        let (bids, asks) = ((1..middle).rev().map(level).collect(), (middle + 1..1_000).map(level).collect());
+        Some(Book { time: begin.saturating_mul(SECOND), bids, asks })
+    }
+
+    /// Visits the readings of open interest with a time in `[from, to)`, none after `now`: one at the start of each minute
+    /// and one at each change. The price is what values the tokens of both outcomes together.
+    pub(in crate::market) fn readings(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
+        let mut reading = |at: i64, held: [f64; 2]| {
+            let (first, tokens) = (self.quote(at), held[0] + held[1]);
+            let worth = held[0] * first + held[1] * (1.0 - first);
+            visit(&Ticker {
+                time: at * SECOND,
+                funding_rate: f64::NAN,
+                predicted_rate: f64::NAN,
+                open_interest: tokens,
+                price: if tokens > 0.0 { worth / tokens } else { first },
+            });
+        };
+        let mut next = self.held.partition_point(|(at, _)| *at < from);
+        let mut held = next.checked_sub(1).map_or([0.0; 2], |last| self.held[last].1);
+        let mut minute = whole_minute(from);
+        loop {
+            let at = self.held.get(next).map_or(minute, |(change, _)| minute.min(*change));
+            if at >= to {
+                return;
+            }
+            while let Some(change) = self.held.get(next).filter(|(time, _)| *time == at) {
+                held = change.1;
+                next += 1;
+            }
+            reading(at, held);
+            if at == minute {
+                minute += 60;
+            }
+        }
+    }
+
+    /// Visits the bars of a gauge with a start in `[from, to)`. Only open interest is told: in tokens of both outcomes, or
+    /// what they are worth.
+    pub(in crate::market) fn gauge_bars(
+        &self,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) {
+        if gauge.feed() != Feed::OpenInterest {
+            return;
+        }
+        let mut told = Vec::new();
+        self.readings(whole_minute(from), whole_minute(to), now, &mut |reading| told.push(*reading));
+        minute_bars(&told, gauge).iter().for_each(visit);
+    }
+
+    /// The last bar of a gauge that starts before `before`.
+    pub(in crate::market) fn gauge_before(&self, gauge: Gauge, before: i64, now: i64) -> Option<GaugeBar> {
+        let (opened, end) = self.open(i64::MIN, before.min(now.div_euclid(SECOND).saturating_add(1)));
+        let mut last = None;
+        self.gauge_bars(gauge, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
+        last
+    }
+}
+
+/// The first whole minute that begins at a Unix second or later, in seconds.
+fn whole_minute(second: i64) -> i64 {
+    second.saturating_add(59).div_euclid(60).saturating_mul(60)
+}

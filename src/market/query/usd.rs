@@ -1,0 +1,284 @@
+//! USD: the one place where prices, amounts and open interest are brought to it.
+//!
+//! A market's quote either counts as one USD ([`USD_LIKE`]), or each minute is multiplied by the rate of that minute:
+//! the last price of the best market of the quote coin. A market is one of those when it has trades, its quote counts as
+//! USD, and it traded in the last 24 hours ([`OLDEST`]), the minute itself included. Spot goes before perpetual before
+//! dated future; of several of a kind the one counts that traded most USD in these 24 hours; of equals the first in the
+//! source's order. So a rate depends on its minute (and on `now`), never on the window that is asked for.
+//!
+//! Amounts of inverse markets are contracts of a fixed worth in USD ([`Listing::contract_usd`]), whatever the price.
+
+use std::fmt;
+
+use super::error::MarketError;
+use crate::market::raw::{Bar, Feed, Listing, Source, SourceError, Trade};
+use crate::protocol::ParamError;
+use crate::protocol::symbol::Category;
+use crate::protocol::wire::USD_LIKE;
+
+/// Seconds for which a price tells a rate; the volume that chooses between markets is of the same time.
+const OLDEST: i64 = DAY;
+const DAY: i64 = 86_400;
+
+/// The unit of a market's prices: all quotes that count as USD are one.
+pub(in crate::market) fn price_unit(listing: &Listing) -> &str {
+    if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }
+}
+
+/// There is no rate of a quote in USD at a minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::market) struct NoRate {
+    quote: String,
+    /// Unix seconds.
+    at: i64,
+}
+
+impl fmt::Display for NoRate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { quote, at } = self;
+        if quote.is_empty() {
+            return formatter.write_str("no rate of this market's quote, which its symbol does not tell");
+        }
+        let reason = "no market of it with a USD quote traded in the 24 hours before";
+        write!(formatter, "no rate of {quote} in USD at {at} s in this market data: {reason}")
+    }
+}
+
+impl From<NoRate> for MarketError {
+    fn from(missing: NoRate) -> Self {
+        Self::Invalid(ParamError::new("transform.normalize.quote", format!("{missing}; leave it out")))
+    }
+}
+
+/// What a price told at a minute is multiplied by.
+pub(in crate::market) type Rate = Result<f64, NoRate>;
+
+/// Brings what one market tells to the unit that a query asks for: USD, or its own.
+pub(in crate::market) struct Converter<'a> {
+    unit: Unit<'a>,
+    /// The last minute and its rate.
+    last: Option<(i64, f64)>,
+}
+
+enum Unit<'a> {
+    /// The market's own prices and amounts.
+    Own,
+    /// Prices are in USD, amounts in coin.
+    Usd,
+    /// Prices are in USD, amounts in contracts of so many USD.
+    Contracts(f64),
+    /// Prices are in another quote.
+    Foreign(Rates<'a>),
+}
+
+impl<'a> Converter<'a> {
+    /// A converter of a market's data as of `now` (Unix nanoseconds); without `usd` it changes nothing.
+    pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: i64) -> Self {
+        let listing = &source.listings()[market];
+        let unit = match listing.contract_usd() {
+            _ if !usd => Unit::Own,
+            Some(contract) => Unit::Contracts(contract),
+            None if listing.is_usd_like() => Unit::Usd,
+            None => Unit::Foreign(Rates::new(source, &listing.quote, now)),
+        };
+        Self { unit, last: None }
+    }
+
+    /// Whether prices are those of the market, on its ticks.
+    pub(in crate::market) fn keeps_prices(&self) -> bool {
+        !matches!(self.unit, Unit::Foreign(_))
+    }
+
+    /// What prices of the minute that holds a Unix second are multiplied by.
+    pub(in crate::market) fn rate(&mut self, second: i64) -> Result<Rate, SourceError> {
+        let Unit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
+        let minute = second - second.rem_euclid(60);
+        if let Some((known, rate)) = self.last
+            && known == minute
+        {
+            return Ok(Ok(rate));
+        }
+        let rate = rates.at(minute)?;
+        self.last = rate.map(|rate| (minute, rate));
+        Ok(rate.ok_or_else(|| NoRate { quote: rates.quote.to_owned(), at: minute }))
+    }
+
+    /// A minute bar with its prices and its worth in quote converted; its amounts stay.
+    pub(in crate::market) fn bar(&mut self, bar: &Bar) -> Result<Result<Bar, NoRate>, SourceError> {
+        Ok(self.rate(bar.start)?.map(|rate| {
+            let mut bar = *bar;
+            if rate != 1.0 {
+                let prices = [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close];
+                for value in prices.into_iter().chain([&mut bar.buy_quote, &mut bar.sell_quote]) {
+                    *value *= rate;
+                }
+            }
+            bar
+        }))
+    }
+
+    /// In USD, amounts of candles are only the weights of a mean over markets: those count coins.
+    pub(in crate::market) fn weigh_by_coins(&self, bars: &mut [Bar]) {
+        if let Unit::Contracts(_) = self.unit {
+            for bar in bars {
+                (bar.buy, bar.sell) = (bar.buy_quote / bar.close, bar.sell_quote / bar.close);
+            }
+        }
+    }
+
+    /// A trade or liquidation with its price converted and its amount in coin where that is asked for, and what it adds
+    /// to a volume: its amount, or its worth in USD.
+    pub(in crate::market) fn event(&mut self, event: &Trade) -> Result<Result<(Trade, f64), NoRate>, SourceError> {
+        Ok(match &self.unit {
+            Unit::Own => Ok((*event, event.amount)),
+            Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
+            Unit::Usd => Ok((*event, event.price * event.amount)),
+            Unit::Foreign(_) => self.rate(event.time.div_euclid(crate::clock::SECOND))?.map(|rate| {
+                let event = Trade { price: event.price * rate, ..*event };
+                (event, event.price * event.amount)
+            }),
+        })
+    }
+
+    /// How the levels of a book of the minute that holds a Unix second count.
+    pub(in crate::market) fn levels(&mut self, second: i64) -> Result<Result<Counted, NoRate>, SourceError> {
+        Ok(match self.unit {
+            Unit::Own => Ok(Counted::Amount),
+            Unit::Contracts(contract) => Ok(Counted::Contracts(contract)),
+            Unit::Usd | Unit::Foreign(_) => self.rate(second)?.map(Counted::Value),
+        })
+    }
+
+    /// What open interest told with its price at a Unix second is multiplied by: contracts count by themselves, whatever
+    /// the price.
+    pub(in crate::market) fn interest(&mut self, second: i64) -> Result<Rate, SourceError> {
+        match self.unit {
+            Unit::Contracts(contract) => Ok(Ok(contract)),
+            _ => self.rate(second),
+        }
+    }
+}
+
+/// What a level adds to its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::market) enum Counted {
+    /// Its amount as it is told.
+    Amount,
+    /// Its price × amount in USD, its price being multiplied by this rate.
+    Value(f64),
+    /// Its amount × this, the USD that a contract is worth.
+    Contracts(f64),
+}
+
+impl Counted {
+    /// A price on the axis of the blocks.
+    pub(in crate::market) fn price(self, price: f64) -> f64 {
+        match self {
+            Self::Value(rate) => price * rate,
+            Self::Amount | Self::Contracts(_) => price,
+        }
+    }
+}
+
+/// USD per unit of a quote coin, minute by minute, from the source's own markets of that coin.
+struct Rates<'a> {
+    source: &'a dyn Source,
+    now: i64,
+    quote: &'a str,
+    /// Start of the day that is read, Unix seconds.
+    day: Option<i64>,
+    markets: Vec<RateMarket>,
+}
+
+/// A market that may tell the rate.
+struct RateMarket {
+    market: usize,
+    /// Place of its kind in the order of preference.
+    rank: usize,
+    /// The minutes of the day that is read, and of the day before.
+    today: Vec<RateMinute>,
+    yesterday: Vec<RateMinute>,
+}
+
+/// A minute in which a market traded.
+#[derive(Debug, Clone, Copy)]
+struct RateMinute {
+    /// Unix seconds.
+    start: i64,
+    close: f64,
+    /// USD traded since the start of the day, the minute included.
+    traded: f64,
+}
+
+impl<'a> Rates<'a> {
+    fn new(source: &'a dyn Source, quote: &'a str, now: i64) -> Self {
+        let preferred = [Category::Spot, Category::Perpetual, Category::Future].map(Category::name);
+        let listings = source.listings().iter().enumerate();
+        let told = listings.filter(|(_, row)| row.coin == quote && row.is_usd_like() && row.feeds.has(Feed::Trades));
+        let ranked = told.filter_map(|(market, row)| {
+            let rank = preferred.iter().position(|category| *category == row.category)?;
+            Some(RateMarket { market, rank, today: Vec::new(), yesterday: Vec::new() })
+        });
+        let markets = if quote.is_empty() { Vec::new() } else { ranked.collect() };
+        Self { source, now, quote, day: None, markets }
+    }
+
+    /// The rate of a minute (its start in Unix seconds); `None` where no market tells it.
+    fn at(&mut self, minute: i64) -> Result<Option<f64>, SourceError> {
+        self.read(minute.div_euclid(DAY).saturating_mul(DAY))?;
+        let mut best: Option<(usize, f64, f64)> = None;
+        for market in &self.markets {
+            let Some(close) = market.close(minute) else { continue };
+            let (rank, traded) = (market.rank, market.traded(minute));
+            if best.is_none_or(|(other, most, _)| rank < other || rank == other && traded > most) {
+                best = Some((rank, traded, close));
+            }
+        }
+        Ok(best.map(|(_, _, close)| close))
+    }
+
+    /// Reads a day and the one before it, unless they are read.
+    fn read(&mut self, day: i64) -> Result<(), SourceError> {
+        if self.day == Some(day) {
+            return Ok(());
+        }
+        let (source, now) = (self.source, self.now);
+        let minutes = |market: usize, from: i64| -> Result<Vec<RateMinute>, SourceError> {
+            let (mut minutes, mut traded) = (Vec::new(), 0.0);
+            source.bars(market, from, from.saturating_add(DAY), now, &mut |bar| {
+                traded += bar.buy_quote + bar.sell_quote;
+                minutes.push(RateMinute { start: bar.start, close: bar.close, traded });
+            })?;
+            Ok(minutes)
+        };
+        let before = day.saturating_sub(DAY);
+        let follows = self.day.take() == Some(before);
+        for known in &mut self.markets {
+            let yesterday = if follows { std::mem::take(&mut known.today) } else { minutes(known.market, before)? };
+            (known.yesterday, known.today) = (yesterday, minutes(known.market, day)?);
+        }
+        self.day = Some(day);
+        Ok(())
+    }
+}
+
+impl RateMarket {
+    /// The last price up to a minute of the day that is read, unless it is too old.
+    fn close(&self, minute: i64) -> Option<f64> {
+        let last = up_to(&self.today, minute).or_else(|| self.yesterday.last())?;
+        (last.start > minute - OLDEST).then_some(last.close)
+    }
+
+    /// USD traded in the 24 hours that end with a minute of the day that is read. The sums are those of whole days, so
+    /// that they are the same to the last bit, whatever was asked.
+    fn traded(&self, minute: i64) -> f64 {
+        let traded = |minute: Option<&RateMinute>| minute.map_or(0.0, |minute| minute.traded);
+        let before = traded(self.yesterday.last()) - traded(up_to(&self.yesterday, minute - DAY));
+        before + traded(up_to(&self.today, minute))
+    }
+}
+
+/// The last of some minutes that begins at a Unix second or before.
+fn up_to(minutes: &[RateMinute], at: i64) -> Option<&RateMinute> {
+    minutes[..minutes.partition_point(|minute| minute.start <= at)].last()
+}

@@ -1,0 +1,71 @@
+//! The buckets that a query means (supplement 4).
+
+use crate::clock::SECOND;
+use crate::protocol::Interval;
+
+/// A window of buckets as of a moment.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::market) struct Buckets {
+    pub interval: &'static Interval,
+    /// Start of the first bucket, Unix seconds.
+    pub from: i64,
+    /// End of the last bucket, Unix seconds.
+    pub end: i64,
+    /// Unix nanoseconds.
+    pub now: i64,
+}
+
+impl Buckets {
+    /// A bucket counts when its start lies in `[from, from + period)` and not after `now`. Without `from` the window is
+    /// the last `period` seconds up to now; without a period there is none.
+    pub(in crate::market) fn new(
+        interval: &'static Interval,
+        from: Option<i64>,
+        period: Option<i64>,
+        now: i64,
+    ) -> Self {
+        let period = period.unwrap_or(0).max(0);
+        let second = now.div_euclid(SECOND);
+        let from = from.unwrap_or_else(|| second.saturating_sub(period));
+        let to = interval.ceil(from.saturating_add(period));
+        let forming = interval.floor(second).saturating_add(interval.seconds);
+        let first = interval.ceil(from);
+        Self { interval, from: first, end: to.min(forming).max(first), now }
+    }
+
+    /// Starts of the buckets.
+    pub(in crate::market) fn starts(&self) -> impl Iterator<Item = i64> + use<> {
+        (self.from..self.end).step_by(usize::try_from(self.interval.seconds).unwrap_or(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(from: Option<i64>, period: Option<i64>, now: i64) -> Vec<i64> {
+        Buckets::new(Interval::find("1m").unwrap(), from, period, now * SECOND).starts().collect()
+    }
+
+    #[test]
+    fn buckets_count_by_their_start() {
+        assert_eq!(starts(Some(60), Some(120), 1_000), [60, 120]);
+        assert_eq!(starts(Some(61), Some(120), 1_000), [120, 180]);
+        assert_eq!(starts(Some(60), Some(1), 1_000), [60]);
+        assert!(starts(Some(61), Some(59), 1_000).is_empty());
+    }
+
+    #[test]
+    fn the_forming_bucket_is_the_last() {
+        assert_eq!(starts(Some(60), Some(600), 130), [60, 120]);
+        assert!(starts(Some(600), Some(600), 130).is_empty());
+        assert_eq!(starts(None, Some(120), 130), [60, 120]);
+    }
+
+    #[test]
+    fn no_period_is_no_bucket() {
+        assert!(starts(Some(60), None, 1_000).is_empty());
+        assert!(starts(Some(60), Some(0), 1_000).is_empty());
+        assert!(starts(Some(i64::MAX), Some(i64::MAX), 1_000).is_empty());
+    }
+}

@@ -1,0 +1,62 @@
+//! The markets of a source.
+
+use super::feed::Feeds;
+use crate::protocol::contract::contract_usd;
+use crate::protocol::exchange::funding_seconds;
+use crate::protocol::symbol::{self, Category};
+use crate::protocol::wire::USD_LIKE;
+
+/// A market of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// Exchange identifier.
+    pub exchange: String,
+    /// Exchange-native symbol.
+    pub raw_symbol: String,
+    /// Base asset; empty for a prediction market.
+    pub coin: String,
+    /// Quote asset; empty where nothing tells it.
+    pub quote: String,
+    /// `SPOT`, `PERPETUAL`, `FUTURE`, `OPTION` or `COMBO`; empty for a prediction market.
+    pub category: String,
+    /// Full name of the base asset, where the source knows it.
+    pub coin_name: String,
+    /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
+    pub available_since: i64,
+    /// What raw data there may be.
+    pub feeds: Feeds,
+}
+
+impl Listing {
+    /// Symbol in BASE-QUOTE form; empty without a base. A future has its end besides, BASE-QUOTE-YYMMDD: it is another
+    /// thing than the perpetual. Options and combinations keep their own symbols.
+    pub fn normalized_symbol(&self) -> String {
+        if self.is(Category::Option) || self.is(Category::Combo) {
+            return self.raw_symbol.clone();
+        }
+        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
+        let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
+        let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    }
+
+    /// Whether the market is of a category.
+    pub fn is(&self, category: Category) -> bool {
+        self.category == category.name()
+    }
+
+    /// USD that a unit of amount is worth on an inverse market, whatever the price; `None` where amounts are in coin.
+    pub fn contract_usd(&self) -> Option<f64> {
+        contract_usd(&self.exchange, &self.raw_symbol)
+    }
+
+    /// Seconds that the market's funding rates are for: its exchange's time between settlements.
+    pub fn funding_seconds(&self) -> i64 {
+        funding_seconds(&self.exchange)
+    }
+
+    /// Whether the quote counts as one USD.
+    pub fn is_usd_like(&self) -> bool {
+        USD_LIKE.contains(&self.quote.as_str())
+    }
+}

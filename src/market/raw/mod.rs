@@ -1,0 +1,30 @@
+//! What a source of market data tells: the types of its raw data by subject, and the trait that the demo and the store
+//! implement.
+
+mod book;
+mod feed;
+mod listing;
+mod options;
+mod positions;
+mod predictions;
+mod source;
+mod stop;
+mod supply;
+mod ticker;
+mod trade;
+
+pub use book::{Book, Level};
+pub use feed::{Feed, Feeds};
+pub use listing::Listing;
+pub use options::{OptionSummary, SummaryKind};
+pub use positions::{Counts, Outcome, Position, PositionTable, PredictionEvent};
+pub(super) use predictions::PREDICTION_VENUE;
+pub use predictions::{PredictionState, PredictionTold};
+pub use source::{Source, SourceError};
+pub use stop::Stop;
+pub(super) use stop::Stoppable;
+pub use supply::{Supply, SupplyRow, Token};
+pub(super) use ticker::minute_bars;
+pub use ticker::{Gauge, GaugeBar, Ticker};
+pub(super) use trade::join;
+pub use trade::{Bar, Trade};

@@ -1,0 +1,49 @@
+//! Option summaries.
+
+use crate::protocol::DataType;
+
+/// What an option summary sums up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SummaryKind {
+    /// 25-delta skew.
+    Skew,
+    /// Implied volatility at the money.
+    ImpliedVolatility,
+}
+
+impl SummaryKind {
+    /// The data type of section 2.3 that tells it.
+    pub const fn data_type(self) -> DataType {
+        match self {
+            Self::Skew => DataType::SkewOptionSummaryAgg,
+            Self::ImpliedVolatility => DataType::ImpliedVolatilityOptionSummaryAgg,
+        }
+    }
+
+    /// The column of the value.
+    pub(in crate::market) const fn column(self) -> &'static str {
+        match self {
+            Self::Skew => "skew",
+            Self::ImpliedVolatility => "implied_volatility",
+        }
+    }
+}
+
+/// One option summary of a source: a number for every minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionSummary {
+    /// Exchange identifier.
+    pub exchange: String,
+    /// Summary symbol, such as `BTC_25` or `BTC_ATM`.
+    pub raw_symbol: String,
+    /// Underlying asset.
+    pub coin: String,
+    /// Full name of the underlying asset.
+    pub coin_name: String,
+    /// Tenor, such as `ONE_M`.
+    pub tenor: String,
+    /// What is summed up.
+    pub kind: SummaryKind,
+    /// Unix seconds from which on there is data.
+    pub available_since: i64,
+}

@@ -1,0 +1,189 @@
+//! What the engine asks of a source of market data: the demo and the store both answer it.
+
+use std::sync::Arc;
+
+use super::book::Book;
+use super::listing::Listing;
+use super::options::OptionSummary;
+use super::positions::PositionTable;
+use super::predictions::{PredictionState, PredictionTold};
+use super::supply::{Supply, Token};
+use super::ticker::{Gauge, GaugeBar, Ticker};
+use super::trade::{Bar, Trade, join};
+use crate::clock::SECOND;
+use crate::protocol::DataType;
+
+/// A source that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SourceError(pub String);
+
+/// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
+pub trait Source: Send + Sync {
+    /// The markets; a market is named by its place in this list.
+    fn listings(&self) -> &[Listing];
+
+    /// Visits the minute bars with a start in `[from, to)` (Unix seconds) in time order. The minute that holds `now`
+    /// has only the trades up to then.
+    fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
+    -> Result<(), SourceError>;
+
+    /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        self.bars(market, from, to, now, &mut |bar| join(&mut whole, bar))?;
+        Ok(whole)
+    }
+
+    /// The last minute bar that starts before `before`.
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
+
+    /// Visits the trades with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file order.
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError>;
+
+    /// The price step of a market, in quote: every price of its trades and its book is a multiple of it. A property of the
+    /// market, the same at all times; 1 for a market with neither.
+    fn tick(&self, market: usize) -> Result<f64, SourceError>;
+
+    /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings()[market];
+        Ok(listing.feeds.serve(data_type).then(|| listing.available_since.saturating_mul(SECOND)))
+    }
+
+    /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        Ok(highest)
+    }
+
+    /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
+    fn icon_url(&self, _market: usize) -> String {
+        String::new()
+    }
+
+    /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
+
+    /// As [`Source::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
+    /// `sell` what forced sell orders took, the liquidated longs. A source without them tells nothing.
+    fn liquidation_bars(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order. A source without them
+    /// tells nothing.
+    fn liquidations(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// As [`Source::bars`], of the readings of a gauge. A source without them tells nothing.
+    fn gauge_bars(
+        &self,
+        _market: usize,
+        _gauge: Gauge,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// The last minute bar of a gauge that starts before `before`.
+    fn gauge_before(
+        &self,
+        _market: usize,
+        _gauge: Gauge,
+        _before: i64,
+        _now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        Ok(None)
+    }
+
+    /// As [`Source::trades`], of the readings of the market's gauges. A source without them tells nothing.
+    fn readings(
+        &self,
+        _market: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// The option summaries; one is named by its place in this list.
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    /// The last reading of an option summary on a whole minute in `[from, at]` (Unix seconds), percentage points; it looks
+    /// at nothing later. `None` where there is none.
+    fn option_summary(&self, _summary: usize, _from: i64, _at: i64) -> Result<Option<f64>, SourceError> {
+        Ok(None)
+    }
+
+    /// The tokens whose supply is known; one is named by its place in this list.
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    /// Visits the latest supply snapshot before `from` and those with a time in `[from, to)` (Unix seconds), in time
+    /// order, none after `now`.
+    fn supply(
+        &self,
+        _token: usize,
+        _from: i64,
+        _to: i64,
+        _now: i64,
+        _visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// The positions on the prediction venue as of `now` (Unix nanoseconds), where the source knows when they were taken;
+    /// `None` for a source without any.
+    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
+    /// opening.
+    fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
+        None
+    }
+
+    /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
+    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+        None
+    }
+
+    /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
+    /// computes it from the positions.
+    fn prediction_told(&self, _event: usize, _at: i64) -> Option<&PredictionTold> {
+        None
+    }
+}

@@ -1,0 +1,285 @@
+//! Work that ends early: long visits of a source are cut into pieces, between which somebody may say that nobody waits for
+//! the answer any more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::book::Book;
+use super::listing::Listing;
+use super::options::OptionSummary;
+use super::positions::PositionTable;
+use super::predictions::{PredictionState, PredictionTold};
+use super::source::{Source, SourceError};
+use super::supply::{Supply, Token};
+use super::ticker::{Gauge, GaugeBar, Ticker};
+use super::trade::{Bar, Trade};
+use crate::protocol::DataType;
+
+/// Seconds of a piece: a day, as stores keep their files.
+const PIECE: i64 = 86_400;
+
+/// Says to work under way that nobody waits for it any more. Clones say it to the same work.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Says it.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was said.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn check(&self) -> Result<(), SourceError> {
+        if self.is_set() { Err(SourceError("nobody waits for the answer any more".to_owned())) } else { Ok(()) }
+    }
+}
+
+/// `[from, to)` (Unix seconds) in pieces of at most a day, in order.
+pub(in crate::market) fn pieces(from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
+    let end = move |start: i64| (start.div_euclid(PIECE) * PIECE).saturating_add(PIECE).min(to);
+    let first = (from < to).then(|| (from, end(from)));
+    std::iter::successors(first, move |&(_, start)| (start < to).then(|| (start, end(start))))
+}
+
+/// A source that fails as soon as its stop is set: between two calls, and within those that visit much.
+pub(in crate::market) struct Stoppable<'a> {
+    source: Held<'a>,
+    stop: Stop,
+}
+
+enum Held<'a> {
+    Borrowed(&'a dyn Source),
+    Shared(Arc<dyn Source>),
+}
+
+impl Stoppable<'static> {
+    pub(in crate::market) fn shared(source: &Arc<dyn Source>, stop: &Stop) -> Self {
+        Self { source: Held::Shared(Arc::clone(source)), stop: stop.clone() }
+    }
+}
+
+impl<'a> Stoppable<'a> {
+    pub(in crate::market) fn of(source: &'a dyn Source, stop: &Stop) -> Self {
+        Self { source: Held::Borrowed(source), stop: stop.clone() }
+    }
+
+    fn all(&self) -> &dyn Source {
+        match &self.source {
+            Held::Borrowed(source) => *source,
+            Held::Shared(source) => source.as_ref(),
+        }
+    }
+
+    fn each(
+        &self,
+        from: i64,
+        to: i64,
+        mut tell: impl FnMut(&dyn Source, i64, i64) -> Result<(), SourceError>,
+    ) -> Result<(), SourceError> {
+        for (from, to) in pieces(from, to) {
+            self.stop.check()?;
+            tell(self.all(), from, to)?;
+        }
+        Ok(())
+    }
+
+    fn source(&self) -> Result<&dyn Source, SourceError> {
+        self.stop.check()?;
+        Ok(self.all())
+    }
+}
+
+impl Source for Stoppable<'_> {
+    fn listings(&self) -> &[Listing] {
+        self.all().listings()
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.bars(market, from, to, now, visit))
+    }
+
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        // Whole: sums of parts may differ in the last digit.
+        self.source()?.span(market, from, to, now)
+    }
+
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        self.source()?.bar_before(market, before, now)
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.trades(market, from, to, now, visit))
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        self.source()?.tick(market)
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        self.source()?.first_event(market, data_type)
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        self.source()?.highest(market, from, to, now)
+    }
+
+    fn icon_url(&self, market: usize) -> String {
+        self.all().icon_url(market)
+    }
+
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
+        self.source()?.last_book(market, from, to, now)
+    }
+
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.liquidation_bars(market, from, to, now, visit))
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.liquidations(market, from, to, now, visit))
+    }
+
+    fn gauge_bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.gauge_bars(market, gauge, from, to, now, visit))
+    }
+
+    fn gauge_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        self.source()?.gauge_before(market, gauge, before, now)
+    }
+
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        self.each(from, to, |source, from, to| source.readings(market, from, to, now, visit))
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.all().option_summaries()
+    }
+
+    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        self.source()?.option_summary(summary, from, at)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.all().tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.source()?.supply(token, from, to, now, visit)
+    }
+
+    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+        self.all().positions(now)
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.all().prediction(event, at)
+    }
+
+    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
+        self.all().prediction_volume(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+        self.all().prediction_told(event, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND;
+    use crate::market::sources::demo::Demo;
+
+    #[test]
+    fn pieces_end_with_the_days_and_make_up_the_whole() {
+        let parts = |from, to| pieces(from, to).collect::<Vec<_>>();
+        assert_eq!(parts(5, 10), [(5, 10)]);
+        assert_eq!(parts(86_390, 172_801), [(86_390, 86_400), (86_400, 172_800), (172_800, 172_801)]);
+        assert_eq!(parts(-1, 1), [(-1, 0), (0, 1)]);
+        assert!(parts(7, 7).is_empty() && parts(8, 7).is_empty());
+        assert_eq!(pieces(i64::MAX - 1, i64::MAX).collect::<Vec<_>>(), [(i64::MAX - 1, i64::MAX)]);
+    }
+
+    #[test]
+    fn a_visit_ends_soon_after_the_stop_is_set_and_tells_all_without() {
+        let (now, year) = (1_776_880_800, 365 * 86_400);
+        let demo = Demo::new(0);
+        let (plain, stop): (&dyn Source, _) = (&demo, Stop::default());
+        let source = Stoppable::of(plain, &stop);
+        let told = |source: &dyn Source| {
+            let mut starts = Vec::new();
+            source.bars(0, now - 200_000, now, now * SECOND, &mut |bar| starts.push(*bar)).unwrap();
+            starts
+        };
+        let whole = told(plain);
+        assert!(whole.len() > 3_000);
+        assert_eq!(told(&source), whole);
+        let mut visited = 0;
+        let ended = source.trades(0, now - 11 * year, now, now * SECOND, &mut |_| {
+            visited += 1;
+            stop.set();
+        });
+        assert!(ended.is_err() && (1..100_000).contains(&visited), "{visited}");
+        assert!(source.span(0, now - 60, now, now * SECOND).is_err());
+    }
+}

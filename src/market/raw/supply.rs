@@ -1,0 +1,53 @@
+//! Token supply.
+
+/// A token whose supply a source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Ticker.
+    pub coin: String,
+    /// Full name: `tokenName` of section 4.1.
+    pub name: String,
+    /// Unix seconds of the first snapshot.
+    pub available_since: i64,
+}
+
+/// One row of a snapshot: the figures of section 2.3 with NaN where one is unknown, on one chain. Amounts are in USD,
+/// supplies in coin.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SupplyRow {
+    /// Market capitalization.
+    pub marketcap: f64,
+    /// Market capitalization of the first snapshot.
+    pub first_marketcap: f64,
+    /// Share of all coins' market capitalization, percent.
+    pub dominance: f64,
+    /// Coins in circulation.
+    pub circulating: f64,
+    /// Coins that exist.
+    pub total: f64,
+    /// Coins that there can ever be.
+    pub max: f64,
+    /// Value locked on the chain.
+    pub locked: f64,
+    /// Price × the most coins that there can be, or those that exist where nothing bounds them.
+    pub diluted: f64,
+    /// Chain.
+    pub chain: String,
+    /// Contract on the chain; empty for its own coin.
+    pub contract: String,
+    /// Rank by market capitalization, 1 for the largest.
+    pub rank: f64,
+    /// Traded in the 24 hours before the snapshot.
+    pub volume: f64,
+    /// Price.
+    pub price: f64,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supply {
+    /// Unix seconds.
+    pub time: i64,
+    /// A row for each chain, the primary one first.
+    pub rows: Vec<SupplyRow>,
+}

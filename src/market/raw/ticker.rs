@@ -1,0 +1,166 @@
+//! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
+
+use super::feed::Feed;
+
+/// A quantity that the derivative ticker tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gauge {
+    /// Funding rate per the market's native interval, a fraction.
+    FundingRate,
+    /// The rate predicted for the next settlement, a fraction.
+    PredictedRate,
+    /// Open interest, in the unit of the market's trades.
+    OpenInterest,
+    /// Open interest × the price told with it, in quote.
+    OpenInterestValue,
+}
+
+impl Gauge {
+    /// Every gauge; a gauge's place is `gauge as usize`.
+    pub const ALL: [Self; 4] = [Self::FundingRate, Self::PredictedRate, Self::OpenInterest, Self::OpenInterestValue];
+
+    /// The raw data that tells the gauge.
+    pub const fn feed(self) -> Feed {
+        match self {
+            Self::FundingRate | Self::PredictedRate => Feed::FundingRates,
+            Self::OpenInterest | Self::OpenInterestValue => Feed::OpenInterest,
+        }
+    }
+
+    /// Name of the gauge, as files spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FundingRate => "funding_rate",
+            Self::PredictedRate => "predicted_funding_rate",
+            Self::OpenInterest => "open_interest",
+            Self::OpenInterestValue => "open_interest_value",
+        }
+    }
+}
+
+/// One reading of the gauges of a market; NaN where the ticker does not tell a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ticker {
+    /// Unix nanoseconds.
+    pub time: i64,
+    /// Funding rate per native interval, a fraction.
+    pub funding_rate: f64,
+    /// Predicted rate of the next settlement, a fraction.
+    pub predicted_rate: f64,
+    /// Open interest, in the unit of the market's trades.
+    pub open_interest: f64,
+    /// Price that values the open interest, in quote.
+    pub price: f64,
+}
+
+impl Ticker {
+    /// What the reading says of a gauge; `None` when it does not say.
+    pub fn value(&self, gauge: Gauge) -> Option<f64> {
+        let value = match gauge {
+            Gauge::FundingRate => self.funding_rate,
+            Gauge::PredictedRate => self.predicted_rate,
+            Gauge::OpenInterest => self.open_interest,
+            Gauge::OpenInterestValue => self.open_interest * self.price,
+        };
+        value.is_finite().then_some(value)
+    }
+}
+
+/// The readings of one gauge in one minute, or in several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaugeBar {
+    /// Unix seconds of the start.
+    pub start: i64,
+    /// First value.
+    pub open: f64,
+    /// Highest value.
+    pub high: f64,
+    /// Lowest value.
+    pub low: f64,
+    /// Last value.
+    pub close: f64,
+    /// Unix nanoseconds of the first reading.
+    pub first: i64,
+    /// Unix nanoseconds of the last reading.
+    pub last: i64,
+}
+
+impl GaugeBar {
+    /// A bar of one reading.
+    pub fn of(start: i64, time: i64, value: f64) -> Self {
+        Self { start, open: value, high: value, low: value, close: value, first: time, last: time }
+    }
+
+    /// Joins another part of the same time. The earlier first reading opens, the later last one closes; with equal times
+    /// `self` opens and `other` closes, so `other` is the part that comes later in file order.
+    pub fn merge(&mut self, other: &Self) {
+        if other.first < self.first {
+            (self.first, self.open) = (other.first, other.open);
+        }
+        if other.last >= self.last {
+            (self.last, self.close) = (other.last, other.close);
+        }
+        self.high = self.high.max(other.high);
+        self.low = self.low.min(other.low);
+    }
+
+    /// The same bar with its values multiplied by a factor of 0 or more.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let Self { open, high, low, close, .. } = self;
+        Self { open: open * factor, high: high * factor, low: low * factor, close: close * factor, ..self }
+    }
+}
+
+/// The minute bars of a gauge over readings in time order.
+pub(in crate::market) fn minute_bars(readings: &[Ticker], gauge: Gauge) -> Vec<GaugeBar> {
+    const MINUTE: i64 = 60 * crate::clock::SECOND;
+    let mut bars: Vec<GaugeBar> = Vec::new();
+    for reading in readings {
+        let Some(value) = reading.value(gauge) else { continue };
+        let part = GaugeBar::of(reading.time.div_euclid(MINUTE) * 60, reading.time, value);
+        match bars.last_mut() {
+            Some(bar) if bar.start == part.start => bar.merge(&part),
+            _ => bars.push(part),
+        }
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND;
+
+    fn reading(second: i64, rate: f64, interest: f64, price: f64) -> Ticker {
+        Ticker { time: second * SECOND, funding_rate: rate, predicted_rate: f64::NAN, open_interest: interest, price }
+    }
+
+    #[test]
+    fn unknown_values_are_no_readings() {
+        const NAN: f64 = f64::NAN;
+        let readings = [reading(1, 0.0001, NAN, 10.0), reading(2, -0.0002, 5.0, NAN), reading(61, NAN, 7.0, 2.0)];
+        let told =
+            |gauge| -> Vec<_> { minute_bars(&readings, gauge).iter().map(|b| (b.start, b.open, b.close)).collect() };
+        assert_eq!(told(Gauge::FundingRate), [(0, 0.0001, -0.0002)]);
+        assert_eq!(told(Gauge::PredictedRate), []);
+        assert_eq!(told(Gauge::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
+        assert_eq!(told(Gauge::OpenInterestValue), [(60, 14.0, 14.0)]);
+    }
+
+    #[test]
+    fn a_bar_is_first_highest_lowest_last() {
+        let readings = [3.0, 9.0, 1.0, 4.0].iter().enumerate();
+        let readings: Vec<_> = readings.map(|(at, value)| reading(at as i64, *value, 0.0, 0.0)).collect();
+        let bars = minute_bars(&readings, Gauge::FundingRate);
+        let expected = GaugeBar { start: 0, open: 3.0, high: 9.0, low: 1.0, close: 4.0, first: 0, last: 3 * SECOND };
+        assert_eq!(bars, [expected]);
+        assert_eq!(bars[0].times(2.0), GaugeBar { open: 6.0, high: 18.0, low: 2.0, close: 8.0, ..expected });
+        // The parts of a minute join to the minute, in either order of time.
+        let [left, right] = [&readings[..2], &readings[2..]].map(|part| minute_bars(part, Gauge::FundingRate)[0]);
+        for (mut one, other) in [(left, right), (right, left)] {
+            one.merge(&other);
+            assert_eq!(one, expected);
+        }
+    }
+}

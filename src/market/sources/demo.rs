@@ -1,0 +1,312 @@
+//! The demo market: deterministic in seed, market and minute, without files.
+//!
+//! Everything derives from the trades of a minute, which derive from the coin's path: candles are their sum, the book
+//! stands around the last of them, liquidations are some of them, open interest moves with their volume. The prediction
+//! markets come after the coins' markets in the list; each trades on a tape of its own.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::clock::SECOND;
+use crate::market::books;
+use crate::market::cache::Cache;
+use crate::market::demo::clock::minutes;
+use crate::market::demo::clock::{BEGIN, END};
+use crate::market::demo::coins::Coins;
+use crate::market::funding::demo::CoinTickers;
+use crate::market::liquidations::demo::{CoinLiquidations, LIQUIDATIONS};
+use crate::market::options::demo::DemoOptions;
+use crate::market::predictions::demo::odds;
+use crate::market::predictions::demo::tape::Tape;
+use crate::market::predictions::demo::venue::Venue;
+use crate::market::raw::{
+    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Supply, Ticker, Token, Trade, join,
+};
+use crate::market::supply::demo::DemoSupply;
+use crate::market::trades::demo::{CoinTrades, TRADES};
+use crate::protocol::DataType;
+
+/// Hours' bars kept: two days of every market are about 1 MB.
+const KEPT_HOURS: usize = 20_000;
+const HOUR: i64 = 3_600;
+
+/// The demo market.
+pub struct Demo {
+    listings: Vec<Listing>,
+    pub(in crate::market) coins: Arc<Coins>,
+    trades: Arc<CoinTrades>,
+    liquidations: CoinLiquidations,
+    tickers: CoinTickers,
+    options: DemoOptions,
+    supply: DemoSupply,
+    /// The prediction markets, whose places come after those of the coins' markets.
+    venue: Venue,
+    /// Bars of closed hours by (market, start).
+    hours: Cache<(usize, i64), Option<Bar>>,
+}
+
+impl Demo {
+    /// The demo market of a seed.
+    pub fn new(seed: u64) -> Self {
+        let coins = Arc::new(Coins::new(seed));
+        let trades = Arc::new(CoinTrades::new(Arc::clone(&coins)));
+        let venue = Venue::new(seed, Arc::clone(&trades));
+        Self {
+            listings: coins.listings.iter().cloned().chain(venue.listings()).collect(),
+            liquidations: CoinLiquidations::new(Arc::clone(&coins)),
+            tickers: CoinTickers::new(Arc::clone(&coins)),
+            options: DemoOptions::new(&coins.listings, &coins.traits),
+            supply: DemoSupply::new(&coins.listings, &coins.traits),
+            coins,
+            trades,
+            venue,
+            hours: Cache::new(KEPT_HOURS),
+        }
+    }
+
+    /// The place among the venue's events of a market that is one of the prediction markets.
+    fn event(&self, market: usize) -> Option<usize> {
+        market.checked_sub(self.coins.listings.len()).filter(|_| market < self.listings.len())
+    }
+
+    /// The tape of a market, if it is one of the prediction markets.
+    fn tape(&self, market: usize) -> Option<&Tape> {
+        self.event(market).map(|event| self.venue.tape(event))
+    }
+}
+
+impl Source for Demo {
+    fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        match self.tape(market) {
+            Some(tape) => tape.bars(from, to, now, visit),
+            None => self.coins.bars(TRADES, market, (from, to), now, visit),
+        }
+        Ok(())
+    }
+
+    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        let mut whole: Option<Bar> = None;
+        let mut at = from.max(BEGIN);
+        let end = to.min(now.div_euclid(SECOND).saturating_add(1)).min(END);
+        while at < end {
+            let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
+            let part = |from: i64, to: i64| -> Result<Option<Bar>, SourceError> {
+                let mut part: Option<Bar> = None;
+                self.bars(market, from, to, now, &mut |bar| join(&mut part, bar))?;
+                Ok(part)
+            };
+            // Listings ask for the same hours again and again, and what is closed stays as it is.
+            let closed = next - at == HOUR && next.saturating_mul(SECOND) <= now;
+            let hour = if closed { *self.hours.get((market, at), || part(at, next))? } else { part(at, next)? };
+            if let Some(hour) = hour {
+                join(&mut whole, &hour);
+            }
+            at = next;
+        }
+        Ok(whole)
+    }
+
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        Ok(match self.tape(market) {
+            Some(tape) => tape.bar_before(before, now),
+            None => self.trades.bar_before(market, before, now),
+        })
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        match self.tape(market) {
+            Some(tape) => tape.trades(from, to, now, visit),
+            None => self.coins.events(TRADES, market, (from, to), now, visit),
+        }
+        Ok(())
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        Ok(if self.event(market).is_some() { odds::TICK } else { self.trades.tick(market) })
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let listing = &self.listings[market];
+        if !listing.feeds.serve(data_type) {
+            return Ok(None);
+        }
+        let begin = Some(listing.available_since * SECOND);
+        if self.event(market).is_some() {
+            return Ok(begin);
+        }
+        Ok(match Feed::of(data_type) {
+            Some(Feed::Trades | Feed::Books) => self.trades.first(market),
+            Some(Feed::Liquidations) => self.liquidations.first(market),
+            _ => begin,
+        })
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        let Some(tape) = self.tape(market) else {
+            return Ok(self.trades.highest(market, None, (from, to), now));
+        };
+        let mut highest: Option<f64> = None;
+        tape.bars(from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max));
+        Ok(highest)
+    }
+
+    fn icon_url(&self, market: usize) -> String {
+        let icon = |folder: &str, name: &str| format!("https://icons.example/{folder}/{}.svg", name.to_lowercase());
+        match self.event(market) {
+            Some(event) => icon("predictions", self.venue.category(event)),
+            None => icon("coins", &self.listings[market].coin),
+        }
+    }
+
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
+        let (first, end) = minutes(from, to, now);
+        if let Some(tape) = self.tape(market) {
+            return Ok((first..end).rev().find_map(|minute| tape.book(minute, now)));
+        }
+        let traded = |minute| Some((minute, self.trades.bar(market, minute, now)?.close));
+        let last = (first..end).rev().take(2).find_map(traded);
+        Ok(last.map(|(minute, close)| books::demo::around(&self.coins.traits[market], minute, close)))
+    }
+
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::Liquidations) {
+            self.coins.bars(LIQUIDATIONS, market, (from, to), now, visit);
+        }
+        Ok(())
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        if self.listings[market].feeds.has(Feed::Liquidations) {
+            self.coins.events(LIQUIDATIONS, market, (from, to), now, visit);
+        }
+        Ok(())
+    }
+
+    fn gauge_bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        match self.tape(market) {
+            Some(tape) => tape.gauge_bars(gauge, from, to, now, visit),
+            None if self.listings[market].feeds.has(Feed::OpenInterest) => {
+                self.tickers.bars(market, gauge, (from, to), now, visit);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn gauge_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        Ok(match self.tape(market) {
+            Some(tape) => tape.gauge_before(gauge, before, now),
+            None if self.listings[market].feeds.has(Feed::OpenInterest) => {
+                self.tickers.bar_before(market, gauge, before, now)
+            }
+            None => None,
+        })
+    }
+
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        match self.tape(market) {
+            Some(tape) => tape.readings(from, to, now, visit),
+            None if self.listings[market].feeds.has(Feed::FundingRates) => {
+                self.tickers.readings(market, (from, to), now, visit);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.options.summaries()
+    }
+
+    fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        Ok(self.options.value(summary, at))
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.supply.tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supply.visit(token, (from, to), now.div_euclid(SECOND), visit);
+        Ok(())
+    }
+
+    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+        Some(self.venue.table(now))
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.venue.state(event, at)
+    }
+
+    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
+        self.venue.volume(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, _at: i64) -> Option<&PredictionTold> {
+        self.venue.figures(event)
+    }
+}

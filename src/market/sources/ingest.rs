@@ -1,0 +1,255 @@
+//! Raw dumps → store.
+//!
+//! Dumps of a market lie as `KIND/EXCHANGE/SYMBOL/DAY.csv` or `.csv.gz`, with the columns of the published tick-data dumps
+//! in any order. KIND is `trades`, `incremental_book_L2`, `book_snapshot_25`, `book_snapshot_5`, `liquidations`,
+//! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Sheets of the
+//! package's own layouts lie as `KIND/NAME.csv` or `KIND/FOLDER/NAME.csv`, gzip or not; KIND is `token_supply`, `markets` or
+//! `positions`. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::decode::Kernel;
+use crate::market::books::snapshots;
+use crate::market::books::store::BookSource::{Snapshots5, Snapshots25};
+use crate::market::ingest::folders::{Dump, days, entries, in_place, tables};
+use crate::market::ingest::report::IngestReport;
+use crate::market::ingest::task::Task;
+use crate::market::query::error::MarketError;
+use crate::market::store::layout::foreign;
+use crate::market::store::stale_files::sweep;
+use crate::market::store::turn::Turn;
+use crate::market::trades::files::{LIQUIDATIONS, TRADES};
+use crate::market::{books, funding, options, predictions, supply, trades};
+
+/// How often the files of a kind that overlap are looked at again, at most: most often twice is enough.
+const MOST_PASSES: usize = 8;
+
+/// Reads the file of a market (exchange and symbol) and Unix day.
+type ReadDay = fn((&str, &str), i64, &mut Task<'_>) -> Result<(), MarketError>;
+/// Reads a day's file again when it was cut against a neighbour that has changed since. Whether it was read.
+type ReadAgain = fn((&str, &str), i64, &mut Task<'_>) -> Result<bool, MarketError>;
+/// Reads a table of the user's own, by its name.
+type ReadTable = fn(&str, &mut Task<'_>) -> Result<(), MarketError>;
+
+/// What a folder of dumps holds.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// A file for each market and day; the second reads a file again that may have been cut against its neighbours.
+    Days(ReadDay, Option<ReadAgain>),
+    Tables(ReadTable),
+}
+
+/// The folders, in the order in which they are read: of the books of a day, those that tell most come first.
+const LAYOUTS: [(&str, Layout); 10] = [
+    ("derivative_ticker", Layout::Days(funding::ingest::ingest_file, None)),
+    ("incremental_book_L2", Layout::Days(books::ingest::ingest_file, None)),
+    (
+        "book_snapshot_25",
+        Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task), None),
+    ),
+    ("book_snapshot_5", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task), None)),
+    (
+        "liquidations",
+        Layout::Days(
+            |market, day, task| trades::ingest::ingest_file(LIQUIDATIONS, market, day, task),
+            Some(|market, day, task| trades::ingest::ingest_again(LIQUIDATIONS, market, day, task)),
+        ),
+    ),
+    ("markets", Layout::Tables(predictions::ingest::ingest_markets)),
+    ("options_chain", Layout::Days(options::ingest::ingest_file, None)),
+    ("positions", Layout::Tables(predictions::ingest::ingest_positions)),
+    ("token_supply", Layout::Tables(supply::ingest::ingest_file)),
+    (
+        "trades",
+        Layout::Days(
+            |market, day, task| trades::ingest::ingest_file(TRADES, market, day, task),
+            Some(|market, day, task| trades::ingest::ingest_again(TRADES, market, day, task)),
+        ),
+    ),
+];
+
+/// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
+/// store.
+fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
+    // The store need not be there yet: the nearest folder above it is.
+    let real = |path: &Path| {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let there = whole.ancestors().find_map(|above| fs::canonicalize(above).ok().map(|real| (above, real)));
+        there.map_or_else(
+            || whole.clone(),
+            |(above, real)| real.join(whole.strip_prefix(above).unwrap_or(Path::new(""))),
+        )
+    };
+    let (inner, outer) = (real(store), real(dumps));
+    let problem = if inner == outer {
+        "the dumps and the store are one folder"
+    } else if inner.starts_with(&outer) {
+        "the store lies in the folder of dumps"
+    } else if outer.starts_with(&inner) {
+        "the dumps lie in the folder of the store"
+    } else {
+        return Ok(());
+    };
+    Err(MarketError::Internal(format!("{}: {problem}; give the store a folder of its own", store.display())))
+}
+
+/// An ingest: which dumps, into which store, by which rules.
+#[derive(Debug, Clone, Copy)]
+pub struct Ingest<'a> {
+    dumps: &'a Path,
+    store: &'a Path,
+    allow_fewer_rows: bool,
+}
+
+/// [`Ingest::run`] by the usual rules.
+///
+/// # Errors
+/// As there.
+pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
+    Ingest::new(dumps, store).run(keep_going)
+}
+
+impl<'a> Ingest<'a> {
+    /// Every dump below `dumps` into the store at `store`.
+    pub fn new(dumps: &'a Path, store: &'a Path) -> Self {
+        Self { dumps, store, allow_fewer_rows: false }
+    }
+
+    /// Whether a dump file may take the place of one with more good rows. Without it such a file is a problem in the report,
+    /// and the store keeps what it has.
+    #[must_use]
+    pub fn allow_fewer_rows(self, allow: bool) -> Self {
+        Self { allow_fewer_rows: allow, ..self }
+    }
+
+    /// Reads every dump into the store, which is made if it is not there.
+    ///
+    /// A dump file that the store holds already changes nothing; one with new content replaces what the old one told, unless it
+    /// has fewer good rows. Of
+    /// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
+    /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
+    /// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
+    /// unfinished an hour ago or more are removed. One ingest at a time changes a store: another one waits, and asks `keep_going`
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
+    /// environment names a kernel that is not there; a link in the store, which follows none. Bad data is no error: it is in the report.
+    pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
+        self.run_telling(keep_going, &|_| ())
+    }
+
+    /// As [`Self::run`]; `tell` gets a sentence when it has to wait, until another ingest into the store has ended.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_telling(&self, keep_going: &dyn Fn() -> bool, tell: &dyn Fn(&str)) -> Result<IngestReport, MarketError> {
+        let (dumps, store) = (self.dumps, self.store);
+        if !dumps.is_dir() {
+            let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
+            return Err(MarketError::Internal(message));
+        }
+        apart(dumps, store)?;
+        Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
+        let mut report = IngestReport::default();
+        let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
+        let is_known =
+            |folder: &PathBuf| LAYOUTS.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
+        // Without dumps there is no store to make, and nothing to wait for.
+        let mut turn = None;
+        if folders.iter().any(is_known) {
+            fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
+            turn = Turn::begin(store, keep_going, tell)?;
+            if turn.is_none() {
+                report.interrupted = true;
+                return Ok(report);
+            }
+            if let Some(problem) = foreign(store) {
+                return Err(MarketError::Internal(problem));
+            }
+            sweep(store, SystemTime::now());
+        }
+        for (name, layout) in LAYOUTS {
+            let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
+            else {
+                continue;
+            };
+            let files = match layout {
+                Layout::Days(..) => days(&folders.swap_remove(place), &mut report),
+                Layout::Tables(_) => tables(&folders.swap_remove(place), &mut report),
+            };
+            for file in &files {
+                if !keep_going() {
+                    report.interrupted = true;
+                }
+                if report.interrupted {
+                    return Ok(report);
+                }
+                take(layout, file, self, &mut report, keep_going)?;
+            }
+            if let Layout::Days(_, Some(again)) = layout {
+                report.interrupted |= !self.take_again(again, &files, keep_going)?;
+            }
+        }
+        folders.sort();
+        for other in folders {
+            report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
+        }
+        drop(turn);
+        Ok(report)
+    }
+}
+
+impl Ingest<'_> {
+    /// Reads the files again that were cut against a neighbouring day which holds something else now: a trade that the
+    /// neighbour has no more is theirs again. Also where the ingest that changed the neighbour was ended before it came here.
+    /// They are in the report already. `false` where the ingest was ended.
+    fn take_again(
+        &self,
+        read_again: ReadAgain,
+        files: &[(PathBuf, Dump)],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<bool, MarketError> {
+        let Ingest { store, allow_fewer_rows, .. } = *self;
+        // One that is read again may change what a third one is to leave out.
+        for _ in 0..MOST_PASSES {
+            let mut again = false;
+            for (file, source) in files {
+                let Dump::Day(exchange, symbol, day) = source else { continue };
+                let mut report = IngestReport::default();
+                let task =
+                    &mut Task { file, store, report: &mut report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+                again |= read_again((exchange, symbol), *day, task)?;
+                if report.interrupted {
+                    return Ok(false);
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn take(
+    layout: Layout,
+    (file, source): &(PathBuf, Dump),
+    ingest: &Ingest<'_>,
+    report: &mut IngestReport,
+    keep_going: &dyn Fn() -> bool,
+) -> Result<(), MarketError> {
+    let Ingest { store, allow_fewer_rows, .. } = *ingest;
+    let mut task = Task { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+    match (layout, source) {
+        (Layout::Days(read, _), Dump::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
+        (Layout::Tables(read), Dump::Table(name)) => read(name, &mut task),
+        // A layout is either cut by days or a table.
+        (_, Dump::Day(..) | Dump::Table(_)) => Ok(()),
+    }
+}

@@ -1,0 +1,6 @@
+//! The sources of a market, put together from the subjects: the demo, the store, and the ingest that makes one.
+
+pub(in crate::market) mod demo;
+pub(in crate::market) mod ingest;
+pub(in crate::market) mod store;
+pub(in crate::market) mod watched;

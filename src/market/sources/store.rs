@@ -1,0 +1,281 @@
+//! A store: Parquet files that [`super::ingest::ingest()`] made of raw dumps.
+//!
+//! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
+//! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`,
+//! `option_summaries_1m` of option chains. The minute aggregates answer for everything but profiles; the events also for
+//! the minute that holds `now`. What is not cut by market and day lies in `DATASET/source=FILE/part.parquet`:
+//! `token_supply`, `prediction_markets`, `prediction_positions`.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::SECOND;
+use crate::market::books::store::StoredBooks;
+use crate::market::cache::Cache;
+use crate::market::funding::store::{self as tickers, StoredTickers};
+use crate::market::options::store::Options;
+use crate::market::predictions::store::Predictions;
+use crate::market::raw::{
+    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Supply, Ticker, Token, Trade,
+};
+use crate::market::store::layout::{self, DAY, Dataset};
+use crate::market::store::partitions::{Days, Partitions};
+use crate::market::store::ticks::Decimals;
+use crate::market::supply::store::Supplies;
+use crate::market::trades::files::{LIQUIDATIONS, TRADES};
+use crate::market::trades::store::StoredTrades;
+use crate::protocol::DataType;
+
+/// Price steps kept: a number each.
+const KEPT_TICKS: usize = 10_000;
+/// First events kept: a number each.
+const KEPT_FIRSTS: usize = 200_000;
+
+/// An opened store.
+pub(in crate::market) struct Store {
+    partitions: Arc<Partitions>,
+    trades: StoredTrades,
+    liquidations: StoredTrades,
+    books: StoredBooks,
+    tickers: StoredTickers,
+    options: Options,
+    supplies: Supplies,
+    predictions: Option<Predictions>,
+    ticks: Cache<usize, f64>,
+    firsts: Cache<(usize, DataType), Option<i64>>,
+}
+
+impl Store {
+    /// Opens a store.
+    pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
+        let mut found: BTreeMap<(String, String), Days> = BTreeMap::new();
+        for feed in Feed::ALL {
+            for (exchange, symbol, day) in layout::files(root, Dataset::of(feed))? {
+                found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
+            }
+        }
+        let supplies = Supplies::open(root)?;
+        let options = Options::open(root, |coin| supplies.coin_name(coin))?;
+        let predictions = Predictions::open(root)?;
+        let others = supplies.last_time().is_some() || options.last_day().is_some() || predictions.is_some();
+        if found.is_empty() && !others {
+            let problem = format!("{} is no store: nothing was ingested there; run ingest first", root.display());
+            return Err(SourceError(problem));
+        }
+        let mut markets = Vec::new();
+        for ((exchange, symbol), mut of) in found {
+            for days in &mut of {
+                days.sort_unstable();
+            }
+            for feed in [Feed::FundingRates, Feed::OpenInterest] {
+                let file = |day: i64| layout::file(root, Dataset::of(feed), &exchange, &symbol, day);
+                // One day is enough, and most often it is the first: a store of years opens at once.
+                if !of[feed as usize].iter().any(|day| tickers::tells(&file(*day), feed)) {
+                    of[feed as usize].clear();
+                }
+            }
+            let Some(first) = of.iter().flatten().min().copied() else { continue };
+            let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
+            markets.push((layout::listing(exchange, symbol, first * DAY, feeds), of));
+        }
+        let partitions = Arc::new(Partitions::new(root, markets));
+        Ok(Self {
+            trades: StoredTrades::new(Arc::clone(&partitions), Feed::Trades, TRADES),
+            liquidations: StoredTrades::new(Arc::clone(&partitions), Feed::Liquidations, LIQUIDATIONS),
+            books: StoredBooks::new(Arc::clone(&partitions)),
+            tickers: StoredTickers::new(Arc::clone(&partitions)),
+            partitions,
+            options,
+            supplies,
+            predictions,
+            ticks: Cache::new(KEPT_TICKS),
+            firsts: Cache::new(KEPT_FIRSTS),
+        })
+    }
+
+    /// Unix nanoseconds of the end of the last day.
+    pub(in crate::market) fn last_event(&self) -> Option<i64> {
+        // A folder may be named by any date; nanoseconds end in the year 2262.
+        let days = self.partitions.last_day().into_iter().chain(self.options.last_day());
+        let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
+        let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
+        days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
+    }
+
+    /// Unix nanoseconds of the first event of a feed in a day's file.
+    fn first_of(&self, market: usize, feed: Feed, day: i64) -> Result<Option<i64>, SourceError> {
+        match feed {
+            Feed::Trades => self.trades.first_of(market, day),
+            Feed::Liquidations => self.liquidations.first_of(market, day),
+            Feed::FundingRates | Feed::OpenInterest => self.tickers.first_of(market, feed, day),
+            Feed::Books => self.books.first_of(market, day),
+        }
+    }
+
+    /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read tells
+    /// none: who asks for its day is told.
+    fn decimals(&self, market: usize) -> Decimals {
+        let files = [Feed::Trades, Feed::Books].into_iter().flat_map(|feed| {
+            let days = self.partitions.days(market, feed).iter();
+            days.map(move |&day| self.partitions.file(Dataset::of(feed), market, day))
+        });
+        files.filter_map(|file| Decimals::read(&file).ok()).max().unwrap_or_default()
+    }
+}
+
+impl Source for Store {
+    fn listings(&self) -> &[Listing] {
+        &self.partitions.listings
+    }
+
+    fn bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        self.trades.bars(market, (from, to), now, visit)
+    }
+
+    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+        self.trades.bar_before(market, before, now)
+    }
+
+    fn trades(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.trades.events(market, (from, to), now, visit)
+    }
+
+    fn tick(&self, market: usize) -> Result<f64, SourceError> {
+        let tick = self.ticks.get(market, || Ok::<_, SourceError>(self.decimals(market).tick()))?;
+        Ok(*tick)
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        let Some(feed) = Feed::of(data_type) else { return Ok(None) };
+        let first = self.firsts.get((market, data_type), || {
+            let days = self.partitions.days(market, feed);
+            for (place, &day) in days.iter().enumerate() {
+                let Some(first) = self.first_of(market, feed, day)? else { continue };
+                // A file may reach into the day before its own.
+                let next = days.get(place + 1).filter(|next| **next == day + 1);
+                let other = next.map(|&next| self.first_of(market, feed, next)).transpose()?.flatten();
+                return Ok(Some(other.map_or(first, |other| other.min(first))));
+            }
+            Ok::<_, SourceError>(None)
+        })?;
+        Ok(*first)
+    }
+
+    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+        self.trades.highest(market, (from, to), now)
+    }
+
+    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
+        self.books.last(market, (from, to), now)
+    }
+
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        self.liquidations.bars(market, (from, to), now, visit)
+    }
+
+    fn liquidations(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        self.liquidations.events(market, (from, to), now, visit)
+    }
+
+    fn gauge_bars(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&GaugeBar),
+    ) -> Result<(), SourceError> {
+        self.tickers.bars(market, gauge, (from, to), now, visit)
+    }
+
+    fn gauge_before(
+        &self,
+        market: usize,
+        gauge: Gauge,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<GaugeBar>, SourceError> {
+        self.tickers.bar_before(market, gauge, before, now)
+    }
+
+    fn readings(
+        &self,
+        market: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError> {
+        self.tickers.readings(market, (from, to), now, visit)
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        self.options.summaries()
+    }
+
+    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+        self.options.last(summary, from, at)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.supplies.tokens()
+    }
+
+    fn supply(
+        &self,
+        token: usize,
+        from: i64,
+        to: i64,
+        now: i64,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supplies.visit(token, from, to, now.div_euclid(SECOND), visit);
+        Ok(())
+    }
+
+    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
+        self.predictions.as_ref().map(|predictions| Arc::clone(predictions.table()))
+    }
+
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+        self.predictions.as_ref()?.state(event, at)
+    }
+
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+        self.predictions.as_ref()?.told(event, at)
+    }
+}

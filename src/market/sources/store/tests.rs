@@ -1,0 +1,66 @@
+//! Visits of a store's trades, against the lists that the test wrote.
+
+use super::*;
+use crate::market::store::origin::Origin;
+use crate::market::trades::files::Place;
+use crate::market::trades::writer;
+
+fn trade(time: i64, price: f64) -> Trade {
+    Trade { time, price, amount: 1.0, buy: true }
+}
+
+/// A store whose files of three days reach into each other, as dumps cut by the time of arrival do.
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let day = DAY * SECOND;
+    let files = [
+        (10, vec![trade(10 * day, 1.0), trade(11 * day - 1, 2.0), trade(11 * day + 5, 3.25)]),
+        (11, vec![trade(11 * day - 1, 4.0), trade(11 * day + 4, 5.5), trade(11 * day + 5, 6.0)]),
+        (13, vec![trade(13 * day, 7.001)]),
+    ];
+    for (day, trades) in files {
+        let place = Place { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day };
+        writer::write(&place, &trades, &Origin::default()).unwrap();
+    }
+    let store = Store::open(folder.path()).unwrap();
+    (folder, store)
+}
+
+fn visited(store: &Store, from: i64, to: i64, now: i64) -> Vec<f64> {
+    let mut prices = Vec::new();
+    store.trades(0, from, to, now, &mut |trade| prices.push(trade.price)).unwrap();
+    prices
+}
+
+#[test]
+fn trades_come_by_time_and_then_by_file() {
+    let (_folder, store) = store();
+    assert_eq!(visited(&store, 0, i64::MAX, i64::MAX), [1.0, 2.0, 4.0, 5.5, 3.25, 6.0, 7.001]);
+    assert_eq!(visited(&store, 11 * DAY, 12 * DAY, i64::MAX), [5.5, 3.25, 6.0]);
+    assert_eq!(visited(&store, 11 * DAY - 1, 11 * DAY, i64::MAX), [2.0, 4.0]);
+    assert!(visited(&store, 12 * DAY, 13 * DAY, i64::MAX).is_empty());
+}
+
+#[test]
+fn nothing_after_now_is_told() {
+    let (_folder, store) = store();
+    let now = 11 * DAY * SECOND + 4;
+    assert_eq!(visited(&store, 0, i64::MAX, now), [1.0, 2.0, 4.0, 5.5]);
+    assert!(visited(&store, 0, i64::MAX, 10 * DAY * SECOND - 1).is_empty());
+}
+
+#[test]
+fn the_tick_is_the_finest_decimal_of_all_days() {
+    let (_folder, store) = store();
+    assert_eq!(store.tick(0).unwrap(), 0.001); // 3.25 on the first day, 7.001 on a later one
+}
+
+#[test]
+fn a_day_beyond_the_clock_is_the_end_of_time() {
+    let (folder, store) = store();
+    assert_eq!(store.last_event(), Some(14 * DAY * SECOND));
+    let days = folder.path().join("candles_1m/exchange=VENUE/symbol=BTCUSDT");
+    std::fs::create_dir(days.join("date=9999-12-31")).unwrap();
+    std::fs::copy(days.join("date=1970-01-14/part.parquet"), days.join("date=9999-12-31/part.parquet")).unwrap();
+    assert_eq!(Store::open(folder.path()).unwrap().last_event(), Some(i64::MAX));
+}

@@ -1,0 +1,74 @@
+//! The markets of a store, and the days of which it has files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::layout::{self, DAY, Dataset};
+use super::minutes::near;
+use crate::clock::SECOND;
+use crate::market::raw::{Feed, Listing, SourceError};
+
+/// Days with a file, ascending, by feed.
+pub(in crate::market) type Days = [Vec<i64>; Feed::ALL.len()];
+
+/// What a store has files of.
+pub(in crate::market) struct Partitions {
+    root: PathBuf,
+    pub(in crate::market) listings: Vec<Listing>,
+    /// By market.
+    days: Vec<Days>,
+}
+
+impl Partitions {
+    /// The markets of a store's folder, each with its days.
+    pub(in crate::market) fn new(root: &Path, markets: Vec<(Listing, Days)>) -> Self {
+        let (listings, days) = markets.into_iter().unzip();
+        Self { root: root.to_owned(), listings, days }
+    }
+
+    /// Days with a file of a feed, ascending.
+    pub(in crate::market) fn days(&self, market: usize, feed: Feed) -> &[i64] {
+        &self.days[market][feed as usize]
+    }
+
+    /// The last day of any file.
+    pub(in crate::market) fn last_day(&self) -> Option<i64> {
+        self.days.iter().flatten().flatten().copied().max()
+    }
+
+    /// Where the file of a market's day lies.
+    pub(in crate::market) fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
+        let listing = &self.listings[market];
+        layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
+    }
+}
+
+/// Visits the events of day files with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file.
+pub(in crate::market) fn in_order<T: Copy>(
+    days: &[i64],
+    (from, to, now): (i64, i64, i64),
+    read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
+    time: fn(&T) -> i64,
+    visit: &mut dyn FnMut(&T),
+) -> Result<(), SourceError> {
+    let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+    // The next file may still hold events of this day: they wait for it.
+    let mut waiting: Vec<T> = Vec::new();
+    for &day in near(days, from, to) {
+        let events = read(day)?;
+        let begin = events.partition_point(|event| time(event) < first);
+        let end = events.partition_point(|event| time(event) <= last).max(begin);
+        waiting.extend_from_slice(&events[begin..end]);
+        // Stable, so that of events at one time those of the earlier file come first.
+        waiting.sort_by_key(time);
+        let ready = waiting.partition_point(|event| time(event) < (day * DAY).saturating_mul(SECOND));
+        waiting.drain(..ready).for_each(|event| visit(&event));
+    }
+    waiting.iter().for_each(visit);
+    Ok(())
+}
+
+/// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
+pub(in crate::market) fn is_in(time: i64, start: i64, now: i64) -> bool {
+    (start..start + 60).contains(&time.div_euclid(SECOND)) && time <= now
+}

@@ -1,0 +1,153 @@
+//! Trades, and liquidations, of a store.
+
+use std::sync::Arc;
+
+use super::files::{self, Pair};
+use crate::market::cache::Cache;
+use crate::market::raw::{Bar, Feed, SourceError, Trade};
+use crate::market::store::minutes::{Minutes, near};
+use crate::market::store::partitions::{Partitions, in_order, is_in};
+
+/// Day files of bars kept decoded: about 60 MB.
+const KEPT_BAR_DAYS: usize = 400;
+/// Day files of events kept decoded; they are larger.
+const KEPT_EVENT_DAYS: usize = 8;
+/// Days' highest prices kept: some numbers each.
+const KEPT_PEAKS: usize = 200_000;
+
+/// Events of the form of trades of a store's markets, and their minute bars.
+pub(in crate::market) struct StoredTrades {
+    partitions: Arc<Partitions>,
+    feed: Feed,
+    pair: Pair,
+    bars: Cache<(usize, i64), Vec<Bar>>,
+    events: Cache<(usize, i64), Vec<Trade>>,
+    /// Of the events in a day's file.
+    peaks: Cache<(usize, i64), Option<Peak>>,
+}
+
+/// The highest price of a file's events, and when they were.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    high: f64,
+    /// Unix seconds of the first and of the last minute.
+    minutes: (i64, i64),
+    /// Unix nanoseconds of the last event.
+    last: i64,
+}
+
+impl StoredTrades {
+    /// Those of a feed.
+    pub(in crate::market) fn new(partitions: Arc<Partitions>, feed: Feed, pair: Pair) -> Self {
+        let (bars, events) = (Cache::new(KEPT_BAR_DAYS), Cache::new(KEPT_EVENT_DAYS));
+        Self { partitions, feed, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
+    }
+
+    /// Visits the minute bars with a start in `[from, to)`, as of `now`.
+    pub(in crate::market) fn bars(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
+        let valued = self.valued(market);
+        self.minutes(market, now, |minutes| minutes.visit(from, to, now, &mut |bar| visit(&valued(*bar))))
+    }
+
+    /// The last minute bar that starts before `before`.
+    pub(in crate::market) fn bar_before(
+        &self,
+        market: usize,
+        before: i64,
+        now: i64,
+    ) -> Result<Option<Bar>, SourceError> {
+        let bar = self.minutes(market, now, |minutes| minutes.before(before, now))?;
+        Ok(bar.map(self.valued(market)))
+    }
+
+    /// Visits the events with a time in `[from, to)`, by time and then by file order.
+    pub(in crate::market) fn events(
+        &self,
+        market: usize,
+        window: (i64, i64),
+        now: i64,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError> {
+        let read = |day: i64| self.day_events(market, day);
+        let days = self.partitions.days(market, self.feed);
+        in_order(days, (window.0, window.1, now), &read, |event| event.time, visit)
+    }
+
+    /// The highest price of the minutes with a start in `[from, to)`.
+    pub(in crate::market) fn highest(
+        &self,
+        market: usize,
+        (from, to): (i64, i64),
+        now: i64,
+    ) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
+        for &day in near(self.partitions.days(market, self.feed), from, to) {
+            let Some(peak) = *self.peak(market, day)? else { continue };
+            if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
+                count(peak.high);
+                continue;
+            }
+            let (first, last) = (from.max(peak.minutes.0), to.min(peak.minutes.1.saturating_add(60)));
+            if first < last {
+                self.bars(market, (first, last), now, &mut |bar| count(bar.high))?;
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Unix nanoseconds of the first event in a day's file.
+    pub(in crate::market) fn first_of(&self, market: usize, day: i64) -> Result<Option<i64>, SourceError> {
+        Ok(self.day_bars(market, day)?.first().map(|bar| bar.first))
+    }
+
+    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
+        self.bars.get((market, day), || files::read_bars(&self.partitions.file(self.pair.minutes, market, day)))
+    }
+
+    fn day_events(&self, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
+        self.events.get((market, day), || files::read_trades(&self.partitions.file(self.pair.events, market, day)))
+    }
+
+    /// What a day's file says of the highest price.
+    fn peak(&self, market: usize, day: i64) -> Result<Arc<Option<Peak>>, SourceError> {
+        self.peaks.get((market, day), || {
+            let bars = self.day_bars(market, day)?;
+            let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
+            Ok(Some(Peak {
+                high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX),
+            }))
+        })
+    }
+
+    /// Hands over the minute bars of a market.
+    fn minutes<T>(&self, market: usize, now: i64, use_them: impl FnOnce(&Minutes<'_, Bar>) -> T) -> T {
+        let read = |day: i64| self.day_bars(market, day);
+        let partial = |day: i64, start: i64| {
+            let events = self.day_events(market, day)?;
+            let mut part: Option<Bar> = None;
+            for event in events.iter().filter(|event| is_in(event.time, start, now)) {
+                match &mut part {
+                    None => part = Some(Bar::of(start, event)),
+                    Some(part) => part.add(event),
+                }
+            }
+            Ok(part)
+        };
+        use_them(&Minutes { days: self.partitions.days(market, self.feed), read: &read, partial: &partial })
+    }
+
+    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
+        let contract = self.partitions.listings[market].contract_usd();
+        move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
+    }
+}

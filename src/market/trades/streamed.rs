@@ -1,0 +1,91 @@
+//! Trades that come in order go straight to the store: one thread unpacks, one reads, one writes.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use super::files::Place;
+use super::trade_row::{self, TRADE_COLUMNS};
+use super::writer::TradeWriter;
+use crate::archive::ArchiveError;
+use crate::market::ingest::fault::Fault;
+use crate::market::ingest::report::IngestReport;
+use crate::market::ingest::rows::{Block, Row};
+use crate::market::ingest::task::{Taker, Task};
+use crate::market::raw::Trade;
+
+/// Trades that are handed over at a time: few enough for the caches.
+const BATCH: usize = 1 << 15;
+/// Batches that may wait: the reader goes on while half a million trades are packed.
+const WAITING: usize = 16;
+
+/// Trades on their way to the writer.
+struct Batches {
+    batch: Vec<Trade>,
+    /// Time of the last trade.
+    last: i64,
+    ordered: bool,
+    writer: SyncSender<Vec<Trade>>,
+}
+
+impl Batches {
+    fn new(writer: SyncSender<Vec<Trade>>) -> Self {
+        Self { batch: Vec::with_capacity(BATCH), last: i64::MIN, ordered: true, writer }
+    }
+
+    /// Whether more trades are wanted after those that the batch has from `from` on.
+    fn check(&mut self, from: usize) -> bool {
+        for trade in &self.batch[from..] {
+            self.ordered &= self.last <= trade.time;
+            self.last = trade.time;
+        }
+        // A writer that is gone has failed; what it says is asked for in the end.
+        self.ordered && (self.batch.len() < BATCH || self.send())
+    }
+
+    fn send(&mut self) -> bool {
+        self.writer.send(std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH))).is_ok()
+    }
+}
+
+impl Taker for Batches {
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+        self.batch.push(trade_row::trade(row)?);
+        Ok(self.check(self.batch.len() - 1))
+    }
+
+    fn block(&mut self, block: &mut Block<'_>) -> Option<bool> {
+        let known = self.batch.len();
+        self.batch.extend(trade_row::trades(block)?);
+        Some(self.check(known))
+    }
+}
+
+/// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
+/// written, and nothing is in the report.
+pub(in crate::market) fn trades(place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<bool, ArchiveError> {
+    let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
+    let mut own = IngestReport::default();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || -> Result<TradeWriter<'_>, ArchiveError> {
+            let mut writer = TradeWriter::begin(place)?;
+            for batch in received {
+                writer.push(&batch)?;
+            }
+            Ok(writer)
+        });
+        let mut batches = Batches::new(sender);
+        let mut reading = Task { report: &mut own, ..*task };
+        let whole = reading.feed(place.day, &TRADE_COLUMNS, &mut batches);
+        batches.send();
+        let (ordered, origin) = (batches.ordered, reading.origin(hash));
+        drop(batches); // the writer ends when nobody can send any more
+        let writer = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if !ordered {
+            return Ok(false);
+        }
+        task.report.add(own);
+        if whole {
+            writer.finish(&origin)?;
+        }
+        Ok(true)
+    })
+}

@@ -1,0 +1,26 @@
+//! The rows of trades, and of liquidations, which are told alike.
+
+use crate::market::ingest::fault::Fault;
+use crate::market::ingest::rows::{Block, Row};
+use crate::market::raw::Trade;
+
+/// What is read of a row.
+pub(in crate::market) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
+
+/// A row with these columns.
+pub(in crate::market) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
+    Ok(Trade {
+        time: row.time(0)?,
+        buy: row.either(1, "side", "buy", "sell")?,
+        price: row.number(2, "price", true)?,
+        amount: row.number(3, "amount", false)?,
+    })
+}
+
+/// The rows of a block, in the order of the file; `None` when they are to be read one by one.
+pub(in crate::market) fn trades(block: &mut Block<'_>) -> Option<impl Iterator<Item = Trade>> {
+    let (prices, amounts) = (block.numbers(2, true)?, block.numbers(3, false)?);
+    let (times, buys) = (block.times(0)?, block.either(1, "buy", "sell")?);
+    let rows = times.zip(buys).zip(prices.into_iter().zip(amounts));
+    Some(rows.map(|((time, buy), (price, amount))| Trade { time, price, amount, buy }))
+}

@@ -1,0 +1,80 @@
+//! Trades on their way into the store.
+
+use super::files::{Place, TradeColumns, bar_table};
+use super::overlap::Overlap;
+use crate::archive::{ArchiveError, ParquetWriter};
+use crate::clock::SECOND;
+use crate::market::raw::{Bar, Trade};
+use crate::market::store::changes::{self, prepared};
+use crate::market::store::origin::Origin;
+use crate::market::store::ticks::Decimals;
+
+/// Trades of a group of rows, which are written together.
+const GROUP: usize = 1 << 19;
+
+/// Writes a day's trades and their minute bars.
+pub(in crate::market) struct TradeWriter<'a> {
+    place: &'a Place<'a>,
+    events: ParquetWriter,
+    /// Trades that make no group yet.
+    waiting: TradeColumns,
+    bars: Vec<Bar>,
+    decimals: Decimals,
+    overlap: Overlap,
+}
+
+impl<'a> TradeWriter<'a> {
+    /// Begins a day; nothing is in the store until it is finished.
+    pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
+        let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
+        let overlap = Overlap::of(place);
+        let (waiting, decimals) = (TradeColumns::default(), Decimals::default());
+        Ok(Self { place, events, waiting, bars: Vec::new(), decimals, overlap })
+    }
+
+    /// The next trades, in time order. Those that the store holds of a neighbouring day's file are left out.
+    pub(in crate::market) fn push(&mut self, trades: &[Trade]) -> Result<(), ArchiveError> {
+        let trades = &*self.overlap.new_among(trades);
+        for trade in trades {
+            self.decimals.add(trade.price);
+            let start = trade.time.div_euclid(60 * SECOND) * 60;
+            match self.bars.last_mut() {
+                Some(bar) if bar.start == start => bar.add(trade),
+                _ => self.bars.push(Bar::of(start, trade)),
+            }
+        }
+        let mut rest = trades;
+        while !rest.is_empty() {
+            let (fitting, others) = rest.split_at(rest.len().min(GROUP - self.waiting.times.len()));
+            self.waiting.extend(fitting);
+            if self.waiting.times.len() == GROUP {
+                self.flush()?;
+            }
+            rest = others;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ArchiveError> {
+        let table = std::mem::take(&mut self.waiting).into_table();
+        let pushed = self.events.push(&table);
+        self.waiting = TradeColumns::emptied(table);
+        pushed
+    }
+
+    /// Puts trades and bars in place. The bars come last: where they are, both are.
+    pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<(), ArchiveError> {
+        self.flush()?;
+        let metadata = origin.metadata();
+        let of_bars = [metadata.clone(), vec![self.decimals.metadata()], self.overlap.metadata()].concat();
+        let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars))?;
+        changes::place(self.place.store, [(self.events, metadata), (bars, of_bars)])
+    }
+}
+
+/// Writes a day's trades, in time order, and their minute bars.
+pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade], origin: &Origin) -> Result<(), ArchiveError> {
+    let mut writer = TradeWriter::begin(place)?;
+    writer.push(trades)?;
+    writer.finish(origin)
+}
