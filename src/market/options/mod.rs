@@ -6,7 +6,7 @@
 //! delta of −0.25 less that of the call with 0.25, and implied volatility is that at the money, both annual and in
 //! percentage points. `exchange` (one), `coin`, `rawSymbol` and `tenor` are all required: 400 says which is missing, and
 //! so does a tenor that no summary has, or the symbol of the other kind (`BTC_ATM` for skew), for these can never be
-//! meant. What else is not there is answered with nothing, or refused by [`super::names`].
+//! meant. What else is not there is answered with nothing, or refused by [`super::instruments::names`].
 
 pub(in crate::market) mod answer;
 pub(in crate::market) mod chain;

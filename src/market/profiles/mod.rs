@@ -10,7 +10,7 @@
 //! is a multiple of each tick.
 //!
 //! **USD.** Volumes are price × amount. Prices of quotes that are not USD-like are converted by the rate of their minute
-//! ([`super::usd`]), as candles' are; their ticks then do not count.
+//! ([`super::query::usd`]), as candles' are; their ticks then do not count.
 //!
 //! **SUM** adds volumes by level; a block's low and high are those over all markets; opening and closing price are means
 //! weighted by volume, high and low the extremes, as for candles.
