@@ -9,7 +9,7 @@
 
 import atexit
 
-from . import adapters
+from . import adapters, testing
 from ._engine import __version__, shutdown
 from .archive import Archive
 from .client.clients import AsyncClient, Client
@@ -159,6 +159,7 @@ __all__ = [
     "decode_points",
     "ingest",
     "plot",
+    "testing",
     "weight",
 ]
 

@@ -25,6 +25,7 @@ FLOORS = [
     "stream",
     "client",
     "adapters archive local",
+    "testing",
     "cli",
     "__main__",
 ]

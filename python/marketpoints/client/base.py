@@ -155,9 +155,9 @@ class Connection(ABC):
         self._secrets = tuple(name for name in addresses if name in secret)
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
-        def connect() -> _engine.Client:
+        def connect(at: Callable[[], float] | None = None) -> _engine.Client:
             kept = None if given["archive"] is None else archive_engine(given["archive"])
-            settings: dict[str, Any] = {"clock": clock or clock_of_environment(), "archive": kept}
+            settings: dict[str, Any] = {"clock": at or clock or clock_of_environment(), "archive": kept}
             settings["dialect"] = None if speaks is None else speaks._checked
             return _engine.Client(
                 key.reveal() or "",

@@ -1,5 +1,6 @@
 """The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
 
+import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
@@ -91,6 +92,14 @@ class Client(
             InvalidRequest: A channel cannot be right, found before anything is sent.
         """
         return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
+
+    def _as_of(self, moment: float) -> "Client":
+        """The same client at a moment, where its clock stands still: Unix seconds."""
+        twin = Client.__new__(Client)
+        twin.__dict__.update(self.__dict__)
+        twin._settings = {**self._settings, "clock": lambda: moment}
+        twin._connected, twin._pid = self._connect(lambda: moment), os.getpid()
+        return twin
 
     def close(self) -> None:
         """Closes the connections; later calls raise."""

@@ -96,6 +96,7 @@ class LocalService:
         )
         self._faults = Faults(self._service.faults)
         self._data = folder
+        self._seed, self._strict_symbols = seed, strict_symbols
         # The port is another one each time, the data are not: what an archive knows the service by.
         self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
         self._any_block_size = any_block_size
@@ -180,6 +181,21 @@ class LocalService:
             InvalidRequest: ``seconds`` is negative or no number.
         """
         self._service.advance(seconds)
+
+    def as_of(self, now: Time) -> "LocalService":
+        """Another service of the same market at another moment, on a free port, with keys of its own.
+
+        Raises:
+            InvalidRequest: ``now`` is no time.
+        """
+        return LocalService(
+            self._data,
+            now,
+            seed=self._seed,
+            grace=0.0,
+            strict_symbols=self._strict_symbols,
+            any_block_size=self._any_block_size,
+        )
 
     def client(self, tier: str = "advanced", **settings: Any) -> Client:
         """A client with this service's address and clock and the tier's key.

@@ -1,0 +1,123 @@
+"""Look-ahead is caught: a function's row of a moment must be what it was at that moment."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marketpoints as mp
+from marketpoints.testing import LookaheadError, assert_no_lookahead
+
+MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+START = "2026-05-25"
+# Within buckets, at their ends, and a second after.
+TIMES = ["2026-05-29T18:30", "2026-05-30T07:00", "2026-05-30T12:00:01", "2026-05-31T23:45"]
+
+
+@pytest.fixture(scope="module")
+def service():
+    with mp.LocalService(now="2026-06-01") as running:
+        yield running
+
+
+def caught(function, service, times=TIMES):
+    with pytest.raises(LookaheadError) as raised:
+        assert_no_lookahead(function, service, times)
+    return raised.value
+
+
+def candles(client, **more):
+    return client.candles(*MARKET, "1h", start=START, **more)
+
+
+def test_features_joined_on_what_was_known_pass(service):
+    def features(client):
+        funding = client.funding_rate(*MARKET, "1h", start=START)
+        profiles = client.tpo(*MARKET, "1h", session="daily", start=START)
+        frame = mp.align(candles(client), funding, profiles)
+        frame["mean"] = frame["close"].rolling(24).mean()
+        return frame
+
+    assert_no_lookahead(features, service, TIMES)
+
+
+def test_candles_stamped_with_their_end_pass_and_with_their_start_do_not(service):
+    assert_no_lookahead(lambda client: candles(client).to_pandas(label="right"), service, TIMES)
+    error = caught(candles, service)
+    # At 18:30 the latest candle was that of 17:00; the whole history has that of 18:00, which ends at 19:00.
+    assert error.differences[0].column == "row"
+    assert str(error.differences[0].then).startswith("2026-05-29 17:00:00")
+    assert str(error.differences[0].later).startswith("2026-05-29 18:00:00")
+    assert "label='right'" in str(error) and "look-ahead at 4 of 4 moments" in str(error)
+
+
+def test_a_naive_join_is_caught(service):
+    def features(client):
+        minutes = client.candles(*MARKET, "5m", start=START).to_pandas(label="right")
+        hours = candles(client).to_pandas()[["close"]]  # stamped with their start
+        return pd.merge_asof(minutes, hours.add_suffix("_hour"), left_index=True, right_index=True)
+
+    error = caught(features, service)
+    assert {one.column for one in error.differences} == {"close_hour"}
+
+
+def test_a_centred_window_and_a_mean_over_everything_are_caught(service):
+    def centred(client):
+        return candles(client).to_pandas(label="right")["close"].rolling(5, center=True).mean()
+
+    assert np.isnan(caught(centred, service).differences[0].then)
+
+    def scores(client):
+        close = candles(client).to_pandas(label="right")["close"]
+        return (close - close.mean()) / close.std()
+
+    assert {one.column for one in caught(scores, service).differences} == {"close"}
+
+
+def test_a_forming_bucket_is_caught(service):
+    def features(client):
+        return candles(client, include_forming=True).to_pandas()[["close", "volume"]]
+
+    error = caught(features, service, ["2026-05-29T18:30"])
+    assert {one.column for one in error.differences} == {"close", "volume"}
+
+
+def test_a_client_is_asked_by_its_clock(service):
+    with service.client("unlimited") as client:
+        assert_no_lookahead(lambda asked: candles(asked).to_pandas(label="right"), client, TIMES)
+        with pytest.raises(LookaheadError):
+            assert_no_lookahead(candles, client, TIMES)
+        assert len(candles(client)["close"])  # it is open, and its own clock runs on
+
+
+def test_closes_for_signals_pass(service):
+    def features(client):
+        return mp.adapters.closes(client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", start=START))
+
+    assert_no_lookahead(features, service, TIMES)
+
+
+def test_polars_frames_go_by_their_first_times(service):
+    def features(client):
+        return mp.align(candles(client), as_frame="polars")
+
+    assert_no_lookahead(features, service, TIMES[:1])
+
+
+def test_what_proves_nothing_is_refused(service):
+    with pytest.raises(mp.InvalidRequest, match="at least one moment"):
+        assert_no_lookahead(candles, service, [])
+    with pytest.raises(mp.InvalidRequest, match="after the whole history"):
+        assert_no_lookahead(candles, service, ["2026-07-01"])
+    with pytest.raises(mp.InvalidRequest, match="returned a int"):
+        assert_no_lookahead(lambda client: 5, service, TIMES)
+    with pytest.raises(mp.InvalidRequest, match="has no times"):
+        assert_no_lookahead(lambda client: pd.DataFrame({"a": [1]}), service, TIMES)
+    with pytest.raises(mp.InvalidRequest, match="no row at or before"):
+        assert_no_lookahead(lambda client: candles(client).to_pandas(label="right").iloc[:0], service, TIMES)
+
+
+def test_a_service_as_of_another_moment_has_the_same_market(service):
+    with service.as_of("2026-05-30T12:00") as then, then.client() as past, service.client() as present:
+        window = {"start": "2026-05-29", "end": "2026-05-30"}
+        assert past.candles(*MARKET, "1h", **window) == present.candles(*MARKET, "1h", **window)
+        assert len(past.candles(*MARKET, "1h", start="2026-05-30")["close"]) == 12
