@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _engine
 from .client.clients import AsyncClient, Client, Later
 from .common.arguments import folder, seconds, store_options
-from .common.display import shown_half_made
+from .common.display import card, shown_half_made
 from .common.hidden import Hidden
 from .common.queries import QueryArguments, build_query
 from .errors import InvalidRequest, NotArchivedError
@@ -299,6 +299,10 @@ class Archive:
     @shown_half_made
     def __repr__(self) -> str:
         return f"<Archive {self.path}>"
+
+    def _repr_html_(self) -> str:
+        # Nothing is read: a card comes by itself, and the archive may lie far away.
+        return card("Archive", {"path": self.path, "holds": "contents() tells"})
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = self._engine.options

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pandas as pd
 import polars as pl
 import pyarrow.dataset
@@ -17,6 +19,8 @@ import pytest
 
 import marketpoints as mp
 from deployment import Names, deployed
+
+mpl.use("agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(#+ [^\n]+)$|^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
@@ -94,6 +98,7 @@ def results(demo, monkeypatch):
     with demo.client("unlimited") as made:
         candles = made.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-03")
         yield {"pd": pd, "mp": mp, "client": made, "candles": candles}
+        plt.close("all")
 
 
 #: What a page needs besides the settings of a service: a page that is not named needs nothing.

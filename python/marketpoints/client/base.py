@@ -10,7 +10,7 @@ from .. import _engine
 from ..common.arguments import archive_engine, between, flag, folder, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, spoken
-from ..common.display import shown_half_made
+from ..common.display import card, shown_half_made
 from ..common.hidden import Hidden, hidden_text
 from ..common.logs import note, warn
 from ..common.progress import Progress
@@ -18,7 +18,7 @@ from ..common.protocols import Kept
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked
-from ..records.plan import Budget, Plan, numbers
+from ..records.plan import Budget, Plan, left, numbers
 from ..results.sets import SeriesSet
 from ..stream.channels import Channels, parts_of
 from .emptiness import why_nothing
@@ -236,6 +236,13 @@ class Connection(ABC):
     def __repr__(self) -> str:
         state = "" if self._connected is not None else ", closed"
         return f"<{type(self).__name__} {self.base_url}, tier {self.tier or 'unknown'}{state}>"
+
+    def _repr_html_(self) -> str:
+        told = self.budget  # the client's own bucket: nothing is asked
+        facts = {"address": self.base_url, "tier": self.tier or "unknown"}
+        return card(
+            type(self).__name__, facts | ({} if told is None else told._facts()), "" if told is None else left(told)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         clock = self._settings["clock"]

@@ -67,18 +67,32 @@ def cell(value: Any) -> str:
     return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")
 
 
-def grid(header: Sequence[str], first: Sequence[Sequence[str]], last: Sequence[Sequence[str]], left_out: int) -> str:
-    """The first and the last rows of a table in HTML, with how many are left out in between."""
+def grid(
+    header: Sequence[str],
+    first: Sequence[Sequence[str]],
+    last: Sequence[Sequence[str]],
+    left_out: int,
+    *,
+    beside: Sequence[str] | None = None,
+    left: int = 0,
+) -> str:
+    """The first and the last rows of a table in HTML, with how many are left out in between.
+
+    ``beside`` is HTML for each of the first rows, in a cell of its own at the end; so many columns stand to the
+    ``left``.
+    """
     names = [*header[:WIDE], *(["…"] if len(header) > WIDE else [])]
 
-    def line(cells: Sequence[str], tag: str) -> str:
-        return (
-            "<tr>" + "".join(f'<{tag} style="{CELL}">{_shown(text)}</{tag}>' for text in cells[: len(names)]) + "</tr>"
-        )
+    def line(cells: Sequence[str], tag: str, more: str = "") -> str:
+        styles = [CELL.replace("right", "left", 1) if at < left else CELL for at in range(len(cells))]
+        shown = zip(styles, cells[: len(names)], strict=False)
+        made = "".join(f'<{tag} style="{style}">{_shown(text)}</{tag}>' for style, text in shown)
+        return f"<tr>{made}{more}</tr>"
 
     between = f'<tr><td colspan="{len(names)}" style="text-align:center">… {left_out:,} more</td></tr>'
-    rows = [*(line(cells, "td") for cells in first), *([between] if left_out else [])]
-    rows += [line(cells, "td") for cells in last]
+    ends = [""] * len(first) if beside is None else [f'<td style="{CELL}">{html}</td>' for html in beside]
+    rows = [*(line(cells, "td", end) for cells, end in zip(first, ends, strict=True))]
+    rows += [*([between] if left_out else []), *(line(cells, "td") for cells in last)]
     return f'<table style="border:0">{line(names, "th")}{"".join(rows)}</table>'
 
 

@@ -14,7 +14,7 @@ from ..client.emptiness import last_day
 from ..common.arguments import between, flag, number, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
-from ..common.display import shown_half_made
+from ..common.display import card, shown_half_made
 from ..common.hidden import Hidden
 from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
@@ -254,9 +254,15 @@ class LocalService:
 
     @shown_half_made
     def __repr__(self) -> str:
+        return f"<LocalService {', '.join(self._facts().values())}>"
+
+    def _repr_html_(self) -> str:
+        return card("LocalService", self._facts())
+
+    def _facts(self) -> dict[str, str]:
         source = f"store {self._data}" if self._data is not None else "demo market"
         state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
-        return f"<LocalService {self.url}, {source}, {state}>"
+        return {"address": self.url, "answers from": source, "time": state}
 
 
 def _keys(given: Hidden[Any]) -> Hidden[str | list[tuple[str, str, str]] | None]:

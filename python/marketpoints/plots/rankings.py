@@ -200,7 +200,7 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
     ax.set_xlabel("mean price")
     amounts(ax, "accounts")
     _plain(ax)
-    ax.legend(loc="upper center", fontsize="small", facecolor=ground(), edgecolor="none", framealpha=0.8)
+    ax.legend(loc="best", fontsize="small", facecolor=ground(), edgecolor="none", framealpha=0.8)
 
 
 def _plain(ax: Any) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..common.display import card
+from ..common.sparks import spark
 from ..common.times import from_wire, no_time
 from ..results.frames import Kind
 from .tables import Pictured, Records, Table, fill
@@ -242,6 +244,9 @@ class MarketSummary(Pictured):
         repeated = {name: np.repeat(np.array(every, dtype=object), lengths) for name, every in texts.items()}
         bins = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
         return Table(repeated | {"bin": bins, "value": np.concatenate(values)})
+
+    def _repr_html_(self) -> str:
+        return card("MarketSummary", self._facts(), spark(self.realized_pnl_distribution, name="percentiles in USD:"))
 
     def _facts(self) -> dict[str, str]:
         return {

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .. import _engine
-from ..common.display import card, lines, shown_half_made
+from ..common.display import card, grid, lines, shown_half_made
+from ..common.sparks import meter
 from ..common.times import from_seconds, iso, no_time
 from ..errors import InvalidRequest
 from .tables import Records, TypedRecord
@@ -49,6 +50,9 @@ class Usage(TypedRecord):
     def _facts(self) -> dict[str, str]:
         return super()._facts() | {"limit": f"{self.limit:,} in {self.window_seconds} s"}
 
+    def _repr_html_(self) -> str:
+        return card("Usage", self._facts(), left(self))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget(TypedRecord):
@@ -73,6 +77,14 @@ class Budget(TypedRecord):
 
     def _facts(self) -> dict[str, str]:
         return super()._facts() | {"limit": f"{self.limit:,} a minute"}
+
+    def _repr_html_(self) -> str:
+        return card("Budget", self._facts(), left(self))
+
+
+def left(budget: Budget | Usage) -> str:
+    """What is left of the most that there can be, as a bar in HTML."""
+    return meter(budget.remaining / budget.burst, "weight left") if budget.burst else ""
 
 
 def rate(budget: Budget | Usage, seconds: int = 60) -> str:
@@ -122,7 +134,12 @@ class Plan:
         return f"<Plan {lines(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return card("Plan", self._facts())
+        waits = [
+            [tier, "refused" if eta is None else f"{eta:,.0f} s", self.refused_by_tier.get(tier, "")]
+            for tier, eta in self.eta_by_tier.items()
+        ]
+        table = grid(["tier", "takes", "why"], waits, [], 0, left=1) if waits else ""
+        return card("Plan", {name: fact for name, fact in self._facts().items() if name != "by tier"}, table)
 
     def _facts(self) -> dict[str, str]:
         wait = f"{self.eta:.1f} s" if self.eta else "nothing"

@@ -2,19 +2,20 @@
 
 import difflib
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from .. import _engine
 from ..common.arguments import METHODS
-from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
+from ..common.display import lines, shown_half_made
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
 from ..identity import Selection, SeriesId, Window
 from . import frames
 from .buckets import MONTH, closing, missing, spans, step_of
-from .ragged import Nested, Ragged, cut, same
+from .cards import series_card
+from .ragged import Nested, Ragged, same
 
 if TYPE_CHECKING:
     import numpy as np
@@ -282,7 +283,7 @@ class Series(frames.Exported):
         return f"<{type(self).__name__} {self.id}: {lines(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return card(f"{type(self).__name__} {self.id}", self._facts(), ends(self))
+        return series_card(self)
 
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
@@ -376,30 +377,6 @@ class Series(frames.Exported):
 
 def _window(window: tuple[int, int] | Window) -> Window:
     return window if isinstance(window, Window) else Window(*map(from_seconds, window))
-
-
-def ends(series: Series) -> str:
-    """The first and the last rows of a series' table in HTML; price levels have a row each."""
-    few = len(series) <= 2 * EDGE
-    head, tail = (series, series) if few else (series.head(EDGE), series.tail(EDGE))
-    (first_times, first), (last_times, last) = head.flat(), tail.flat()
-    whole = few and len(first_times) <= 2 * EDGE
-    front, back = (len(first_times), 0) if whole else (min(EDGE, len(first_times)), min(EDGE, len(last_times)))
-    above = _cells(first_times[:front], {name: cut(values, 0, front) for name, values in first.items()})
-    start = len(last_times) - back
-    below = _cells(last_times[start:], {name: cut(values, start, start + back) for name, values in last.items()})
-    return grid(["time (UTC)", *first], above, below, 0 if whole else series._lines() - front - back)
-
-
-def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
-    """Rows as texts."""
-    values = [times, *(_sides(name, column) for name, column in columns.items())]
-    return [[cell(one[row]) for one in values] for row in range(len(times))]
-
-
-def _sides(name: str, column: Any) -> Any:
-    coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
-    return [(*frames.SIDES, None)[code] for code in column] if coded else column
 
 
 def read(columns: _engine.Columns, name: str) -> Values:

@@ -16,6 +16,7 @@ from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
 from . import frames
+from .cards import series_card, set_card
 from .heatmap import Heatmap
 from .levels import Profile, Tpo
 from .series import Series
@@ -153,8 +154,9 @@ class SeriesSet(Items[Series], frames.Exported):
     def _repr_html_(self) -> str:
         if not self._items:
             return card("SeriesSet", {"series": "none"} | ({"why": self._why_empty} if self._why_empty else {}))
-        cards = [one._repr_html_() for one in self._items[:SHOWN]]
-        return "".join([*cards, *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
+        if len(self._items) > 1:
+            return set_card(self._items, self._hints())
+        return "".join([series_card(self._items[0]), *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
 
     def _hints(self) -> list[str]:
         more = len(self._items) - SHOWN

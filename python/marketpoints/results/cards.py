@@ -1,0 +1,124 @@
+"""Cards of series in notebooks: what it is, window, rows and gaps, a line of values, the first and last rows."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ..common.display import EDGE, SHOWN, card, cell, grid
+from ..common.sparks import spark
+from ..errors import Error
+from . import frames
+from .ragged import cut
+
+__all__ = ["series_card", "set_card", "trend"]
+
+#: What stands for a series, the first that it has.
+FIRST = ("close", "liquidations", "rate_close", "skew", "implied_volatility", "marketcap")
+#: Cards come by themselves: of more rows than these gaps are not counted, of more levels there is no line.
+MANY = 5_000_000
+
+
+def series_card(series: Any) -> str:
+    """A series' card in HTML."""
+    return card(
+        f"{type(series).__name__} {series.id}", series._facts() | _window(series), trend(series) + _ends(series)
+    )
+
+
+def set_card(every: Sequence[Any], hints: Sequence[str]) -> str:
+    """The card of several series: a row each, with a line of its values."""
+    header = ["series", "rows", "from (UTC)", "to (UTC)", "gaps", ""]
+    rows = []
+    for one in every[:SHOWN]:
+        facts = one._facts()
+        ends = [facts.get("from", "")[:16], facts.get("to", "").removesuffix(" UTC")[:16]]
+        rows.append([str(one.id), facts["rows"], *ends, _window(one).get("gaps", "")])
+    told = "".join(f"<div>{escape(hint.strip())}</div>" for hint in hints)
+    trends = [trend(one) for one in every[:SHOWN]]
+    return card(f"SeriesSet of {len(every):,}", {}, grid(header, rows, [], 0, beside=trends, left=1) + told)
+
+
+def _window(series: Any) -> dict[str, str]:
+    """What was asked for, and how much of it is missing, where that is known."""
+    facts: dict[str, str] = {}
+    if series.requested is not None:
+        start, end = (str(edge)[:16].replace("T", " ") for edge in series.requested)
+        facts["asked"] = f"{start} to {end} UTC"
+    if len(series) > MANY:
+        return facts
+    try:
+        gaps = len(series.gaps())
+    except Error:  # the length of a bucket is not known
+        return facts
+    return facts | {"gaps": f"{gaps:,} bucket{'' if gaps == 1 else 's'}" if gaps else "none"}
+
+
+def trend(series: Any) -> str:
+    """A line of a series' values as inline SVG; empty where there are none to show."""
+    import numpy as np
+
+    if len(series) < 2:
+        return ""
+    name, values = "", None
+    if hasattr(series, "split"):
+        name, values = "middle of the book", _middles(series)
+        if not np.isfinite(values).sum() > 1:
+            name, values = "volume", _sums(series, ("volumes",))
+    elif hasattr(series, "buys"):
+        name, values = "volume", _sums(series, ("buys", "sells"))
+    else:
+        named = [name for name in (*FIRST, *series.columns) if name in series]
+        numbers = (one for one in named if getattr(getattr(series[one], "dtype", None), "kind", "") in ("f", "i", "u"))
+        name = next(numbers, "")
+        values = series[name] if name else None
+    if values is None:
+        return ""
+    return spark(values, series.timestamps.view("int64"), name.replace("_", " "))
+
+
+def _sums(series: Any, names: Sequence[str]) -> Any:
+    """Sum over the levels of each row."""
+    import numpy as np
+
+    offsets = series.offsets
+    if offsets[-1] > MANY:
+        return None
+    values = np.nan_to_num(sum(getattr(series, name) for name in names))
+    upto = np.append(0.0, np.cumsum(values))
+    return upto[offsets[1:]] - upto[offsets[:-1]]
+
+
+def _middles(series: Any) -> Any:
+    """Middle between best bid and best ask of each row, NaN where it has not both."""
+    import numpy as np
+
+    offsets, split, levels = series.offsets, series.split, series.prices
+    first_ask = offsets[:-1] + split
+    known = (split > 0) & (first_ask < offsets[1:])
+    middles = np.full(len(split), np.nan)
+    middles[known] = (levels[first_ask[known] - 1] + levels[first_ask[known]]) / 2
+    return middles
+
+
+def _ends(series: Any) -> str:
+    """The first and the last rows of a series' table in HTML; price levels have a row each."""
+    few = len(series) <= 2 * EDGE
+    head, tail = (series, series) if few else (series.head(EDGE), series.tail(EDGE))
+    (first_times, first), (last_times, last) = head.flat(), tail.flat()
+    whole = few and len(first_times) <= 2 * EDGE
+    front, back = (len(first_times), 0) if whole else (min(EDGE, len(first_times)), min(EDGE, len(last_times)))
+    above = _cells(first_times[:front], {name: cut(values, 0, front) for name, values in first.items()})
+    start = len(last_times) - back
+    below = _cells(last_times[start:], {name: cut(values, start, start + back) for name, values in last.items()})
+    return grid(["time (UTC)", *first], above, below, 0 if whole else series._lines() - front - back)
+
+
+def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
+    """Rows as texts."""
+    values = [times, *(_sides(name, column) for name, column in columns.items())]
+    return [[cell(one[row]) for one in values] for row in range(len(times))]
+
+
+def _sides(name: str, column: Any) -> Any:
+    coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
+    return [(*frames.SIDES, None)[code] for code in column] if coded else column
