@@ -52,7 +52,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
     colours = [COLOURS.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
-    picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, edge=str(ground_of(ax)))
+    picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, edge="white" if ax.images else ground_of(ax))
     picture.set_zorder(3)
     ax.add_collection(picture, autolim=False)
     dot = {"linestyle": "none", "marker": "o", "alpha": 0.6, "markeredgewidth": 0}

@@ -57,11 +57,13 @@ def trend(series: Any) -> str:
     """A line of a series' values as inline SVG; empty where there are none to show."""
     import numpy as np
 
+    from ..plots.overlays import middles
+
     if len(series) < 2:
         return ""
     name, values = "", None
     if hasattr(series, "split"):
-        name, values = "middle of the book", _middles(series)
+        name, values = "middle of the book", middles(series)
         if not np.isfinite(values).sum() > 1:
             name, values = "volume", _sums(series, ("volumes",))
     elif hasattr(series, "buys"):
@@ -86,18 +88,6 @@ def _sums(series: Any, names: Sequence[str]) -> Any:
     values = np.nan_to_num(sum(getattr(series, name) for name in names))
     upto = np.append(0.0, np.cumsum(values))
     return upto[offsets[1:]] - upto[offsets[:-1]]
-
-
-def _middles(series: Any) -> Any:
-    """Middle between best bid and best ask of each row, NaN where it has not both."""
-    import numpy as np
-
-    offsets, split, levels = series.offsets, series.split, series.prices
-    first_ask = offsets[:-1] + split
-    known = (split > 0) & (first_ask < offsets[1:])
-    middles = np.full(len(split), np.nan)
-    middles[known] = (levels[first_ask[known] - 1] + levels[first_ask[known]]) / 2
-    return middles
 
 
 def _ends(series: Any) -> str:
