@@ -190,3 +190,33 @@ def test_nothing_joins_nothing():
     assert len(mp.align(none, one)) == 0
     assert mp.align(one, none)["close"].tolist() == [1]
     assert mp.align(one).columns.tolist() == ["time", "close"]
+
+
+def test_series_stand_side_by_side():
+    hours = [START + at * HOUR for at in range(4)]
+    btc, eth = series(hours[:3], [1, 2, 3]), series(hours[1:], [5, 6, 7], rawSymbol="ETHUSDT")
+    both = mp.SeriesSet([btc, eth])
+    frame = both.to_pandas(pivot=True)
+    assert list(frame.columns) == ["close_BTCUSDT", "close_ETHUSDT"] and frame.index.name == "time"
+    nan = float("nan")
+    np.testing.assert_array_equal(frame["close_BTCUSDT"], [1, 2, 3, nan])
+    np.testing.assert_array_equal(frame["close_ETHUSDT"], [nan, 5, 6, 7])
+    assert frame.index.tz is not None and [int(at.timestamp()) for at in frame.index] == hours
+    right = both.to_polars(label="right", pivot=True)
+    assert right["time"].dt.epoch("s").to_list() == [at + HOUR for at in hours]
+    assert both.to_arrow(pivot=True).column_names == ["time", "close_BTCUSDT", "close_ETHUSDT"]
+    assert len(mp.SeriesSet([]).to_pandas(pivot=True)) == 0
+    assert list(mp.SeriesSet([btc]).to_pandas(pivot=True).columns) == ["close"]
+
+
+def test_price_levels_do_not_stand_side_by_side():
+    with mp.LocalService(now="2026-06-01") as service, service.client() as client:
+        sides = client.side_candles("BINANCE_FUTURES", "BTCUSDT", "1h", period="5h").to_pandas(pivot=True)
+        book = client.orderbook_heatmap(
+            "BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", period="2h", block_size=[10, 1]
+        )
+    assert len(sides) == 5 and {"volume_BUY", "volume_SELL", "close_BUY"} <= set(sides.columns)
+    with pytest.raises(mp.SelectionError, match="several values a time"):
+        book.to_pandas(pivot=True)
+    with pytest.raises(mp.SelectionError, match="no one value a row"):
+        mp.align(book[0], book[1])

@@ -1,15 +1,12 @@
 """Joins in time on what was known: no row sees what came later."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.arguments import METHODS
-from ..common.optional import load
 from ..common.times import Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
-from ..identity import SeriesId
-from .ragged import Nested, Ragged
+from . import wide
 from .series import Series
 from .sets import SeriesSet
 
@@ -19,9 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["align"]
 
-Frame: TypeAlias = Literal["pandas", "polars", "arrow"]
-# What tells two series apart, as it stands in the name of a column that both have.
-PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
 # Nanoseconds that no age reaches.
 EVER = 2**63 - 1
 
@@ -30,7 +24,7 @@ def align(
     left: "Series | SeriesSet | npt.ArrayLike",
     *others: Series | SeriesSet,
     max_age: Duration | Sequence[Duration | None] | None = None,
-    as_frame: Frame = "pandas",
+    as_frame: wide.Frame = "pandas",
 ) -> Any:
     """Joins series of any types and intervals on what was known at each row of the first.
 
@@ -53,21 +47,25 @@ def align(
 
     Raises:
         InvalidRequest: An argument cannot be right.
-        SelectionError: ``left`` is a set of several series; a series has several rows a time (token supply by chain),
-            or buckets of no known length.
+        SelectionError: ``left`` is a set of several series; a series has price levels alone, several rows a time
+            (token supply by chain), or buckets of no known length.
         MissingDependencyError: The frames' package is not installed.
     """
-    if as_frame not in ("pandas", "polars", "arrow"):
-        raise InvalidRequest(f"as_frame: {as_frame!r} is none of 'pandas', 'polars', 'arrow'")
+    if as_frame not in wide.FRAMES:
+        raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, wide.FRAMES))}")
     series = [one for other in others for one in _each(other)]
     ages = _ages(max_age, others)
     moments, starts, own = _rows(left)
-    named = _names([*([own] if own is not None else []), *series])
-    columns = {} if own is None else dict(zip(named[0], _values(own).values(), strict=True))
+    for one in [*series, *([] if own is None else [own])]:
+        if one.columns and not wide.values(one):
+            raise SelectionError(f"{one.id}: price levels have no one value a row; join what you make of them")
+    named = wide.names([*([own] if own is not None else []), *series])
+    columns = {} if own is None else dict(zip(named[0], wide.values(own).values(), strict=True))
     for one, age, names in zip(series, ages, named[own is not None :], strict=True):
         places = _engine.latest_known(moments.view("int64"), _ascending(one).view("int64"), age)
-        columns |= dict(zip(names, (_taken(values, places) for values in _values(one).values()), strict=True))
-    return _frame(as_frame, moments, starts, columns)
+        columns |= dict(zip(names, (wide.taken(values, places) for values in wide.values(one).values()), strict=True))
+    times = {} if starts is None else {"time": starts}
+    return wide.frame(as_frame, "known_at", moments, times | columns)
 
 
 def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
@@ -131,81 +129,3 @@ def _ascending(one: Series) -> "npt.NDArray[np.datetime64]":
             "each chain: join a frame of the chain that you mean"
         )
     return np.ascontiguousarray(known)
-
-
-def _values(one: Series) -> dict[str, Any]:
-    """The columns that have one value a row."""
-    return {name: one[name] for name in one.columns if not isinstance(one[name], (Ragged, Nested))}
-
-
-def _names(every: Sequence[Series]) -> list[list[str]]:
-    """The columns' names of each series; where several have one, all but the first with what tells the series apart."""
-    plain = [list(_values(one)) for one in every]
-    having: dict[str, list[int]] = {}
-    for place, names in enumerate(plain):
-        for name in names:
-            having.setdefault(name, []).append(place)
-    taken = {"time", "known_at", *having}
-    spelled = []
-    for place, names in enumerate(plain):
-        words = []
-        for name in names:
-            word = name
-            if place != having[name][0]:
-                known = f"{name}_{_label([every[one].id for one in having[name]], every[place].id)}".rstrip("_")
-                word, number = known, 2
-                while word in taken:
-                    word, number = f"{known}_{number}", number + 1
-            taken.add(word)
-            words.append(word)
-        spelled.append(words)
-    return spelled
-
-
-def _label(identities: Sequence[SeriesId], identity: SeriesId) -> str:
-    """What tells an identity from others: one part of it where that is enough, else all that differ."""
-    differing = [part for part in PARTS if len({getattr(one, part) for one in identities}) > 1]
-    enough = [part for part in differing if len({getattr(one, part) for one in identities}) == len(identities)]
-    parts = (_word(part, getattr(identity, part)) for part in (enough[:1] or differing))
-    return "_".join(part for part in parts if part)
-
-
-def _word(part: str, value: str | None) -> str | None:
-    """A part of an identity as users write it: ``1h``, ``open_interest``."""
-    if part == "interval":
-        return next((short for wire, short, _ in _engine.intervals() if wire == value), value)
-    if part == "type":
-        return next((method for method, wire in METHODS.items() if wire == value), value)
-    return value
-
-
-def _taken(values: Any, places: Any) -> Any:
-    """The values at those places; where there is none, NaN, NaT or None."""
-    import numpy as np
-
-    if values.dtype.kind in "fiub":
-        return _engine.gather(np.ascontiguousarray(values, dtype=np.float64), places)
-    absent = places < 0
-    if not len(values):
-        return np.full(len(places), None if values.dtype.kind == "O" else np.datetime64("NaT", "ns"))
-    taken = values[np.where(absent, 0, places)]
-    taken[absent] = None if values.dtype.kind == "O" else np.datetime64("NaT", "ns")
-    return taken
-
-
-def _frame(as_frame: Frame, moments: Any, starts: Any, columns: dict[str, Any]) -> Any:
-    times = {} if starts is None else {"time": starts}
-    if as_frame == "pandas":
-        pandas = load("pandas")
-        index = pandas.DatetimeIndex(moments, name="known_at").tz_localize("UTC")
-        data = {
-            name: pandas.DatetimeIndex(values).tz_localize("UTC") if values.dtype.kind == "M" else values
-            for name, values in (times | columns).items()
-        }
-        return pandas.DataFrame(data, index=index)
-    described = [
-        (name, "text", list(values)) if values.dtype.kind == "O" else (name, "array", values)
-        for name, values in ({"known_at": moments} | times | columns).items()
-    ]
-    table = _engine.ArrowTable(described)
-    return load("polars").DataFrame(table) if as_frame == "polars" else load("pyarrow").table(table)

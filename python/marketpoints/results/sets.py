@@ -15,7 +15,7 @@ from ..common.protocols import Label
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
-from . import frames
+from . import frames, wide
 from .cards import series_card, set_card
 from .heatmap import Heatmap
 from .levels import Profile, Tpo
@@ -173,24 +173,34 @@ class SeriesSet(Items[Series], frames.Exported):
     def __hash__(self) -> int:
         return hash(self._items)
 
-    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
+    def to_pandas(self, *, label: Label = "left", copy: bool = False, pivot: bool = False) -> Any:
         """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
+
+        With ``pivot`` it has a row a time instead, and a column for each value of each series, named by what tells the
+        series apart: ``volume_BUY``, ``close_ETHUSDT``; NaN where a series has no row of that time.
 
         A set without series gives an empty frame. ``label`` and ``copy`` as in :meth:`Series.to_pandas`.
 
         Raises:
             MissingDependencyError: pandas is not installed.
+            SelectionError: ``pivot`` of series that have several values a time.
         """
+        if pivot:
+            return wide.pivot(self._items, label, "pandas")
         if len(self._items) == 1:
             return self._items[0].to_pandas(label=label, copy=copy)
         return frames.set_to_pandas(self._items, label)
 
-    def to_polars(self, *, label: Label = "left") -> Any:
+    def to_polars(self, *, label: Label = "left", pivot: bool = False) -> Any:
         """As :meth:`to_pandas`, for polars."""
+        if pivot:
+            return wide.pivot(self._items, label, "polars")
         return frames.to_polars(frames.series_table(self._items, label, coded=True))
 
-    def to_arrow(self, *, label: Label = "left") -> Any:
+    def to_arrow(self, *, label: Label = "left", pivot: bool = False) -> Any:
         """As :meth:`to_pandas`, for pyarrow."""
+        if pivot:
+            return wide.pivot(self._items, label, "arrow")
         return frames.to_arrow(frames.series_table(self._items, label))
 
     def _arrow(self) -> _engine.ArrowTable:

@@ -1,0 +1,129 @@
+"""Several series side by side: a row a time, and a column for each value of each series."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .. import _engine
+from ..common.arguments import METHODS
+from ..common.optional import load
+from ..errors import SelectionError
+from ..identity import SeriesId
+from .ragged import Nested, Ragged
+
+if TYPE_CHECKING:
+    from ..common.protocols import Label
+    from .series import Series
+
+__all__ = ["FRAMES", "Frame", "frame", "names", "pivot", "taken", "values"]
+
+Frame: TypeAlias = Literal["pandas", "polars", "arrow"]
+FRAMES = ("pandas", "polars", "arrow")
+# What tells two series apart, as it stands in the name of a column that both have.
+PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
+
+
+def pivot(every: "Sequence[Series]", label: "Label", as_frame: Frame) -> Any:
+    """A row for each time that any of the series has; NaN (NaT, None) where one has none.
+
+    Raises:
+        SelectionError: A series has several values a row, as price levels are, or several rows a time.
+    """
+    import numpy as np
+
+    stamps = [np.ascontiguousarray(one._stamps(label)).view("int64") for one in every]
+    times = np.unique(np.concatenate([*stamps, np.array([], dtype=np.int64)]))
+    columns: dict[str, Any] = {}
+    for one, known, own in zip(every, stamps, names(every, first=True), strict=True):
+        if len(own) < len(one.columns) or (len(known) > 1 and not (np.diff(known) > 0).all()):
+            raise SelectionError(f"{one.id}: it has several values a time, so no row of its own; leave pivot= out")
+        places = np.full(len(times), -1, dtype=np.int64)
+        places[np.searchsorted(times, known)] = np.arange(len(known))
+        columns |= dict(zip(own, (taken(column, places) for column in values(one).values()), strict=True))
+    return frame(as_frame, "time", times.view("datetime64[ns]"), columns)
+
+
+def values(one: "Series") -> dict[str, Any]:
+    """The columns that have one value a row; none where the rows are price levels alone."""
+    columns = {name: one[name] for name in one.columns}
+    plain = {
+        name: column
+        for name, column in columns.items()
+        if not isinstance(column, (Ragged, Nested)) and column.shape == (len(one),)
+    }
+    return {} if set(columns) - set(plain) == {"levels"} and set(plain) <= {"split"} else plain
+
+
+def names(every: "Sequence[Series]", *, first: bool = False) -> list[list[str]]:
+    """The columns' names of each series; where several have one, with what tells the series apart.
+
+    The first of them keeps the plain name unless ``first``.
+    """
+    plain = [list(values(one)) for one in every]
+    having: dict[str, list[int]] = {}
+    for place, own in enumerate(plain):
+        for name in own:
+            having.setdefault(name, []).append(place)
+    taken = {"time", "known_at", *having}
+    spelled = []
+    for place, own in enumerate(plain):
+        words = []
+        for name in own:
+            word = name
+            if place != having[name][0] or (first and len(having[name]) > 1):
+                known = f"{name}_{_label([every[one].id for one in having[name]], every[place].id)}".rstrip("_")
+                word, number = known, 2
+                while word in taken:
+                    word, number = f"{known}_{number}", number + 1
+            taken.add(word)
+            words.append(word)
+        spelled.append(words)
+    return spelled
+
+
+def _label(identities: Sequence[SeriesId], identity: SeriesId) -> str:
+    """What tells an identity from others: one part of it where that is enough, else all that differ."""
+    differing = [part for part in PARTS if len({getattr(one, part) for one in identities}) > 1]
+    enough = [part for part in differing if len({getattr(one, part) for one in identities}) == len(identities)]
+    parts = (_word(part, getattr(identity, part)) for part in (enough[:1] or differing))
+    return "_".join(part for part in parts if part)
+
+
+def _word(part: str, value: str | None) -> str | None:
+    """A part of an identity as users write it: ``1h``, ``open_interest``."""
+    if part == "interval":
+        return next((short for wire, short, _ in _engine.intervals() if wire == value), value)
+    if part == "type":
+        return next((method for method, wire in METHODS.items() if wire == value), value)
+    return value
+
+
+def taken(values: Any, places: Any) -> Any:
+    """The values at those places; where there is none, NaN, NaT or None."""
+    import numpy as np
+
+    if values.dtype.kind in "fiub":
+        return _engine.gather(np.ascontiguousarray(values, dtype=np.float64), places)
+    absent = places < 0
+    if not len(values):
+        return np.full(len(places), None if values.dtype.kind == "O" else np.datetime64("NaT", "ns"))
+    taken = values[np.where(absent, 0, places)]
+    taken[absent] = None if values.dtype.kind == "O" else np.datetime64("NaT", "ns")
+    return taken
+
+
+def frame(as_frame: Frame, name: str, times: Any, columns: dict[str, Any]) -> Any:
+    """Columns as a frame, with the times as its index in pandas and as its first column elsewhere."""
+    if as_frame == "pandas":
+        pandas = load("pandas")
+        index = pandas.DatetimeIndex(times, name=name).tz_localize("UTC")
+        data = {
+            one: pandas.DatetimeIndex(column).tz_localize("UTC") if column.dtype.kind == "M" else column
+            for one, column in columns.items()
+        }
+        return pandas.DataFrame(data, index=index)
+    described = [
+        (one, "text", list(column)) if column.dtype.kind == "O" else (one, "array", column)
+        for one, column in ({name: times} | columns).items()
+    ]
+    table = _engine.ArrowTable(described)
+    return load("polars").DataFrame(table) if as_frame == "polars" else load("pyarrow").table(table)
