@@ -18,6 +18,7 @@ from .common.limits import TIERS, Tier, weight
 from .common.warnings import (
     ExposedKeysWarning,
     ExposedServiceWarning,
+    ForeignFileWarning,
     OutdatedDataWarning,
     RenamedFieldWarning,
     UnknownSymbolWarning,
@@ -96,6 +97,7 @@ __all__ = [
     "Faults",
     "FileProblem",
     "ForeignFileError",
+    "ForeignFileWarning",
     "FundingRateEvent",
     "Heatmap",
     "IngestReport",

@@ -201,8 +201,11 @@ class Archive:
         """The first bucket start that is kept of a query, Unix seconds; None where there is none."""
     def read(self, query: Query) -> list[Columns]:
         """The series of a query, whose window may be open."""
-    def contents(self) -> list[dict[str, Any]]:
-        """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files."""
+    def contents(self) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+        """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
+
+        Also path and problem of each foreign file among the ledgers.
+        """
     def survey(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 

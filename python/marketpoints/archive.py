@@ -8,8 +8,10 @@ from . import _engine
 from .client.clients import AsyncClient, Client, Later
 from .common.arguments import folder, seconds, store_options
 from .common.display import card, shown_half_made
-from .common.hidden import Hidden
+from .common.hidden import Hidden, forgetful, told
+from .common.logs import warn
 from .common.queries import QueryArguments, build_query
+from .common.warnings import ForeignFileWarning
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
@@ -33,6 +35,7 @@ class Archive:
     what it had downloaded stays. See ``docs/archive.md``.
     """
 
+    @forgetful
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -53,9 +56,7 @@ class Archive:
         Raises:
             InvalidRequest: ``path`` names neither a folder nor an object store, or an option is none of the store's.
         """
-        options = Hidden(storage_options)  # credentials may be among them
-        del storage_options
-        pairs = store_options(options)
+        pairs = store_options(Hidden(storage_options))  # credentials may be among them
         place = folder(path)
         if pairs.reveal() and "://" not in place:
             raise InvalidRequest("storage_options: a local folder has none")
@@ -291,10 +292,16 @@ class Archive:
     def contents(self) -> Records[Archived]:
         """The windows that are kept, by query.
 
+        Files among the ledgers that are not this archive's are left alone; a :class:`~marketpoints.ForeignFileWarning`
+        names them.
+
         Raises:
             DamagedFileError: A ledger is not what was written.
         """
-        return Records([window for entry in self._engine.contents() for window in windows(entry)], Archived)
+        kept, foreign = self._engine.contents()
+        for path, problem in foreign:
+            warn(f"{path}: {problem}", ForeignFileWarning)
+        return Records([window for entry in kept for window in windows(entry)], Archived)
 
     @shown_half_made
     def __repr__(self) -> str:
@@ -319,4 +326,4 @@ def _client(client: object, call: str) -> Client | AsyncClient:
     if isinstance(client, (Client, AsyncClient)):
         return client
     first = f"the client that asks comes first: archive.{call}(client, …)"
-    raise InvalidRequest(f"client: {client!r} is neither a Client nor an AsyncClient; {first}")
+    raise InvalidRequest(f"client: {told(client)} is neither a Client nor an AsyncClient; {first}")

@@ -5,6 +5,7 @@ mod error;
 mod own_file;
 mod parquet_read;
 mod parquet_write;
+mod plain_file;
 pub mod points;
 mod table;
 mod text_file;
@@ -18,6 +19,7 @@ pub(crate) use own_file::{is_foreign, is_same_file, open_own_to_write};
 pub(crate) use parquet_read::read_content_hash;
 pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};
 pub use parquet_write::{ParquetWriter, write_parquet};
+pub use plain_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
 #[cfg(feature = "service")]

@@ -12,6 +12,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 
+use super::plain_file::open_plain;
 use super::table::{CONTENT, content_hash};
 use super::{ArchiveError, Metadata, Table};
 use crate::columns::{Column, NO_TIME};
@@ -86,7 +87,7 @@ fn guarded<T>(
 ) -> Result<T, ArchiveError> {
     // The library may panic on bytes that lie about themselves; a damaged file must not end the process.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = open_plain(path).map_err(|error| error.to_string())?;
         let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
         read(&reader).map_err(|error| error.to_string())
     }));

@@ -61,8 +61,9 @@ impl Archive {
         self.beside(py, move |archive| first_kept(archive, &request))
     }
 
-    fn contents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let contents = self.beside(py, points::Archive::contents)?;
+    /// What is kept, and path and problem of each foreign file among the ledgers.
+    fn contents<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 2]> {
+        let (contents, foreign) = self.beside(py, points::Archive::contents)?;
         let list = PyList::empty(py);
         for content in contents {
             let entry = PyDict::new(py);
@@ -75,7 +76,8 @@ impl Archive {
             entry.set_item("files", content.files)?;
             list.append(entry)?;
         }
-        Ok(list)
+        let foreign: Vec<_> = foreign.into_iter().map(|one| (one.path, one.problem)).collect();
+        Ok([list, PyList::new(py, foreign)?])
     }
 
     fn survey<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -22,7 +22,7 @@ use super::stream::{ChannelParts, EventStream, options};
 use crate::client::{self, BudgetScope, Checked, ClientError, Config, Each, Listed, Synced};
 use crate::columns::Series;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
+    self, AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
     SortDirection, Tier,
 };
 
@@ -68,7 +68,7 @@ impl Client {
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
-                let problem = || format!("tier {name:?} is not one of free, basic, standard, advanced");
+                let problem = || format!("tier {} is not one of free, basic, standard, advanced", protocol::told(name));
                 Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
             })
             .transpose()?;

@@ -13,6 +13,7 @@ use super::errors;
 use super::faults::Faults;
 use crate::clock::{Clock, RunningClock, SECOND};
 use crate::market::{self, Ingest, Market};
+use crate::protocol::told;
 use crate::service::{
     self, FaultSwitch, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry, read_keys,
 };
@@ -34,7 +35,7 @@ impl KeysArgument {
             Self::Given(given) => given
                 .iter()
                 .map(|(name, tier, key)| {
-                    key_entry(name, tier, key).map_err(|problem| format!("keys[{name:?}]: {problem}"))
+                    key_entry(name, tier, key).map_err(|problem| format!("keys[{}]: {problem}", told(name)))
                 })
                 .collect(),
         }
@@ -83,7 +84,7 @@ impl LocalService {
     ) -> PyResult<Self> {
         let host: IpAddr = host
             .parse()
-            .map_err(|_| errors::invalid(py, &format!("host {host:?} is not an IP address such as 127.0.0.1")))?;
+            .map_err(|_| errors::invalid(py, &format!("host {} is not an IP address such as 127.0.0.1", told(host))))?;
         let clock = Arc::new(match now {
             None => RunningClock::wall(),
             Some(now) if now.is_finite() && now.abs() < 9.2e9 => {

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Inner;
 use super::error::ClientError;
 use super::request::PointsRequest;
+use crate::archive::read_settings_text;
 use crate::protocol::{Dialect, DialectError};
 
 /// Reads a dialect from a TOML file.
@@ -13,7 +14,7 @@ use crate::protocol::{Dialect, DialectError};
 /// [`super::ErrorKind::InvalidRequest`] for a file that cannot be read, and for what [`Dialect::from_toml`] refuses.
 pub fn read_dialect(path: &Path) -> Result<Dialect, ClientError> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = read_settings_text(path)
         .map_err(|error| ClientError::invalid(format!("dialect {file}: it cannot be read: {error}")))?;
     Ok(Dialect::from_toml(&text, &file)?)
 }

@@ -14,6 +14,7 @@ use super::error::{ClientError, ErrorKind};
 use super::reading::Reading;
 use super::retry::retry_after;
 use super::unpack::Unpacker;
+use crate::archive::read_settings;
 use crate::budget::Told;
 use crate::protocol::Dialect;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
@@ -60,7 +61,7 @@ impl Way {
         });
         let certificates = config.ca_certs.as_ref().map_or(Ok(Vec::new()), |path| {
             let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
-            let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+            let pem = read_settings(path).map_err(|error| bad(error.to_string()))?;
             let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
             if certificates.is_empty() { Err(bad("holds no PEM certificate".to_owned())) } else { Ok(certificates) }
         });
@@ -329,11 +330,14 @@ fn base_url(text: &str) -> Result<Url, ClientError> {
     let url = Url::parse(text).map_err(|bad| {
         ClientError::invalid(format!("base_url is no address ({bad}); give one such as https://host"))
     })?;
-    let right = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
+    let bare = url.query().is_none() && url.fragment().is_none();
+    let right = bare && matches!(url.scheme(), "http" | "https") && url.has_host();
     if right && url.username().is_empty() && url.password().is_none() {
         return Ok(url);
     }
-    Err(ClientError::invalid("base_url must be http:// or https:// with a host and without user, password or query"))
+    Err(ClientError::invalid(
+        "base_url must be http:// or https:// with a host and without user, password, query or fragment",
+    ))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -430,7 +434,7 @@ mod tests {
             let error = key_header(key).unwrap_err().to_string();
             assert!(!error.contains("schl"), "{error}");
         }
-        for address in ["host", "ftp://host", "https://user:secret@host", "http://host/?a=1", ""] {
+        for address in ["host", "ftp://host", "https://user:secret@host", "http://host/?a=1", "http://host/#a", ""] {
             let error = base_url(address).unwrap_err().to_string();
             assert!(error.contains("base_url"), "{error}");
         }

@@ -20,6 +20,7 @@ pub mod stream;
 pub mod suggest;
 pub mod symbol;
 pub mod tier;
+pub mod told;
 pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
@@ -37,3 +38,4 @@ pub use query::{
 };
 pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use tier::{Tier, TierSpec};
+pub use told::told;

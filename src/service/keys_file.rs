@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config::{Allowance, KeyEntry, KeySecret};
+use crate::archive::read_settings_text;
 use crate::protocol::Tier;
 use crate::protocol::tier::TIERS;
 
@@ -54,7 +55,7 @@ pub enum KeysFileError {
 /// # Errors
 /// As [`parse_keys`], and when the file cannot be read as UTF-8 text.
 pub fn read_keys(path: &Path) -> Result<Vec<KeyEntry>, KeysFileError> {
-    let text = std::fs::read_to_string(path).map_err(|source| KeysFileError::Read { path: path.to_owned(), source })?;
+    let text = read_settings_text(path).map_err(|source| KeysFileError::Read { path: path.to_owned(), source })?;
     parse_keys(&text).map_err(|mut error| {
         if let KeysFileError::Line { file, .. } | KeysFileError::Empty { file } = &mut error {
             *file = format!(" {}", path.display());

@@ -1,6 +1,5 @@
 //! The access log as a file of JSON lines, written on a thread of its own, so that a slow disk holds no answer up.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::log::{AccessLog, AccessRecord};
+use crate::archive::open_log;
 
 /// Records that may wait for the disk; further ones are counted and left out.
 const QUEUE: usize = 8_192;
@@ -59,7 +59,7 @@ impl LogFile {
         let output: Box<dyn Write + Send> = if path == Path::new(STANDARD_ERROR) {
             Box::new(io::stderr())
         } else {
-            Box::new(OpenOptions::new().create(true).append(true).open(path).map_err(|error| named(path, &error))?)
+            Box::new(open_log(path).map_err(|error| named(path, &error))?)
         };
         let (sender, messages) = sync_channel(QUEUE);
         let lost = Arc::new(AtomicU64::new(0));

@@ -208,7 +208,7 @@ def test_a_newer_ledger_and_a_newer_archive_are_left_alone(archive, client, tmp_
     with pytest.raises(mp.NewerFormatError):
         archive.sync(client, "side_candles", *MARKET, **WINDOW)
     about = tmp_path / "_marketpoints" / "archive.json"
-    about.write_text(json.dumps(json.loads(about.read_text()) | {"version": 2}))
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"version": 2, "check": "of that version"}))
     with pytest.raises(mp.NewerFormatError):
         archive.source  # noqa: B018 - the property is what is tested
 

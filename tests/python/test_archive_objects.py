@@ -355,7 +355,7 @@ def test_a_newer_archive_and_another_services_are_left_alone(archive, demo, clie
         pytest.raises(mp.ArchiveError, match="another"),
     ):
         archive.sync(other, "side_candles", *MARKET, **WINDOW)
-    bucket.write(name, json.dumps(about | {"version": 2}).encode())
+    bucket.write(name, json.dumps(about | {"version": 2, "check": "of that version"}).encode())
     with pytest.raises(mp.NewerFormatError):
         archive.sync(client, "side_candles", *MARKET, **WINDOW)
 

@@ -61,10 +61,13 @@ def test_a_damaged_archive_json_heals_and_loses_nothing(client, tmp_path, how, l
     if not ledgers:
         for ledger in own(tmp_path, "ledger").iterdir():
             ledger.unlink()
-    elif how != "a source with a flipped bit":  # that names a service that kept nothing here
+    else:
         # Who only reads needs nothing mended.
         assert (content(archive.read("candles", *MARKET)), archive.source) == (expected, source)
-        assert archive.verify()
+        problems = archive.verify().problems
+        assert [(one.path, one.state) for one in problems] == (
+            [("_marketpoints/archive.json", "damaged")] if DAMAGES[how] else []
+        )
     done = archive.sync(client, "candles", *MARKET, **BEGUN)
     assert (done.requests, done.weight) == (0, 0)
     assert any("archive.json" in line for line in done.mended)
@@ -86,7 +89,7 @@ def test_what_is_not_ours_to_write_anew_stays(client, tmp_path, change, error):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **BEGUN)
     about = own(tmp_path, "archive.json")
-    about.write_text(json.dumps(json.loads(about.read_text()) | change))
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"check": "another's"} | change))
     before = about.read_bytes()
     for call in (lambda: archive.read("candles", *MARKET), lambda: archive.sync(client, "candles", *MARKET, **WINDOW)):
         with pytest.raises(error, match=r"update this one|another folder"):

@@ -40,13 +40,26 @@ def call(client, *query, **arguments):
     if isinstance(client, mp.Client):
         return client.candles(*query, **arguments)
 
-    async def work():
+    async def inner():
         return await client.candles(*query, **arguments)
 
-    return asyncio.run(work())
+    async def work():
+        # `asyncio.run` would take some of these errors for a meaning of its own.
+        try:
+            return await inner()
+        except BaseException as error:
+            return error
+
+    outcome = asyncio.run(work())
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7), Enough("now")], ids=repr)
+ENDS = [KeyboardInterrupt(), SystemExit(7), Enough("now"), GeneratorExit(), asyncio.CancelledError()]
+
+
+@pytest.mark.parametrize("error", ENDS, ids=repr)
 @pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
 def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
     first, ended = threading.Lock(), threading.Event()

@@ -68,9 +68,11 @@ BAD_SETTINGS = [
     {"base_url": ""},
     {"base_url": "ftp://host"},
     {"base_url": f"https://user:{SECRET}@host"},
+    {"base_url": f"https://host/#{SECRET}"},
     {"base_url": [f"https://user:{SECRET}@host"]},
     {"tier": "platinum"},
     {"tier": 7},
+    {"tier": SECRET},
     {"timeout": "soon"},
     {"timeout": -1},
     {"read_timeout": -1},
@@ -89,6 +91,9 @@ BAD_SETTINGS = [
     {"ca_certs": "/nowhere/at-all.pem"},
     {"clock": None, "archive": 7},
     {"archive": "nowhere://bucket"},
+    {"archive": f"s3://key:{SECRET}@bucket/prefix"},
+    {"archive": f"{SECRET}@s3://bucket/prefix"},
+    {"archive": f"file://user:{SECRET}@host/folder"},
     {"archive_source": 7},
     {"dialect": 7},
     {"dialect": "/nowhere/at-all.toml"},
@@ -205,6 +210,13 @@ def test_a_client_of_a_service_that_cannot_be_made_leaves_no_secret_in_any_frame
         ("s3://bucket/a", {"aws_secret_access_key": SECRET, 7: SECRET}),
         ("s3://bucket/a", [("aws_secret_access_key", SECRET)]),
         ("folder", {"aws_secret_access_key": SECRET}),
+        (f"s3://key:{SECRET}@bucket/a", None),
+        (f"s3://bucket/a?secret={SECRET}", None),
+        (f"s3://bucket/a//{SECRET}", None),
+        (f"{SECRET}://bucket/a", None),
+        (f"file://{SECRET}@host/a", None),
+        ("s3://bucket/a", {SECRET: "aws_secret_access_key"}),
+        ("s3://bucket/a", SECRET),
         (7, {"aws_secret_access_key": SECRET}),
     ],
 )
@@ -214,6 +226,86 @@ def test_an_archive_that_cannot_be_named_leaves_no_secret_in_any_frame(path, opt
     assert SECRET not in everything_that_is_shown(caught.value)
     with pytest.raises(mp.InvalidRequest) as caught:
         mp.Archive("s3://bucket/a", storage_options={"aws_secret_access_key": SECRET}, lease="long")
+    assert SECRET not in everything_that_is_shown(caught.value)
+
+
+MAKERS = [mp.Client, mp.AsyncClient, mp.LocalService, mp.Archive, mp.Dialect]
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(make, name) for make in MAKERS for name in inspect.signature(make).parameters],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_a_secret_in_any_argument_is_not_shown(make, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some take it for a name of a file
+    monkeypatch.setenv("MARKETPOINTS_API_KEY", "another-key-1")
+    monkeypatch.setenv("MARKETPOINTS_BASE_URL", URL)
+    settings = {"path": "s3://bucket/a"} if make is mp.Archive else {}
+    for value in (
+        SECRET,
+        SECRET.encode(),
+        [SECRET],
+        {SECRET: SECRET},
+        {"lab": SECRET},
+        f"\ud800{SECRET}",
+        Path(SECRET),
+    ):
+        try:
+            made = make(**settings | {name: value})
+        except (mp.Error, TypeError, ValueError) as error:
+            assert SECRET not in everything_that_is_shown(error), value
+        else:
+            for end in ("stop", "_close"):
+                getattr(made, end, lambda: None)()
+
+
+@pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
+def test_an_unknown_tier_is_told_with_the_known_ones_and_not_repeated_where_it_may_be_a_key(kind):
+    with pytest.raises(mp.InvalidRequest, match=r'^tier "platinum" is not one of free, basic, standard, advanced$'):
+        kind("key", URL, tier="platinum")
+    with pytest.raises(
+        mp.InvalidRequest, match=f"^tier .a text of {len(SECRET)} characters. is not one of free, basic"
+    ):
+        kind("key", URL, tier=SECRET)
+
+
+def test_keys_that_are_no_path_are_not_repeated(tmp_path):
+    with pytest.raises(
+        mp.InvalidRequest, match=f"^keys: a text of {len(SECRET)} characters is no path of anything"
+    ) as caught:
+        mp.LocalService(keys=SECRET)
+    assert SECRET not in everything_that_is_shown(caught.value)
+    with pytest.raises(mp.InvalidRequest, match=r"cannot read the keys file .*/keys\.txt"):
+        mp.LocalService(keys=tmp_path / "keys.txt")
+
+
+def test_what_led_to_a_call_keeps_its_locals():
+    """Only the frames of the call that failed forget what they held: those of an error before it are the user's."""
+
+    def fails():
+        kept = "of the user"
+        raise KeyError(kept)
+
+    try:
+        fails()
+    except KeyError as before:
+        with pytest.raises(mp.InvalidRequest):
+            mp.Client("key", URL, tier="platinum")
+        [*_, (frame, _)] = traceback.walk_tb(before.__traceback__)
+        assert frame.f_locals["kept"] == "of the user"
+
+
+@pytest.mark.parametrize("text", [f"https://user:{SECRET}@host", f"https://host/#{SECRET}", f"https://host?{SECRET}"])
+def test_an_address_with_credentials_or_a_fragment_is_refused_everywhere(text, monkeypatch):
+    makers = [lambda: mp.Client("key", text), lambda: mp.AsyncClient("key", text), lambda: mp.Dialect(base_url=text)]
+    for make in makers:
+        with pytest.raises(mp.InvalidRequest, match="without user, password, query or fragment") as caught:
+            make()
+        assert SECRET not in everything_that_is_shown(caught.value)
+    monkeypatch.setenv("MARKETPOINTS_BASE_URL", text)
+    with pytest.raises(mp.InvalidRequest, match="without user, password, query or fragment") as caught:
+        mp.Client("key")
     assert SECRET not in everything_that_is_shown(caught.value)
 
 

@@ -7,11 +7,11 @@ from types import FunctionType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import archive_engine, between, flag, folder, seconds, text
+from ..common.arguments import archive_engine, between, flag, folder, path_text, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, spoken
 from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden, hidden_text
+from ..common.hidden import Hidden, forgetful, hidden_text
 from ..common.logs import note, warn
 from ..common.progress import Progress
 from ..common.protocols import Kept
@@ -49,6 +49,7 @@ class Connection(ABC):
             if isinstance(method, FunctionType) and not name.startswith("_"):
                 method.__qualname__ = name
 
+    @forgetful
     def __init__(
         self,
         api_key: str | None = None,
@@ -113,14 +114,13 @@ class Connection(ABC):
         Raises:
             InvalidRequest: A setting is missing or cannot be right.
         """
-        # Tracebacks with locals show what stands here by name. An address may hold a password.
+        # An address may hold a password.
         hidden = {
             "api_key": Hidden(api_key),
             "base_url": Hidden(base_url),
             "budget": Hidden(budget),
             "proxy": Hidden(proxy),
         }
-        del api_key, base_url, budget, proxy
         texts = {name: hidden_text(value, name) for name, value in hidden.items()}
         own = spoken(dialect)
         speaks = dialect_of_environment() if own is None else own
@@ -140,7 +140,7 @@ class Connection(ABC):
             "max_wait": None if max_wait is None else seconds(max_wait, "max_wait"),
             "max_body": between(max_body, "max_body", 1, 2**63 - 1),
             "max_memory": None if max_memory is None else between(max_memory, "max_memory", 1, 2**63 - 1),
-            "ca_certs": None if ca_certs is None else os.fspath(ca_certs),
+            "ca_certs": None if ca_certs is None else path_text(ca_certs, "ca_certs"),
             "clock": clock,
             "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
             "archive_source": text(archive_source, "archive_source"),

@@ -133,8 +133,9 @@ class AsyncClient(
         live, asked, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else await live.look_up_async(query, now))
-        with _wrapping_partial_results(asked), reporting(progress) as report:
-            return self._explained(wrap(await live.points_async(query, report, now), *asked), query, asked)
+        with reporting(progress) as report:
+            answer = _mended(live.points_async(query, report, now), lambda error: _wrap_partial(error, asked))
+            return self._explained(wrap(await answer, *asked), query, asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
@@ -148,8 +149,9 @@ class AsyncClient(
             query, archive = arguments
             known, words = live.listed(query)
             self._warn(words if known else await live.look_up_async(query, live.now(), archive))
-        with _reading_partial_reports(read), reporting(progress) as report:
-            return read(await getattr(live, f"{call}_async")(*arguments, progress=report))
+        with reporting(progress) as report:
+            answer = getattr(live, f"{call}_async")(*arguments, progress=report)
+            return read(await _mended(answer, lambda error: _wrap_reports(error, read)))
 
     def stream(
         self,
@@ -180,14 +182,36 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
     """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
-    except (PartialError, ArchiveError) as error:
-        error.results = wrap(error.results or [], *asked)
-        raise
     except BaseException as error:
-        # What `progress` raised ended the call.
-        if isinstance(error.__cause__, (PartialError, ArchiveError)):
-            error.__cause__.results = wrap(error.__cause__.results or [], *asked)
+        _wrap_partial(error, asked)
         raise
+
+
+def _wrap_partial(error: BaseException, asked: Asked) -> None:
+    told = _own(error)
+    if isinstance(told, (PartialError, ArchiveError)):
+        told.results = wrap(told.results or [], *asked)
+
+
+def _own(error: BaseException) -> BaseException | None:
+    """The package's own error; where `progress` raised what ended the call, it is the cause of that."""
+    return error if isinstance(error, Error) else error.__cause__
+
+
+def _mended(promise: Any, mend: Callable[[BaseException], None]) -> Any:
+    """The promise, whose error is mended before anybody who awaits it has it.
+
+    Not by whoever awaits it: a ``GeneratorExit`` of `progress` closes every coroutine on its way and never comes to be
+    seen in them.
+    """
+
+    def done(promise: Any) -> None:
+        error = None if promise.cancelled() else promise.exception()
+        if error is not None:
+            mend(error)
+
+    promise.add_done_callback(done)
+    return promise
 
 
 @contextmanager
@@ -206,12 +230,12 @@ def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # What `progress` raised ended the call.
-        _wrap_reports(error if isinstance(error, Error) else error.__cause__, read)
+        _wrap_reports(error, read)
         raise
 
 
-def _wrap_reports(error: BaseException | None, read: Callable[[Any], Any]) -> None:
+def _wrap_reports(raised: BaseException, read: Callable[[Any], Any]) -> None:
+    error = _own(raised)
     if isinstance(error, PartialError):
         for failure in error.failures or ():
             _wrap_unkept(failure)

@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .arguments import text
+from .arguments import path_text, text
 from .display import shown_half_made
+from .hidden import forgetful, told
 
 __all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "spoken"]
 
@@ -25,6 +26,7 @@ class Dialect:
 
     __slots__ = ("_checked",)
 
+    @forgetful
     def __init__(
         self,
         *,
@@ -127,8 +129,8 @@ def spoken(given: Any) -> Dialect | None:
     if given is None or isinstance(given, Dialect):
         return given
     if isinstance(given, (str, os.PathLike)):
-        return Dialect.from_toml(given)
-    raise InvalidRequest(f"dialect: {given!r} is neither a Dialect nor the path of a TOML file")
+        return Dialect.from_toml(path_text(given, "dialect"))
+    raise InvalidRequest(f"dialect: {told(given)} is neither a Dialect nor the path of a TOML file")
 
 
 def dialect_of_environment() -> Dialect | None:
@@ -150,7 +152,7 @@ def _mapping(given: Any, name: str) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InvalidRequest(f"{name}: {given!r} is not a mapping of neutral names to published ones")
+        raise InvalidRequest(f"{name}: {told(given)} is not a mapping of neutral names to published ones")
     return {
         text(neutral, name) or "": text(published, f"{name}.{neutral}") or "" for neutral, published in given.items()
     }

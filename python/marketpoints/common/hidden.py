@@ -1,15 +1,31 @@
 """What no output may show: keys, passwords and credentials, wherever local variables or attributes are listed."""
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+import functools
+import os
+import re
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import InvalidRequest
+from ..printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Hidden", "hidden_text"]
+__all__ = ["Hidden", "forgetful", "hidden_text", "told", "told_path"]
 
 Value = TypeVar("Value", covariant=True)
+Made = TypeVar("Made", bound="Callable[..., Any]")
+
+#: Texts that are told whole: words such as a tier's name, and what is too short for a key.
+WORD, LONGEST_WORD, LONGEST = re.compile(r"[A-Za-z]?[a-z]+([_-][a-z]+)*|[A-Z]+"), 16, 7
+#: And times: numbers with signs between them.
+TIME = re.compile(r"\d{1,14}|(?=.*[-:./])[0-9TZ :.,+/-]{1,40}")
+#: Of other things' reprs, such as numbers, times and lengths of time.
+LONGEST_REPR = 60
+#: What ends the name of a file.
+ENDING = re.compile(r"[^/\\]\.[A-Za-z]{2,7}$")
 
 
 class Hidden(Generic[Value]):
@@ -42,3 +58,62 @@ def hidden_text(value: Hidden[object], name: str) -> Hidden[str | None]:
     if issubclass(kind, (str, type(None))):
         return value  # type: ignore[return-value] # as was just found
     raise InvalidRequest(f"{name}: a value of type {kind.__name__} is not a text")
+
+
+def forgetful(work: Made) -> Made:
+    """A call that may be given a secret in any of its arguments, also in a wrong one.
+
+    When it fails, no frame of it on the way to the error has a local variable left. The lines of the traceback stay.
+    """
+
+    @functools.wraps(work)
+    def forgets(*args: Any, **settings: Any) -> Any:
+        given, before = Hidden((args, settings)), Hidden(sys.exc_info()[1])
+        del args, settings
+        try:
+            return work(*given.reveal()[0], **given.reveal()[1])
+        except UnicodeEncodeError as error:
+            forget(error, before)
+        except BaseException as error:
+            forget(error, before)
+            raise
+        # That error has the whole text in it.
+        raise InvalidRequest("an argument is a text that is no Unicode: it has half of a surrogate pair in it")
+
+    return forgets  # type: ignore[return-value] # of the same arguments
+
+
+def forget(error: BaseException, before: Hidden[BaseException | None]) -> None:
+    """Clears the frames that an error, and what led to it, came through; not those of what was handled before."""
+    seen: set[int] = {id(before.reveal())}
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        traceback.clear_frames(one.__traceback__)
+        waiting += [one.__cause__, one.__context__]
+
+
+def told(value: object) -> str:
+    """What a message may tell of an argument beside which a key stands: it may be the key, in the wrong place.
+
+    A short word and a number are told as they are; of any other text its length, of anything else its type.
+    """
+    if isinstance(value, str):
+        word = (len(value) <= LONGEST_WORD and WORD.fullmatch(value)) or TIME.fullmatch(value)
+        return repr(value) if word or len(value) <= LONGEST else f"a text of {len(value)} characters"
+    kind = type(value)
+    plain = (
+        value is None or isinstance(value, (bool, int, float)) or kind.__module__ in ("datetime", "numpy", "decimal")
+    )
+    shown = repr(value) if plain and not getattr(value, "ndim", 0) else ""
+    return shown if 0 < len(shown) <= LONGEST_REPR else f"a value of type {kind.__name__}"
+
+
+def told_path(path: str) -> str:
+    """As :func:`told`, of what should be a path: told where it looks like one."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - of a text that may be none
+    looks_so = os.path.isabs(path) or (folder and os.path.isdir(folder)) or ENDING.search(path)  # noqa: PTH112, PTH117
+    return printable(path) if looks_so else told(path)

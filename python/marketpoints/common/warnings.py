@@ -3,6 +3,7 @@
 __all__ = [
     "ExposedKeysWarning",
     "ExposedServiceWarning",
+    "ForeignFileWarning",
     "OutdatedDataWarning",
     "RenamedFieldWarning",
     "UnknownSymbolWarning",
@@ -15,6 +16,10 @@ class ExposedKeysWarning(UserWarning):
 
 class ExposedServiceWarning(UserWarning):
     """A local service listens on an address that other machines reach."""
+
+
+class ForeignFileWarning(UserWarning):
+    """Among an archive's own files lies another program's: it is left alone; move it away."""
 
 
 class OutdatedDataWarning(UserWarning):

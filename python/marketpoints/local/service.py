@@ -11,11 +11,11 @@ from typing import Any
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..client.emptiness import last_day
-from ..common.arguments import between, flag, number, text
+from ..common.arguments import between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden
+from ..common.hidden import Hidden, forgetful, told
 from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
@@ -33,6 +33,7 @@ class LocalService:
     A context manager: leaving it stops the service.
     """
 
+    @forgetful
     def __init__(
         self,
         data: str | os.PathLike[str] | None = None,
@@ -75,11 +76,9 @@ class LocalService:
             InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
             Error: The service could not start, such as when the port is taken.
         """
-        # Tracebacks with locals show what stands here by name.
         given = Hidden(keys)
-        del keys
         entries = _keys(given)
-        folder = None if data is None else os.fspath(data)
+        folder = None if data is None else path_text(data, "data")
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
         _warn_of_open_address(text(host, "host") or "")
         self._service = _engine.LocalService(
@@ -197,6 +196,7 @@ class LocalService:
             any_block_size=self._any_block_size,
         )
 
+    @forgetful
     def client(self, tier: str = "advanced", **settings: Any) -> Client:
         """A client with this service's address and clock and the tier's key.
 
@@ -208,15 +208,14 @@ class LocalService:
         Raises:
             InvalidRequest: There is no such key, or a setting cannot be right.
         """
-        more, settings = Hidden(settings), {}  # they may hold a key
-        made = Client(**{**self._settings(tier), **more.reveal()})
+        made = Client(**{**self._settings(tier), **settings})
         made._data_end = self._ending()
         return made
 
+    @forgetful
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
-        more, settings = Hidden(settings), {}
-        made = AsyncClient(**{**self._settings(tier), **more.reveal()})
+        made = AsyncClient(**{**self._settings(tier), **settings})
         made._data_end = self._ending()
         return made
 
@@ -227,7 +226,7 @@ class LocalService:
             hint = "only its hash is known here; give the key itself: Client(key, service.url, clock=service.now)"
             raise InvalidRequest(f"tier: {tier!r} has a key, but {hint}")
         if name is None:
-            raise InvalidRequest(f"tier: {tier!r} is not one of {', '.join(sorted(names))}")
+            raise InvalidRequest(f"tier: {told(tier)} is not one of {', '.join(sorted(names))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
         known = None if tiers[name] == "unlimited" else tiers[name]
         return {
@@ -268,14 +267,14 @@ class LocalService:
 def _keys(given: Hidden[Any]) -> Hidden[str | list[tuple[str, str, str]] | None]:
     """The keys as the engine takes them."""
     if given.reveal() is None or isinstance(given.reveal(), (str, os.PathLike)):
-        return Hidden(None if given.reveal() is None else os.fspath(given.reveal()))
+        return Hidden(None if given.reveal() is None else path_text(given.reveal(), "keys"))
     if not isinstance(given.reveal(), Mapping):
         kind = type(given.reveal()).__name__
         raise InvalidRequest(f"keys: a {kind} is neither a file nor {{name: (tier, key)}}")
     # Without the entry itself: it may hold the key.
     wrong = [name for name, entry in given.reveal().items() if not _is_entry(entry)]
     if wrong:
-        raise InvalidRequest(f"keys: {wrong[0]!r} needs a tier and a key, such as ('advanced', 'my-own-key')")
+        raise InvalidRequest(f"keys: {told(wrong[0])} needs a tier and a key, such as ('advanced', 'my-own-key')")
     return Hidden([(name, *entry) for name, entry in given.reveal().items()])
 
 

@@ -22,6 +22,16 @@ struct About {
     format: String,
     version: u32,
     source: String,
+    /// SHA-256 of the rest; archives of the first versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+}
+
+impl About {
+    fn new(source: &str) -> Self {
+        let check = sha256(format!("{FORMAT}\n{VERSION}\n{source}").as_bytes());
+        Self { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned(), check: Some(check) }
+    }
 }
 
 /// What stands where an archive speaks of itself.
@@ -30,8 +40,8 @@ enum Told {
     Absent,
     /// Something that cannot be read.
     Damaged(Found),
-    /// Which service the data are from.
-    Source(String, Found),
+    /// Which service the data are from, and whether a checksum says so too.
+    Source { source: String, is_checked: bool, found: Found },
 }
 
 fn file() -> String {
@@ -47,8 +57,25 @@ impl Archive {
     /// several services.
     pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
         match self.told()? {
-            Told::Source(source, _) => Ok(Some(source)),
+            Told::Source { source, is_checked: true, .. } => Ok(Some(source)),
+            // Without a checksum the ledgers know better, as far as they agree.
+            Told::Source { source, .. } => Ok(Some(self.known_source().ok().flatten().unwrap_or(source))),
             Told::Absent | Told::Damaged(_) => self.known_source(),
+        }
+    }
+
+    /// What is wrong with what the archive says of itself.
+    ///
+    /// # Errors
+    /// As [`Archive::source`].
+    pub(super) fn about_problem(&self) -> Result<(), ArchiveFault> {
+        match self.told()? {
+            Told::Damaged(_) => {
+                let problem =
+                    "damaged; the data are read all the same, and the next sync writes it anew from the ledgers";
+                Err(ArchiveFault::file(&file(), FileState::Damaged, problem))
+            }
+            Told::Absent | Told::Source { .. } => Ok(()),
         }
     }
 
@@ -56,14 +83,26 @@ impl Archive {
         let Some(found) = self.store.read(&file())? else { return Ok(Told::Absent) };
         let Ok(value) = serde_json::from_slice::<Value>(&found.bytes) else { return Ok(Told::Damaged(found)) };
         let fault = |state, problem: &str| Err(ArchiveFault::file(&file(), state, problem));
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        // By its checksum it is ours and of this version, whatever a flipped bit made of the rest.
+        let is_right = |source: &str| text("check").map(|check| About::new(source).check.as_deref() == Some(check));
+        let is_ours = text("source").and_then(is_right) == Some(true);
         if value.get("format").and_then(Value::as_str).is_some_and(|format| format != FORMAT) {
+            if is_ours {
+                return Ok(Told::Damaged(found));
+            }
             return fault(FileState::Foreign, "not of this package; use another folder or prefix");
         }
         if value.get("version").and_then(Value::as_f64).is_some_and(|version| version > f64::from(VERSION)) {
+            if is_ours {
+                return Ok(Told::Damaged(found));
+            }
             return fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one");
         }
         Ok(match serde_json::from_value::<About>(value) {
-            Ok(about) if about.version == VERSION => Told::Source(about.source, found),
+            Ok(about) if about.version == VERSION && (is_ours || about.check.is_none()) => {
+                Told::Source { source: about.source, is_checked: is_ours, found }
+            }
             _ => Told::Damaged(found),
         })
     }
@@ -72,7 +111,12 @@ impl Archive {
     fn known_source(&self) -> Result<Option<String>, ArchiveFault> {
         let mut known = BTreeSet::new();
         for name in self.ledgers()? {
-            let Some(found) = self.store.read(&ledger::name(&name))? else { continue };
+            let found = match self.store.read(&ledger::name(&name)) {
+                Ok(Some(found)) => found,
+                // What is no ledger says nothing.
+                Ok(None) | Err(ArchiveFault::File { .. }) => continue,
+                Err(fault) => return Err(fault),
+            };
             known.extend(Ledger::parse(&name, &found.bytes).ok().map(|ledger| ledger.source));
         }
         if known.is_empty() {
@@ -106,12 +150,19 @@ impl Archive {
     pub(super) fn claim(&self, source: &str, owner: &str) -> Result<Option<String>, ArchiveFault> {
         for _ in 0..TRIES {
             let (stands, seen) = match self.told()? {
-                Told::Source(holds, _) if holds == source => return Ok(None),
+                Told::Source { source: holds, is_checked: true, .. } if holds == source => return Ok(None),
+                Told::Source { source: holds, found, .. } if holds == source => {
+                    // Of a version that wrote no checksum: now there is one, unless another writer is faster.
+                    return match self.write_about(source, owner, &found.version) {
+                        Ok(()) | Err(ArchiveFault::Conflict { .. }) => Ok(None),
+                        Err(fault) => Err(fault),
+                    };
+                }
                 // A flipped bit makes another name: then the data know better.
-                Told::Source(_, found) if self.known_source()?.as_deref() == Some(source) => {
+                Told::Source { is_checked: false, found, .. } if self.known_source()?.as_deref() == Some(source) => {
                     (Some(found.bytes), found.version)
                 }
-                Told::Source(holds, _) => return Err(self.of_another(holds, source)),
+                Told::Source { source: holds, .. } => return Err(self.of_another(holds, source)),
                 Told::Damaged(found) => (Some(found.bytes), found.version),
                 Told::Absent => (None, Version::Absent),
             };
@@ -139,8 +190,8 @@ impl Archive {
     }
 
     fn write_about(&self, source: &str, owner: &str, seen: &Version) -> Result<(), ArchiveFault> {
-        let about = About { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned() };
-        let bytes = serde_json::to_vec_pretty(&about).map_err(|error| ArchiveFault::access(&file(), &error))?;
+        let bytes =
+            serde_json::to_vec_pretty(&About::new(source)).map_err(|error| ArchiveFault::access(&file(), &error))?;
         if *seen != Version::Absent {
             return self.store.stage(owner, &file(), bytes)?.place(seen).map(|_| ());
         }

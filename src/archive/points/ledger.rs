@@ -58,6 +58,18 @@ pub(super) fn name(key: &str) -> String {
     own(&format!("ledger/{key}.json"))
 }
 
+/// The key whose ledger has that name; `None` for a name that this package does not give.
+pub(super) fn key_of(name: &str) -> Option<&str> {
+    let key = name.strip_prefix(&own("ledger/"))?.strip_suffix(".json")?;
+    is_key(key).then_some(key)
+}
+
+/// Whether a text is a key's name: `k` and 32 hexadecimal digits.
+pub(super) fn is_key(name: &str) -> bool {
+    let hash = name.strip_prefix('k');
+    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Name of a key's file for a partition.
 pub(super) fn part_name(key: &Key, partition: &str) -> String {
     format!("{}/date={partition}/part.parquet", key.folder())

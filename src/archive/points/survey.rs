@@ -48,21 +48,28 @@ pub struct Survey {
 }
 
 impl Archive {
-    /// What is kept, by key.
+    /// What is kept, by key, and the files among the ledgers that are none of this archive's: they are left alone.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] for a ledger that is not what was written.
-    pub fn contents(&self) -> Result<Vec<Content>, ArchiveFault> {
+    pub fn contents(&self) -> Result<(Vec<Content>, Vec<FileProblem>), ArchiveFault> {
         let mut contents = Vec::new();
+        let mut foreign = self.strangers()?;
         for name in self.ledgers()? {
-            let (key, ledger) = self.open_ledger(&name)?;
+            let (key, ledger) = match self.open_ledger(&name) {
+                Err(ArchiveFault::File { path, state: FileState::Foreign, problem }) => {
+                    foreign.push(FileProblem { path, state: FileState::Foreign, problem });
+                    continue;
+                }
+                opened => opened?,
+            };
             let windows = ledger.asked();
             let sum = |of: fn(&ledger::Part) -> u64| ledger.parts.values().map(of).sum();
             let (rows, bytes) = (sum(|part| part.rows), sum(|part| part.bytes));
             contents.push(Content { key, windows, rows, bytes, files: ledger.parts.len() });
         }
         contents.sort_by_key(|content| content.key.folder());
-        Ok(contents)
+        Ok((contents, foreign))
     }
 
     /// Reads every file and compares checksums. Changes nothing.
@@ -70,8 +77,11 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Access`] when the folder cannot be read. What is wrong with files is in the survey.
     pub fn survey(&self) -> Result<Survey, ArchiveFault> {
-        let mut survey = Survey::default();
+        let mut survey = Survey { problems: self.strangers()?, ..Survey::default() };
         let mut known = BTreeSet::new();
+        if let Err(fault) = self.about_problem() {
+            survey.note(fault)?;
+        }
         for name in self.ledgers()? {
             match self.open_ledger(&name) {
                 Ok((key, ledger)) => self.look(&key, &ledger, &mut survey, &mut known)?,
@@ -125,8 +135,15 @@ impl Archive {
 
     pub(super) fn ledgers(&self) -> Result<Vec<String>, ArchiveFault> {
         let names = self.store.list(&own("ledger"))?;
-        let key = |name: &String| Some(name.rsplit('/').next()?.strip_suffix(".json")?.to_owned());
-        Ok(names.iter().filter_map(key).collect())
+        Ok(names.iter().filter_map(|name| ledger::key_of(name)).map(str::to_owned).collect())
+    }
+
+    /// Files among the ledgers whose names this package does not give.
+    fn strangers(&self) -> Result<Vec<FileProblem>, ArchiveFault> {
+        let names = self.store.list(&own("ledger"))?.into_iter().filter(|name| ledger::key_of(name).is_none());
+        let problem = "not a ledger of this package, and left alone; move it away";
+        let stranger = |path| FileProblem { path, state: FileState::Foreign, problem: problem.to_owned() };
+        Ok(names.map(stranger).collect())
     }
 
     fn open_ledger(&self, name: &str) -> Result<(Key, Ledger), ArchiveFault> {

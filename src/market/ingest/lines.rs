@@ -1,6 +1,5 @@
 //! Lines of a dump file, unpacked on a thread of its own while earlier ones are being read.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::archive::open_plain;
 use crate::decode::Delimited;
 
 /// Bytes that are handed over at a time: large enough that the hand-over costs nothing, small enough for the caches.
@@ -31,7 +31,7 @@ struct Blocks {
 
 impl Blocks {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_plain(path)?;
         let packed = path.extension().is_some_and(|suffix| suffix == "gz");
         let source: Box<dyn Read + Send> = if packed {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BLOCK, file)))

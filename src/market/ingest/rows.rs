@@ -1,12 +1,12 @@
 //! The rows of a dump file, by column name.
 
-use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::archive::open_plain;
 use crate::decode::Delimited;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::fields;
@@ -22,7 +22,7 @@ const LARGEST: f64 = 1e18;
 pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
     /// A look takes longer than a page, but a piece takes no time that somebody would notice.
     const PIECE: u64 = 1 << 26;
-    let mut file = File::open(path)?;
+    let mut file = open_plain(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     let mut pending = PIECE;

@@ -14,6 +14,7 @@ use self::names::{Kind, Names};
 use super::SeriesId;
 use super::analytics::ANALYTICS_PREFIX;
 use super::stream::Channel;
+use super::told::told;
 
 /// What a dialect is made from: each part absent or empty where the neutral names hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -249,7 +250,7 @@ fn header_problem(name: &str) -> Option<String> {
         return Some("the name is empty; write the header that carries the key, such as X-Service-Key".to_owned());
     }
     if !name.bytes().all(token) {
-        return Some(format!("{name:?} is no name of a header; use letters, digits and hyphens"));
+        return Some(format!("{} is no name of a header; use letters, digits and hyphens", told(name)));
     }
     let lower = name.to_ascii_lowercase();
     if TRANSPORT_HEADERS.contains(&lower.as_str()) || lower.starts_with("sec-") {
@@ -266,7 +267,7 @@ fn address_problem(address: &str) -> Option<String> {
         return None;
     }
     // Not shown: it may hold a password.
-    Some("it must be http:// or https:// with a host and without user, password or query".to_owned())
+    Some("it must be http:// or https:// with a host and without user, password, query or fragment".to_owned())
 }
 
 fn prefix_problem(prefix: &str) -> Option<String> {
@@ -276,8 +277,10 @@ fn prefix_problem(prefix: &str) -> Option<String> {
     if segments.is_some_and(|mut segments| segments.all(right)) {
         return None;
     }
+    // One without the slash at its begin may be anything.
+    let shown = if prefix.starts_with('/') { format!("{prefix:?}") } else { told(prefix) };
     Some(format!(
-        "{prefix:?} is no path; write one that starts with / and does not end with it, such as {ANALYTICS_PREFIX}"
+        "{shown} is no path; write one that starts with / and does not end with it, such as {ANALYTICS_PREFIX}"
     ))
 }
 

@@ -13,6 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
+use crate::protocol::told;
 
 /// Time that one request may take; a file may be a hundred megabytes. The library's own default is made for small ones.
 const TIMEOUT: (&str, &str) = ("timeout", "120s");
@@ -116,6 +117,7 @@ impl Address {
         };
         let scheme = scheme.to_ascii_lowercase();
         let Some(kind) = Kind::find(&scheme) else {
+            let scheme = told(&scheme);
             return bad(format!("archive: {scheme}:// is neither a folder nor an object store; addresses are {known}"));
         };
         let (host, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -132,7 +134,11 @@ impl Address {
             return bad(format!("archive: {scheme}:// without a bucket; addresses are {known}"));
         }
         let Ok(root) = Path::parse(prefix) else {
-            return bad(format!("archive: {prefix:?} is no prefix of objects: it has an empty part, `.` or `..`"));
+            // Not shown: what was meant for another part of the address may stand in it.
+            return bad(
+                "archive: the prefix of an address has an empty part, `.` or `..`; write s3://bucket/some/prefix"
+                    .to_owned(),
+            );
         };
         let bucket = format!("{scheme}://{host}");
         let text = if root.as_ref().is_empty() { bucket.clone() } else { format!("{bucket}/{root}") };
@@ -199,8 +205,9 @@ impl Address {
         timeout.into_iter().chain(own).try_fold(builder, |builder, (name, value)| match name.parse() {
             Ok(key) => Ok(with(builder, key, value.to_owned())),
             Err(_) => Err(ArchiveFault::Address(format!(
-                "storage_options: {name:?} is no option of {}; options are named as the environment's variables, such as \
+                "storage_options: {} is no option of {}; options are named as the environment's variables, such as \
                  {}",
+                told(name),
                 self.bucket,
                 self.kind.credentials(),
             ))),
@@ -253,9 +260,9 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_and_no_password_is_shown() {
-        assert!(problem("http://host/path", &[]).contains("http:// is neither a folder nor an object store"));
+        assert!(problem("http://host/path", &[]).contains("\"http\":// is neither a folder nor an object store"));
         assert!(problem("s3:///prefix", &[]).contains("without a bucket"));
-        assert!(problem("s3://bucket/a/../b", &[]).contains("no prefix"));
+        assert!(problem("s3://bucket/a/../b", &[]).contains("empty part"));
         for text in
             ["s3://key:hush-hush@bucket/p", "s3://hush-hush@bucket", "az://c:hush-hush@account/p", "s3://b/p?hush-hush"]
         {

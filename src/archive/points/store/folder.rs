@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +10,9 @@ use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
 use super::{Found, Lock, Staged, Store, Version, aside, own};
+use crate::archive::plain_file::{open_plain, open_plain_with, plain};
 use crate::archive::points::fault::{ArchiveFault, FileState};
+use crate::archive::points::ledger::is_key;
 use crate::archive::whole::{is_random, permissions};
 
 /// How often a writer looks whether another one is done.
@@ -68,6 +70,18 @@ impl Folder {
         Ok(path)
     }
 
+    fn read_file(&self, name: &str) -> Result<std::io::Result<Vec<u8>>, ArchiveFault> {
+        let mut file = match open_plain(&self.path(name)?) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                return is_file(name, Err(error)).map(|()| Ok(Vec::new()));
+            }
+            Err(error) => return Ok(Err(error)),
+            Ok(file) => file,
+        };
+        let mut bytes = Vec::new();
+        Ok(file.read_to_end(&mut bytes).map(|_| bytes))
+    }
+
     /// Removes the unfinished files of an owner. Only what is named as this package names them is ours.
     fn remove_unfinished(&self, owner: &str, names: &[String]) -> Result<(), ArchiveFault> {
         names.iter().filter(|name| owner_of(name) == Some(owner)).try_for_each(|name| self.remove(name))
@@ -90,7 +104,7 @@ impl Folder {
 
 impl Store for Folder {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
-        match std::fs::read(self.path(name)?) {
+        match self.read_file(name)? {
             Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 self.is_no_file().map(|()| None)
@@ -105,7 +119,7 @@ impl Store for Folder {
 
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
         match std::fs::metadata(self.path(name)?) {
-            Ok(about) => Ok(Some(about.len())),
+            Ok(about) => is_file(name, plain(&about)).map(|()| Some(about.len())),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 self.is_no_file().map(|()| None)
             }
@@ -196,7 +210,8 @@ impl Store for Folder {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
         }
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        // Read as well: who only writes a named pipe waits for its reader.
+        let file = open_plain_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path);
         let file = file.map_err(|error| bad(&error))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Box::new(FileLock { file: Some(file) }))),
@@ -226,13 +241,16 @@ impl Store for Folder {
     }
 }
 
+/// Refuses what stands in the place of a file and is none: a folder, a named pipe, a socket. It is left alone.
+fn is_file(name: &str, plain: std::io::Result<()>) -> Result<(), ArchiveFault> {
+    plain.map_err(|error| ArchiveFault::file(name, FileState::Foreign, format!("{error}; move it away")))
+}
+
 /// Whose unfinished file has that name: a key's, `-`, and six letters or digits. `None` for a name that this package does not
 /// give.
 fn owner_of(name: &str) -> Option<&str> {
     let (owner, random) = name.strip_prefix(&own("unfinished/"))?.rsplit_once('-')?;
-    let hash = owner.strip_prefix('k')?;
-    let is_key = hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_key && is_random(random)).then_some(owner)
+    (is_key(owner) && is_random(random)).then_some(owner)
 }
 
 impl Staged for Unplaced {

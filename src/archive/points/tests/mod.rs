@@ -199,6 +199,67 @@ fn a_column_whose_kind_changes_between_answers_is_text() {
     assert_eq!(notes(0, far + 1), text(&[Some("7"), None, Some("high"), Some("8")]));
 }
 
+fn assert_source(archive: &Archive, bit: usize) {
+    match archive.source() {
+        Ok(source) => assert_eq!(source.as_deref(), Some("https://host"), "bit {bit}"),
+        Err(ArchiveFault::File { state, problem, .. }) => panic!("bit {bit}: {state:?} {problem}"),
+        Err(other) => panic!("bit {bit}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
+    let (_folder, archive) = archive();
+    hold(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1)).unwrap();
+    let about = archive.path().join(own("archive.json"));
+    let write = |source: &str| {
+        let text = format!(r#"{{"format": "marketpoints archive", "version": 1, "source": "{source}"}}"#);
+        std::fs::write(&about, text).unwrap();
+    };
+    for source in ["https://host", "https://hosu"] {
+        write(source);
+        // The ledgers know better than a name without a checksum.
+        assert_eq!(archive.source().unwrap().as_deref(), Some("https://host"));
+        assert!(archive.key(&query()).unwrap().is_some_and(|found| found.name() == key().name()));
+        hold(&archive);
+        let text = std::fs::read_to_string(&about).unwrap();
+        let expected = sha256(b"marketpoints archive\n1\nhttps://host");
+        assert!(text.contains(&expected) && text.contains("https://host"), "{text}");
+    }
+    // One that is no archive's and is not named by any ledger stays another's.
+    write("https://other");
+    std::fs::remove_dir_all(archive.path().join(own("ledger"))).unwrap();
+    std::fs::remove_dir_all(archive.path().join("type=TRADE_AGG")).unwrap();
+    assert_eq!(archive.source().unwrap().as_deref(), Some("https://other"));
+}
+
+#[test]
+fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
+    let (_folder, archive) = archive();
+    hold(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1)).unwrap();
+    let ledgers = archive.path().join(own("ledger"));
+    let foreign = ["foo.json", "notes.txt", &format!("k{}.json", "0".repeat(32))];
+    for name in foreign {
+        std::fs::write(ledgers.join(name), "{}").unwrap();
+    }
+    let (kept, told) = archive.contents().unwrap();
+    assert_eq!((kept.len(), kept[0].rows), (1, 2));
+    let mut names: Vec<String> = told.iter().map(|one| one.path.clone()).collect();
+    names.sort_unstable();
+    let mut expected = foreign.map(|name| own(&format!("ledger/{name}")));
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    assert!(told.iter().all(|one| one.state == FileState::Foreign));
+    assert_eq!(archive.survey().unwrap().problems.len(), 3);
+    // Also where they must say whose the data are.
+    std::fs::write(archive.path().join(own("archive.json")), "damaged").unwrap();
+    assert_eq!(archive.source().unwrap().as_deref(), Some("https://host"));
+    hold(&archive).commit(&[window(4, 8)], &closes(&[5], 0.1)).unwrap();
+    for name in foreign {
+        assert_eq!(std::fs::read_to_string(ledgers.join(name)).unwrap(), "{}");
+    }
+}
+
 #[test]
 fn no_flipped_bit_of_any_file_is_read_as_data() {
     let (_folder, archive) = archive();
@@ -212,6 +273,10 @@ fn no_flipped_bit_of_any_file_is_read_as_data() {
             // A flipped space of a ledger, or of what says whose data they are, may pass; a value never.
             if let Ok(read) = archive.read(&key(), window(0, 40)) {
                 assert!(read == expected && !name.ends_with(".parquet"), "{name}: bit {bit}");
+            }
+            if name.ends_with("archive.json") {
+                // What it says of itself is checked: a flipped bit never makes it another service's.
+                assert_source(&archive, bit);
             }
         }
         std::fs::write(archive.path().join(&name), &whole).unwrap();

@@ -79,7 +79,7 @@ fn an_object_store_holds_the_same_files_as_a_folder() {
     let local: BTreeMap<_, _> = files(near.path()).into_iter().filter(|(name, _)| !name.contains("/lock/")).collect();
     assert_eq!(shared.files(), local);
     assert_eq!(far.survey().unwrap().bytes, near.survey().unwrap().bytes);
-    assert_eq!(far.contents().unwrap()[0].windows, near.contents().unwrap()[0].windows);
+    assert_eq!(far.contents().unwrap().0[0].windows, near.contents().unwrap().0[0].windows);
 }
 
 #[test]
