@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from ..common.times import Time
+    from ..explorer import Explorer
+
 __all__ = ["Series", "read"]
 
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
@@ -373,6 +376,48 @@ class Series(frames.Exported):
         from .. import plots
 
         return plots.series(self, ax=ax, volume=volume)
+
+    def explore(
+        self,
+        over: Any = (),
+        *,
+        window: "tuple[Time, Time] | None" = None,
+        prices: tuple[float, float] | None = None,
+        client: Any = None,
+        archive: Any = None,
+        **arguments: Any,
+    ) -> "Explorer":
+        """Candles or a heatmap to zoom and drag in a notebook, with anything over them (``docs/results.md``).
+
+        Wheel: zoom. Drag: move. Shift and drag: zoom into a box. Double click: back. Keys: arrows, ``+``, ``-``, ``0``
+        the beginning, ``b`` sides, ``s`` scale of colours, ``d`` dark or light, ``f`` full screen.
+
+        Args:
+            over: Results of the same market that lie over it: candles over a heatmap, liquidations as bubbles whose
+                area is their worth, a volume profile, of which the right edge shows the buckets in view. Sets of
+                series and lists of them too.
+            window: Start and end of the time shown first; None is all of it.
+            prices: Lowest and highest price shown first; None chooses the part around the market.
+            client: A :class:`~marketpoints.Client`. Where the view goes past what is loaded, a button tells the weight
+                of the rest, by ``client.plan``; pressing it spends that and no more.
+            archive: A :class:`~marketpoints.Archive`, which is read past what is loaded; that costs nothing.
+            arguments: Of the call for more, where the result does not tell them, such as ``max_depth``.
+
+        Returns:
+            The explorer: a notebook shows it, with a static picture beside it for programs that run no code;
+            ``to_html(path)`` writes it as one file.
+
+        Raises:
+            MissingDependencyError: anywidget is not installed.
+            SelectionError: It has no prices, or what is to lie over it is of another market, has no place there, or is
+                there twice.
+            InvalidRequest: The window or the prices lie beside it or are none, or the client is none.
+        """
+        from .. import explorer
+
+        return explorer.explore(
+            self, over, window=window, prices=prices, client=client, archive=archive, arguments=arguments
+        )
 
 
 def _window(window: tuple[int, int] | Window) -> Window:

@@ -1,0 +1,114 @@
+"""The explorer: a heatmap or candles to zoom and drag in a notebook, with anything over them.
+
+Knows results only by the protocols of ``common/``. Needs anywidget for a notebook (the extra ``notebook``), matplotlib
+for the static picture beside it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..common.optional import load
+from ..common.protocols import Drawable
+from ..common.times import Time
+from ..errors import InvalidRequest, SelectionError
+from ..plots.candles import is_candles
+from ..plots.pixels import Pixels, asked_view
+from ..plots.together import flattened, same_market
+from ..plots.words import amount_unit
+from .answers import Over
+from .beyond import Beyond
+from .grounds import Ground, View
+from .reduced import Bubbles
+from .shown import Explorer
+
+__all__ = ["Explorer", "explore"]
+
+
+def explore(
+    shown: Any,
+    over: Iterable[object] | object = (),
+    *,
+    window: tuple[Time, Time] | None = None,
+    prices: tuple[float, float] | None = None,
+    client: Any = None,
+    archive: Any = None,
+    arguments: Mapping[str, Any],
+) -> Explorer:
+    """An explorer of a heatmap or of candles; arguments as of :meth:`~marketpoints.Series.explore`."""
+    load("anywidget")
+    every = [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])] if over is not None else [shown]
+    ground, above = _sorted_out(every)
+    if arguments and client is None and archive is None:
+        raise InvalidRequest(f"{next(iter(arguments))}: is of a call for more; give client= or archive= too")
+    below = Ground(ground)
+    beyond = None if client is None and archive is None else Beyond(ground, client, archive, _sized(below, arguments))
+    return Explorer(below, above, beyond, _view(below, window, prices), every)
+
+
+def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
+    """What is below, and what lies over it.
+
+    Raises:
+        SelectionError: Something has no prices, is of another market, or there are two of a kind.
+    """
+    roles: dict[str, list[Any]] = {"heatmap": [], "candles": [], "liquidations": [], "profile": []}
+    for one in every:
+        if not same_market(every[0], one):
+            raise SelectionError(f"{one.id} is of another market than {every[0].id}; explore each by itself")
+        roles[_role(one)].append(one)
+    for name, several in roles.items():
+        if len(several) > (2 if name == "liquidations" else 1):
+            ids = ", ".join(str(one.id) for one in several)
+            raise SelectionError(f"there are {len(several)} {name} for one explorer ({ids}); pick with sel(…)")
+    grounds = roles["heatmap"] or roles["candles"]
+    if not grounds:
+        raise SelectionError(f"{every[0].id} has no prices to explore; give it as over= of candles or of a heatmap")
+    candles = roles["candles"][0] if roles["heatmap"] and roles["candles"] else None
+    told = [one for one in (candles, grounds[0]) if one is not None]
+    liquidations = roles["liquidations"]
+    bubbles = Bubbles.of(liquidations, told) if liquidations else None
+    unit = amount_unit(liquidations[0]) if liquidations else None
+    return grounds[0], Over(candles, bubbles, roles["profile"][0] if roles["profile"] else None, unit)
+
+
+def _role(one: Drawable) -> str:
+    if is_candles(one):
+        return "candles"
+    if one.id.type == "LIQUIDATION_AGG":
+        return "liquidations"
+    if one.id.type == "VOLUME_PROFILE_AGG":
+        return "profile"
+    if hasattr(one, "split") and hasattr(one, "volumes"):
+        return "heatmap"
+    raise SelectionError(f"{one.id} has no place in an explorer; mp.plot(…) draws it below the prices")
+
+
+def _sized(ground: Ground, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call for more; an order book's block size is the height of its levels."""
+    if ground.shown.id.type != "BLOCK_BOOK_SNAPSHOT_AGG" or "block_size" in arguments or not ground.step:
+        return arguments
+    return {**arguments, "block_size": float(f"{ground.step:.9g}")}
+
+
+def _view(ground: Ground, window: tuple[Time, Time] | None, prices: tuple[float, float] | None) -> View:
+    """The view to begin with, as asked.
+
+    Raises:
+        InvalidRequest: It is none, or lies beside what there is.
+    """
+    home = ground.home()
+    pixels = ground.parts[0].pixels
+    if window is None and prices is None:
+        return home
+    if pixels is None:
+        import numpy as np
+
+        trace = ground.parts[0].trace
+        low, high = (trace.low, trace.high) if len(trace.low) else (np.array([0.0]), np.array([1.0]))
+        # Candles as levels: one from the lowest price to the highest.
+        levels = np.array([[np.nanmin(low), 1.0], [np.nanmax(high), 1.0]])
+        edges = [0] * len(trace.starts) + [2] if len(trace.starts) else [0]
+        offsets = np.array(edges, dtype=np.int64)
+        pixels = Pixels(offsets, levels, trace.starts, trace.ends, None, "both", max(levels[1, 0] * 1e-9, 1e-12))
+    asked, shown, _ = asked_view(pixels, 1, 1, window, prices)
+    return (home[0] if window is None else asked), (home[1] if prices is None else shown)

@@ -1,0 +1,266 @@
+"""What the explorer's page asks, and what it is told: messages in, messages with binary buffers out."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..common.protocols import Drawable
+from ..errors import Error, InvalidRequest
+from ..plots.ink import DOWN, UP
+from ..plots.palette import THEMES
+from ..plots.words import amount_unit, identity_of, price_label, title
+from .beyond import Beyond
+from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
+from .grounds import Ground, View
+from .newest import Newest
+from .reduced import Bubbles, Trace, candles_between, nearby
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["SIDES", "Answers", "Asked", "Over"]
+
+#: Sends a message and its buffers to the page.
+Send: TypeAlias = Callable[[dict[str, Any], list[bytes]], None]
+SIDES = ("both", "two", "bids", "asks")
+#: Pixels of the largest picture, and those of a side.
+MOST_PIXELS, LONGEST = 8_000_000, 8_192
+MILLI = 1_000_000
+
+
+@dataclass(frozen=True)
+class Over:
+    """What lies over the ground.
+
+    Attributes:
+        candles: Candles of the market.
+        bubbles: Its liquidations.
+        profile: Its volume profile.
+        unit: The unit of the liquidations.
+    """
+
+    candles: Drawable | None = None
+    bubbles: Bubbles | None = None
+    profile: Any = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A picture that the page asks for.
+
+    Attributes:
+        id: Its number; a later one is higher.
+        view: What it shows.
+        size: Width and height in pixels.
+        side: One of :data:`SIDES`.
+        norm: One of :data:`NORMS`.
+        theme: ``dark`` or ``light``.
+        dpr: The page's pixels per pixel of the picture's overlays.
+    """
+
+    id: int
+    view: View
+    size: tuple[int, int]
+    side: str
+    norm: str
+    theme: str
+    dpr: float
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any], has_sides: bool) -> "Asked":
+        """One that the page sent.
+
+        Raises:
+            InvalidRequest: It is malformed, or too large.
+        """
+        try:
+            start, end, low, high, dpr = (float(message[name]) for name in ("t0", "t1", "p0", "p1", "dpr"))
+            size = int(message["w"]), int(message["h"])
+            number = int(message["id"])
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
+            raise InvalidRequest(f"the message lacks a number: {problem!r}") from None
+        if not all(map(math.isfinite, (start, end, low, high, dpr))) or not (start < end and low < high and dpr > 0):
+            raise InvalidRequest(f"no view: time {start} to {end}, prices {low} to {high}")
+        if not (abs(start) < 9.2e12 and abs(end) < 9.2e12):
+            raise InvalidRequest(f"no view: time {start} to {end} ms is beyond the years that are known")
+        if not (0 < size[0] <= LONGEST and 0 < size[1] <= LONGEST and size[0] * size[1] <= MOST_PIXELS):
+            raise InvalidRequest(f"{size[0]} × {size[1]} pixels are no picture; up to {MOST_PIXELS:,} are")
+        side, norm, name = (message.get(key) for key in ("side", "scale", "theme"))
+        if side not in SIDES or norm not in NORMS or name not in THEMES:
+            raise InvalidRequest(f"no such side, scale or theme: {side!r}, {norm!r}, {name!r}")
+        window = round(start * MILLI), round(end * MILLI)
+        if window[0] >= window[1]:
+            raise InvalidRequest("a view of less than a nanosecond")
+        return cls(number, (window, (low, high)), size, side if has_sides else "both", norm, name, dpr)
+
+
+class Answers:
+    """Answers a page's messages, pictures in a thread of their own; the newest picture asked for is the one made.
+
+    Args:
+        ground: What is below.
+        over: What lies over it.
+        beyond: Where to ask for what is not loaded; None nowhere.
+        send: Sends a message and its buffers.
+        home: The view to begin with.
+    """
+
+    def __init__(self, ground: Ground, over: Over, beyond: Beyond | None, send: Send, home: View) -> None:
+        self.ground, self.over, self.beyond, self._send = ground, over, beyond, send
+        self._home = home
+        self._scales: dict[str, Scale] = {}
+        self.pictures: Newest[Asked] = Newest(self._answer)
+        self.loads: Newest[tuple[Any, ...]] = Newest(lambda job: self._load(*job))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the page knows from the start: small, for it is saved with the notebook."""
+        shown, ground = self.ground.shown, self.ground
+        unit = amount_unit(shown)
+        (start, end), (low, high) = self._home
+        starts, ends = ground.parts[0].trace.starts, ground.parts[0].trace.ends
+        return {
+            "title": title(identity_of(shown), unit),
+            "unit": unit or "",
+            "price": price_label(shown),
+            "home": [start / MILLI, end / MILLI, low, high],
+            "loaded": self.loaded,
+            "interval": float(ends[0] - starts[0]) / MILLI if len(starts) else 0.0,
+            "step": ground.step or 0.0,
+            "levels": ground.has_levels,
+            "sides": ground.has_sides,
+            "rows": len(ground),
+            "empty": "" if len(ground) else "no rows",
+            "profile": "traded" if self.over.profile is not None else "resting" if ground.has_levels else "",
+            "largest": self.over.bubbles.most if self.over.bubbles else 0.0,
+            "amounts": self.over.unit or "",
+            "up": UP,
+            "down": DOWN,
+            "themes": {
+                name: {"paper": one.paper, "ink": one.ink, "bought": one.bought, "sold": one.sold}
+                | {"bids": one.bids[len(one.bids) // 2], "asks": one.asks[len(one.asks) // 2]}
+                for name, one in THEMES.items()
+            },
+        }
+
+    @property
+    def loaded(self) -> list[float]:
+        """The window that is loaded, in milliseconds."""
+        return [edge / MILLI for edge in self.ground.window]
+
+    def handle(self, message: object) -> None:
+        """Takes a message of the page. What is wrong is told the page: nothing is raised."""
+        try:
+            if not isinstance(message, Mapping):
+                raise InvalidRequest(f"{type(message).__name__} is no message")
+            if message.get("kind") == "view":
+                self.pictures.ask(Asked.of(message, self.ground.has_sides))
+            elif message.get("kind") == "spend" and self.beyond is not None:
+                self.loads.ask(("spend", message.get("offer")))
+            else:
+                raise InvalidRequest(f"{message.get('kind')!r} is no kind of message")
+        except Error as problem:
+            number = message.get("id") if isinstance(message, Mapping) else None
+            self._send({"kind": "error", "id": number, "text": str(problem)}, [])
+
+    def close(self) -> None:
+        """Makes and loads nothing more."""
+        self.pictures.close()
+        self.loads.close()
+
+    def scale(self, norm: str) -> Scale:
+        """The colours of all volumes that were given at first: more that is loaded does not change what one means."""
+        if norm not in self._scales:
+            self._scales[norm] = scale(norm, self.ground.parts[0].pixels.levels if self.ground.parts[0].pixels else [])
+        return self._scales[norm]
+
+    def pixels(self, asked: Asked) -> "tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]":
+        """A picture as bytes, uint8 (height, width), the first row the lowest prices; and each byte's least volume."""
+        import numpy as np
+
+        known = self.scale(asked.norm)
+        if asked.side != "two":
+            return known.bytes_of(self.ground.raster(asked.view, asked.size, asked.side)), known.lower
+        bids, asks = (self.ground.raster(asked.view, asked.size, side) for side in ("bids", "asks"))
+        is_ask = np.nan_to_num(asks) > np.nan_to_num(bids)
+        found = known.bytes_of(np.where(is_ask, asks, bids))
+        half = np.uint8(COLOURS // 2)
+        coloured = found >= FIRST
+        found[coloured] = FIRST + (found[coloured] - FIRST) // 2 + np.where(is_ask[coloured], half, np.uint8(0))
+        lower = known.lower.copy()
+        lower[FIRST : FIRST + half] = lower[FIRST + half :] = known.lower[FIRST::2]
+        return found, lower
+
+    def _answer(self, asked: Asked) -> None:
+        try:
+            (start, end), (low, high) = asked.view
+            place = {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
+            if self.ground.has_levels:
+                pixels, lower = self.pixels(asked)
+                told = {"kind": "view", "w": asked.size[0], "h": asked.size[1], "side": asked.side, "scale": asked.norm}
+                self._send(place | told, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
+            if self.pictures.has_newer:
+                return
+            lists = self.lists(asked)
+            told = {"kind": "over", "lists": [[name, len(values)] for name, values in lists.items()]}
+            self._send(place | told, [values.tobytes() for values in lists.values()])
+            if self.beyond is not None and not self.pictures.has_newer:
+                self.loads.ask(("look", asked.view))
+        except Error as problem:
+            self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
+
+    def lists(self, asked: Asked) -> dict[str, Any]:
+        """What lies over a picture, by name, float64 each."""
+        import numpy as np
+
+        (start, end), _ = asked.view
+        wide, high = (max(1, round(size / asked.dpr)) for size in asked.size)
+        found: dict[str, Any] = {}
+        over = self.over
+        candles = over.candles if self.ground.has_levels else self.ground.shown
+        if candles is not None:
+            several = (
+                self.ground.candles(start, end, wide)
+                if candles is self.ground.shown
+                else candles_between(candles, start, end, wide)
+            )
+            found |= _named("candles", several or {})
+            if several is None:
+                line = self.ground.line(start, end, wide) if candles is self.ground.shown else None
+                found |= _named("close", line or Trace.of(candles).columns(start, end, wide))
+        if self.ground.has_levels:
+            found |= _named("mid", self.ground.line(start, end, wide))
+        if over.bubbles is not None:
+            found |= _named("bubbles", over.bubbles.squares(asked.view, (wide, high)))
+        profile = None
+        if over.profile is not None:
+            profile = nearby(over.profile, start, end, asked.view[1], high)
+        elif self.ground.has_levels:
+            profile = self.ground.resting(asked.view, high)
+        found |= _named("profile", {name: sums for name, sums in (profile or {}).items() if sums is not None})
+        return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in found.items()}
+
+    def _load(self, what: str, subject: Any) -> None:
+        """Looks past the loaded window: reads what costs nothing and offers the rest; or buys what was agreed."""
+        beyond = self.beyond
+        assert beyond is not None
+        try:
+            told = (
+                beyond.look(self.ground, subject) if what == "look" else beyond.spend(self.ground, subject, self._note)
+            )
+        except Error as problem:
+            told = {"kind": "note", "text": str(problem)}
+        except Exception as problem:  # of a client or an archive of the user's own: the page says it, nothing is lost
+            told = {"kind": "note", "text": f"{type(problem).__name__}: {problem}"}
+        if told is not None:
+            self._send(told | {"loaded": self.loaded}, [])
+
+    def _note(self, text: str) -> None:
+        self._send({"kind": "note", "text": text, "busy": True}, [])
+
+
+def _named(prefix: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": values for name, values in columns.items()}

@@ -1,0 +1,156 @@
+"""Past the loaded window: read from an archive for nothing, or bought from the service for a weight told before."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from .. import _engine
+from ..common.times import from_seconds
+from ..errors import InvalidRequest, NotArchivedError
+from .grounds import Ground, View
+
+__all__ = ["Beyond", "Buys", "Reads"]
+
+SECOND = 1_000_000_000
+#: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
+MOST_LEVELS, MOST_AT_ONCE = 60_000_000, 20_000_000
+
+
+class Buys(Protocol):
+    """A blocking client."""
+
+    def plan(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
+        """What a call would cost."""
+
+    def points(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
+        """The call."""
+
+
+class Reads(Protocol):
+    """An archive."""
+
+    def read(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the archive's own name
+        """What is kept."""
+
+
+class Beyond:
+    """Where more of a result comes from.
+
+    Args:
+        shown: The result: what it is of says what to ask.
+        client: A blocking client, which is asked for what each stretch weighs, and for the stretch when told so.
+        archive: An archive, which is read without asking.
+        arguments: Further arguments of the call, such as ``block_size``.
+
+    Raises:
+        InvalidRequest: They are no client and no archive; or what the result is of cannot be asked again.
+    """
+
+    def __init__(self, shown: Any, client: Any, archive: Any, arguments: Mapping[str, Any]) -> None:
+        if client is not None and not (hasattr(client, "plan") and hasattr(client, "points")):
+            raise InvalidRequest(f"client: a {type(client).__name__} is no client")
+        if client is not None and hasattr(client, "__aenter__"):
+            raise InvalidRequest(
+                "client: the explorer loads in a thread of its own; give a mp.Client, not an AsyncClient"
+            )
+        if archive is not None and not hasattr(archive, "read"):
+            raise InvalidRequest(f"archive: a {type(archive).__name__} is no archive; give mp.Archive(…)")
+        self._client, self._archive = client, archive
+        identity, asked = shown.id, shown.asked_for
+        exchanges = list(asked.exchanges) if asked is not None and asked.exchanges else identity.exchange
+        symbol = asked.symbol if asked is not None else identity.raw_symbol
+        coin = asked.coin if asked is not None else None if symbol else identity.coin
+        if identity.type is None or not (symbol or coin):
+            raise InvalidRequest("what this result is of is not told, so no more of it can be asked for")
+        self._call = (identity.type, exchanges, symbol, identity.interval)
+        known = {"coin": coin, "usd": shown.usd, **arguments}
+        self._named = {name: value for name, value in known.items() if value not in (None, False)}
+        if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
+            raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
+        self._seconds = next((length for wire, _, length in _engine.intervals() if wire == identity.interval), 60)
+        self._offers: dict[int, tuple[list[tuple[int, int]], int]] = {}
+        self._number = 0
+        self._not_kept: set[tuple[int, int]] = set()
+
+    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+        """What of a view is not loaded: read from the archive, or offered; None where there is nothing to tell."""
+        missing = self.missing(ground, view[0])
+        if not missing:
+            return {"kind": "offer", "offer": 0}
+        if too_much := self._too_much(ground, missing):
+            return {"kind": "offer", "offer": 0, "text": too_much}
+        if self._archive is not None:
+            left = [window for window in missing if window not in self._not_kept]
+            read = [window for window in left if self._read(ground, window)]
+            if read:
+                ground.drop_beyond(view[0], MOST_LEVELS)
+                return {"kind": "loaded"}
+        if self._client is None:
+            return {"kind": "offer", "offer": 0, "text": "the archive holds no more here"}
+        return self._offer(missing)
+
+    def missing(self, ground: Ground, window: tuple[int, int]) -> list[tuple[int, int]]:
+        """The stretches, in Unix seconds on bucket starts, that touch what is loaded and cover a window with it."""
+        grid = self._seconds
+        there = ground.window[0] // SECOND, -(-ground.window[1] // SECOND)
+        start, end = window[0] // SECOND // grid * grid, -(-window[1] // SECOND // grid) * grid
+        return [(first, last) for first, last in ((start, there[0]), (there[1], end)) if first < last]
+
+    def _too_much(self, ground: Ground, missing: list[tuple[int, int]]) -> str:
+        loaded = (ground.window[1] - ground.window[0]) / SECOND
+        wanted = sum(last - first for first, last in missing)
+        if ground.levels * wanted / max(loaded, 1) <= MOST_AT_ONCE:
+            return ""
+        return "more than fits in memory lies past the loaded window: zoom in to load a part of it"
+
+    def _read(self, ground: Ground, window: tuple[int, int]) -> bool:
+        """Reads a stretch from the archive; False where it was never asked for."""
+        try:
+            answer = self._archive.read(*self._call, start=window[0], end=window[1], **self._named)
+        except NotArchivedError:
+            self._not_kept.add(window)
+            return False
+        ground.add(answer.only, _nanos(window))
+        return True
+
+    def _offer(self, missing: list[tuple[int, int]]) -> dict[str, Any]:
+        plans = [self._client.plan(*self._call, start=first, end=last, **self._named) for first, last in missing]
+        weight = sum(plan.weight for plan in plans)
+        self._number += 1
+        self._offers = {self._number: (missing, weight)}
+        wait = max(plan.eta for plan in plans)
+        stretches = " and ".join(f"{_told(first)} to {_told(last)}" for first, last in missing)
+        waits = f", waits {wait:,.0f} s for budget" if wait >= 1 else ""
+        return {
+            "kind": "offer",
+            "offer": self._number,
+            "weight": weight,
+            "text": f"Load {stretches} UTC: weight {weight:,}{waits}",
+        }
+
+    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Loads what was offered, for no more than was told; an offer is taken once.
+
+        Raises:
+            Error: As of the client's call.
+        """
+        if not isinstance(offer, int) or offer not in self._offers:
+            return {"kind": "note", "text": "this offer is out of date; move the view for another"}
+        missing, weight = self._offers.pop(offer)
+        for window in missing:
+            note(f"loading {_told(window[0])} to {_told(window[1])} UTC …")
+            plan = self._client.plan(*self._call, start=window[0], end=window[1], **self._named)
+            most = min(weight, plan.weight)
+            answer = self._client.points(*self._call, start=window[0], end=window[1], max_weight=most, **self._named)
+            weight -= most
+            if not len(answer):
+                return {"kind": "note", "text": f"nothing there: {answer.why_empty}"}
+            ground.add(answer.only, _nanos(window))
+        return {"kind": "loaded"}
+
+
+def _nanos(window: tuple[int, int]) -> tuple[int, int]:
+    return window[0] * SECOND, window[1] * SECOND
+
+
+def _told(second: int) -> str:
+    return str(from_seconds(second))[:16].replace("T", " ")

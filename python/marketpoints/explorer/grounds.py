@@ -1,0 +1,183 @@
+"""What the explorer shows below everything else: a heatmap or candles, in stretches that were loaded one by one."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..common.protocols import Drawable
+from ..plots.axes import moments
+from ..plots.candles import is_candles
+from ..plots.cells import mass
+from ..plots.overlays import middles
+from ..plots.pixels import Pixels
+from .reduced import Trace, candles_between
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Ground", "Part", "View"]
+
+#: Start and end in Unix nanoseconds, lowest and highest price.
+View = tuple[tuple[int, int], tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A stretch that was loaded.
+
+    Attributes:
+        shown: The result.
+        window: What was asked for, Unix nanoseconds.
+        pixels: The levels of a heatmap; None of candles.
+        trace: Closes or mid prices.
+    """
+
+    shown: Drawable
+    window: tuple[int, int]
+    pixels: Pixels | None
+    trace: Trace
+
+    @classmethod
+    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
+        """A result; without a window that of its rows, and of the window that was asked for what holds rows.
+
+        ``step`` is the height of a level, where other parts know it better than one of few levels.
+        """
+        starts, ends = moments(shown)
+        if window is None and len(starts):
+            window = int(starts[0]), int(ends[-1])
+        if window is None:
+            asked = shown.requested
+            window = (0, 1) if asked is None else tuple(int(edge.astype("int64")) for edge in asked)  # type: ignore[assignment]
+        pixels = None if is_candles(shown) else Pixels.of(shown)
+        if pixels is not None and step is not None:
+            pixels.step = step
+        assert window is not None
+        return cls(shown, window, pixels, Trace.of(shown))
+
+
+class Ground:
+    """Parts in the order of time, without gaps between their windows."""
+
+    def __init__(self, shown: Any) -> None:
+        self.shown = shown
+        self.parts: tuple[Part, ...] = (Part.of(shown),)
+        self.has_levels = not is_candles(shown)
+        self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
+        self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
+
+    def __len__(self) -> int:
+        return sum(len(part.shown) for part in self.parts)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """What is loaded, Unix nanoseconds."""
+        parts = self.parts
+        return parts[0].window[0], parts[-1].window[1]
+
+    @property
+    def levels(self) -> int:
+        """Levels, or candles, in memory."""
+        return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
+
+    def add(self, shown: Any, window: tuple[int, int]) -> None:
+        """Takes a stretch that touches what is loaded, before or after it."""
+        part = Part.of(shown, window, self.step)
+        self.parts = tuple(sorted((*self.parts, part), key=lambda one: one.window))
+
+    def drop_beyond(self, window: tuple[int, int], most: int) -> None:
+        """Forgets what lies farthest from a window at the ends, while there are more levels than ``most``."""
+        while self.levels > most and len(self.parts) > 1:
+            before = window[0] - self.parts[0].window[1]
+            after = self.parts[-1].window[0] - window[1]
+            if max(before, after) < 0:
+                return
+            self.parts = self.parts[1:] if before >= after else self.parts[:-1]
+
+    def raster(self, view: View, size: tuple[int, int], side: str, reduce: str = "max") -> "npt.NDArray[np.float32]":
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells."""
+        import numpy as np
+
+        found: npt.NDArray[np.float32] | None = None
+        for part in self.parts:
+            pixels = part.pixels
+            outside = part.window[1] <= view[0][0] or part.window[0] >= view[0][1]
+            if pixels is None or not len(pixels.starts) or (outside and found is not None):
+                continue
+            pixels = Pixels(pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step)
+            picture = pixels.raster(*view, size, reduce)
+            # A part's edge may lie within a column of pixels.
+            found = picture if found is None else np.fmax(found, picture)
+        return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
+
+    def resting(self, view: View, rows: int) -> dict[str, Any]:
+        """Mean volume of a snapshot by price in a view: of each row of pixels that of bids and of asks.
+
+        Where sides are not told apart all of it is ``bids``, and ``asks`` is None.
+        """
+        import numpy as np
+
+        found: dict[str, Any] = {"bids": np.zeros(rows), "asks": np.zeros(rows) if self.has_sides else None}
+        count = 0
+        for part in self.parts:
+            pixels = part.pixels
+            if pixels is None or not len(pixels.starts):
+                continue
+            first = int(np.searchsorted(pixels.ends, view[0][0], side="right"))
+            last = int(np.searchsorted(pixels.starts, view[0][1], side="left"))
+            if first >= last:
+                continue
+            count += last - first
+            whole = int(pixels.starts[first]), int(pixels.ends[last - 1])
+            for name, side in (("bids", "bids" if self.has_sides else "both"), ("asks", "asks")):
+                if found[name] is not None:
+                    one = Pixels(
+                        pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step
+                    )
+                    picture = one.raster(whole, view[1], (1, rows), "sum")
+                    found[name] = found[name] + np.nan_to_num(picture[:, 0]).astype(np.float64)
+        return {name: None if sums is None else sums / max(count, 1) for name, sums in found.items()}
+
+    def line(self, start: int, end: int, width: int) -> dict[str, Any]:
+        """Closes or mid prices by columns of pixels."""
+        import numpy as np
+
+        several = [part.trace.columns(start, end, width) for part in self.parts]
+        return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
+
+    def candles(self, start: int, end: int, width: int) -> dict[str, Any] | None:
+        """Candles, where they are wide enough to be drawn."""
+        import numpy as np
+
+        several = [candles_between(part.shown, start, end, width) for part in self.parts]
+        found = [each for each in several if each is not None]
+        if len(found) < len(several):
+            return None
+        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+    def home(self) -> View:
+        """The view to begin with: all that is loaded, and the prices around the market."""
+        import numpy as np
+
+        if not len(self):
+            return self.window, (0.0, 1.0)
+        if not self.has_levels:
+            trace = self.parts[0].trace
+            low, high = (float(each) for each in (np.nanmin(trace.low), np.nanmax(trace.high)))
+            room = (high - low) * 0.06 or abs(high) * 0.01 or 1.0
+            return self.window, (low - room, high + room)
+        pixels = self.parts[0].pixels
+        assert pixels is not None
+        if pixels.prices is None:
+            return self.window, (0.0, 1.0)
+        found = middles(self.shown)
+        found = found[np.isfinite(found)]
+        if len(found):
+            low, high = float(found.min()), float(found.max())
+            room = max((high - low) * 0.75, float(np.median(found)) * 0.004)
+        else:
+            low, high = mass(self.shown.prices, self.shown.volumes)
+            room = 0.0
+        low, high = max(low - room, pixels.prices[0]), min(high + room + pixels.step, pixels.prices[1])
+        return self.window, (low, high) if math.isfinite(high - low) and high > low else pixels.prices

@@ -1,0 +1,59 @@
+"""A thread that does the newest of what it is asked, and is there only while there is something to do."""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+__all__ = ["Newest"]
+
+Job = TypeVar("Job")
+
+
+class Newest(Generic[Job]):
+    """Work of which only the latest order counts: what waits when another comes is dropped.
+
+    No daemon: the interpreter waits for the job at hand, a picture, so that none is cut off within the engine.
+    """
+
+    def __init__(self, work: Callable[[Job], None]) -> None:
+        self._work = work
+        self._lock = threading.Lock()
+        self._waiting: list[Job] = []
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def has_newer(self) -> bool:
+        """Whether the job at hand is out of date, or nobody waits for it any more."""
+        return self._closed or bool(self._waiting)
+
+    def ask(self, job: Job) -> None:
+        """Does a job as soon as the one at hand is done, unless another comes before."""
+        with self._lock:
+            if self._closed:
+                return
+            self._waiting = [job]
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="marketpoints explorer", daemon=False)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Drops what waits, and takes nothing more; does not wait for the job at hand."""
+        with self._lock:
+            self._closed, self._waiting = True, []
+
+    def join(self, seconds: float | None = None) -> None:
+        """Waits until there is nothing to do."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                job = self._waiting.pop()
+            self._work(job)

@@ -1,0 +1,122 @@
+"""The explorer as one file that needs neither Python nor a network."""
+
+import json
+import zlib
+from base64 import b64encode
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..plots.palette import THEMES
+from .answers import MILLI, SIDES, Answers, Asked
+from .colours import NORMS, palette
+from .grounds import View
+
+__all__ = ["page"]
+
+HERE = Path(__file__).parent
+#: Pixels that a page holds at most, across and up; columns of its lines; rows of its profile; candles.
+WIDEST, HIGHEST = 4096, 2048
+COLUMNS, ROWS, CANDLES = 8192, 512, 30_000
+# The scripts and styles that stand in the page, and nothing from anywhere else.
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+body{{margin:0;padding:12px;background:#8881}}
+#view>div{{height:calc(100vh - 24px)!important;min-height:320px}}
+</style>
+</head>
+<body>
+<div id="view"></div>
+<noscript>This page draws its picture with JavaScript.</noscript>
+<script type="application/json" id="data">{data}</script>
+<script type="module">
+{script}
+</script>
+</body>
+</html>
+"""
+
+
+def page(answers: Answers) -> str:
+    """The page of what is loaded: every snapshot and level up to 4,096 × 2,048, else the largest of each pixel."""
+    about = answers.about
+    ground = answers.ground
+    window, prices = _extent(answers)
+    asked = Asked(0, (window, prices), _size(answers, window, prices), "both", "quantile", "dark", 1.0)
+    planes = []
+    if ground.has_levels and len(ground):
+        for side in ("bids", "asks") if ground.has_sides else ("both",):
+            pixels, _ = answers.pixels(replace(asked, side=side))
+            told = {"side": side, "w": asked.size[0], "h": asked.size[1], "data": _packed(pixels.tobytes())}
+            planes.append(told)
+    lists = answers.lists(replace(asked, size=(COLUMNS, ROWS)))
+    lists |= _candles(answers)
+    data = {
+        "about": about,
+        "place": {"t0": window[0] / MILLI, "t1": window[1] / MILLI, "p0": prices[0], "p1": prices[1]},
+        "scale": "quantile",
+        "planes": planes,
+        "lowers": {norm: [float(f"{value:.6g}") for value in answers.scale(norm).lower] for norm in NORMS}
+        if planes
+        else {},
+        "palettes": {
+            f"{name} {side}": b64encode(palette(name, side)).decode("ascii") for name in THEMES for side in SIDES
+        },
+        "lists": [[name, len(values), _packed(values.tobytes())] for name, values in lists.items()],
+    }
+    # Within a script a text may hold everything but its end.
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    script = "\n".join((HERE / name).read_text("utf-8") for name in ("view.js", "still.js"))
+    return PAGE.format(policy=escape(POLICY), title=escape(str(about["title"])), data=text, script=script)
+
+
+def _extent(answers: Answers) -> View:
+    """All that is loaded."""
+    home = answers.ground.home()
+    found = [part.pixels.prices for part in answers.ground.parts if part.pixels and part.pixels.prices]
+    if not found:
+        return home
+    return home[0], (min(low for low, _ in found), max(high for _, high in found))
+
+
+def _size(answers: Answers, window: tuple[int, int], prices: tuple[float, float]) -> tuple[int, int]:
+    """A pixel for each bucket and level, where there are not too many."""
+    trace = answers.ground.parts[0].trace
+    bucket = int((trace.ends - trace.starts).min()) if len(trace.starts) else 1
+    step = answers.ground.step or 1.0
+    across, up = round((window[1] - window[0]) / max(bucket, 1)), round((prices[1] - prices[0]) / step)
+    return min(max(across, 1), WIDEST), min(max(up, 1), HIGHEST)
+
+
+def _candles(answers: Answers) -> dict[str, Any]:
+    """Every candle, whatever its width, where there are not too many."""
+    import numpy as np
+
+    from .reduced import candles_between
+
+    ground = answers.ground
+    shown = [part.shown for part in ground.parts] if not ground.has_levels else [answers.over.candles]
+    every = [one for one in shown if one is not None]
+    if not every or sum(map(len, every)) > CANDLES:
+        return {}
+    (start, end), _ = _extent(answers)
+    # As if the picture were wide enough for each of them.
+    found = [candles_between(one, start, end, 10**9) or {} for one in every]
+    return {
+        f"candles.{name}": np.ascontiguousarray(np.concatenate([each[name] for each in found]), np.float64)
+        for name in found[0]
+    }
+
+
+def _packed(data: bytes) -> str:
+    return b64encode(zlib.compress(data, 9)).decode("ascii")

@@ -1,0 +1,277 @@
+"""The explorer in Debian's Chromium: it is driven by wheel, mouse and keys, and asks nothing of any network."""
+
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from browser import browser, chromium, hosted, requests
+
+pytest.importorskip("anywidget")
+if "CI" not in os.environ:
+    pytest.importorskip("selenium")
+
+MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+WINDOW = {"start": "2026-01-01", "end": "2026-01-01T06:00"}
+#: How many colours the picture has, as an expression; read from a copy, for the page's own canvas is never read.
+COUNT = (
+    "(() => { const shown = document.querySelector('.mp-plot canvas'), copy = document.createElement('canvas');"
+    "copy.width = shown.width; copy.height = shown.height;"
+    "const context = copy.getContext('2d', {willReadFrequently: true}), found = new Set();"
+    "context.drawImage(shown, 0, 0);"
+    "const data = context.getImageData(0, 0, copy.width - 90, copy.height - 30).data;"
+    "for (let at = 0; at < data.length; at += 28) found.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);"
+    "return found.size })()"
+)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    chromium()
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def results(demo):
+    with demo.client("unlimited") as client:
+        yield {
+            "book": client.orderbook_heatmap(*MARKET, "1m", block_size=10, **WINDOW),
+            "candles": client.candles(*MARKET, "5m", **WINDOW),
+            "liquidations": client.liquidations(*MARKET, "1m", **WINDOW),
+            "profile": client.volume_profile(*MARKET, "5m", **WINDOW),
+        }
+
+
+class Page:
+    """What stands in the page, and what a user does to it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, script, *arguments):
+        """Waits for what a script returns to be true, and returns it."""
+        end = time.monotonic() + 60
+        while not (found := self.run(script, *arguments)):
+            assert time.monotonic() < end, script
+            threading.Event().wait(0.02)
+        return found
+
+    @property
+    def last(self):
+        """The last picture that was told."""
+        return self.run("return window.heard.filter((one) => one.kind === 'view').at(-1)")
+
+    def settled(self):
+        """The last picture, when nothing is under way."""
+        self.until(
+            "const {asked, shown} = document.querySelector('.mp-x')?.dataset || {}; return asked && asked === shown"
+        )
+        return self.run("return window.heard.filter((one) => one.kind === 'over').at(-1)")
+
+    def wheel(self, amount, x=0.5, y=0.5):
+        self.run(
+            "const plot = document.querySelector('.mp-plot'), box = plot.getBoundingClientRect();"
+            "plot.dispatchEvent(new WheelEvent('wheel', {deltaY: arguments[0], bubbles: true, cancelable: true,"
+            "clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[2]}))",
+            amount,
+            x,
+            y,
+        )
+
+    def drag(self, across, up, shift=False):
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.by import By
+        from selenium.webdriver.common.keys import Keys
+
+        plot = self.driver.find_element(By.CSS_SELECTOR, ".mp-plot")
+        chain = ActionChains(self.driver, duration=50)
+        if shift:
+            chain = chain.key_down(Keys.SHIFT)
+        chain = chain.move_to_element_with_offset(plot, -60, 40).click_and_hold()
+        chain = chain.move_by_offset(across // 2, up // 2).move_by_offset(across - across // 2, up - up // 2).release()
+        (chain.key_up(Keys.SHIFT) if shift else chain).perform()
+
+    def press(self, text):
+        self.run(
+            "[...document.querySelectorAll('.mp-bar button')].find((one) => one.textContent === arguments[0]).click()",
+            text,
+        )
+
+    def keys(self, *keys):
+        from selenium.webdriver.common.by import By
+
+        self.driver.find_element(By.CSS_SELECTOR, ".mp-x").send_keys(*keys)
+
+    def twice(self):
+        event = "new MouseEvent('dblclick', {bubbles: true, cancelable: true})"
+        self.run(f"document.querySelector('.mp-plot').dispatchEvent({event})")
+
+    def colours(self):
+        """How many colours the picture has."""
+        return self.run(f"return {COUNT}")
+
+    def console(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@contextmanager
+def opened(driver, explorer):
+    with hosted(explorer) as url:
+        driver.get_log("performance")
+        driver.get(url)
+        page = Page(driver)
+        page.settled()
+        yield page
+        assert page.console() == []
+        asked = requests(driver)
+        assert {one.removeprefix("http").removeprefix("ws").partition("/view")[0] for one in asked} <= {
+            url[4:],
+            url[4:-1],
+            f"{url[4:]}socket",
+        }, asked
+        driver.get("about:blank")
+    explorer.close()
+
+
+def view(message):
+    return tuple(message[name] for name in ("t0", "t1", "p0", "p1"))
+
+
+def test_it_is_zoomed_dragged_and_goes_back(driver, results):
+    explorer = results["book"].explore(over=[results["candles"], results["liquidations"]])
+    with opened(driver, explorer) as page:
+        home = view(page.last)
+        assert home == tuple(explorer._answers.about["home"]) and page.colours() > 100
+        page.wheel(-240, 0.25, 0.5)
+        zoomed = view(page.settled())
+        factor = np.exp(-240 * 0.0016)
+        assert zoomed[1] - zoomed[0] == pytest.approx((home[1] - home[0]) * factor, rel=1e-6)
+        assert zoomed[3] - zoomed[2] == pytest.approx((home[3] - home[2]) * factor, rel=1e-6)
+        # The place under the cursor stays.
+        assert zoomed[0] > home[0] and home[1] - zoomed[1] > 2 * (zoomed[0] - home[0])
+        page.drag(-100, 50)
+        dragged = view(page.settled())
+        assert dragged[0] > zoomed[0] and dragged[2] > zoomed[2]
+        assert dragged[1] - dragged[0] == pytest.approx(zoomed[1] - zoomed[0])
+        page.twice()
+        assert view(page.settled()) == pytest.approx(zoomed)
+        page.drag(120, 80, shift=True)
+        boxed = view(page.settled())
+        assert boxed[1] - boxed[0] < 0.3 * (zoomed[1] - zoomed[0]) and zoomed[0] < boxed[0] < boxed[1] < zoomed[1]
+        page.twice()
+        page.settled()
+        page.twice()
+        assert view(page.settled()) == pytest.approx(home)
+        page.keys("+", "+")
+        closer = view(page.settled())
+        assert closer[1] - closer[0] == pytest.approx((home[1] - home[0]) * 0.64)
+        page.keys("\ue014")  # right
+        assert view(page.settled())[0] > closer[0]
+        page.press("home")
+        assert view(page.settled()) == pytest.approx(home)
+        # What was shown last is what Python makes of it.
+        told = page.last
+        raster = results["book"].raster(told["w"], told["h"], prices=(told["p0"], told["p1"]))
+        assert (told["w"], told["h"]) == raster.shape[::-1]
+        expected = np.isnan(raster).mean()
+        assert expected == 0 and page.colours() > 100
+
+
+def test_buttons_change_sides_scale_and_colours(driver, results):
+    with opened(driver, results["book"].explore()) as page:
+        for before, after in [("both sides", "two"), ("bids | asks", "bids"), ("bids", "asks"), ("asks", "both")]:
+            page.press(before)
+            page.settled()
+            assert page.last["side"] == after
+        for before, after in [("quantile", "log"), ("log", "linear"), ("linear", "quantile")]:
+            page.press(before)
+            page.settled()
+            assert page.last["scale"] == after and page.colours() > 30
+        assert page.run("return getComputedStyle(document.querySelector('.mp-x')).color") == "rgb(255, 255, 255)"
+        page.press("dark")
+        page.settled()
+        assert page.run("return getComputedStyle(document.querySelector('.mp-x')).color") == "rgb(27, 31, 36)"
+
+
+def test_the_cursor_tells_time_price_and_volume(driver, results):
+    with opened(driver, results["book"].explore(over=results["candles"])) as page:
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.by import By
+
+        plot = driver.find_element(By.CSS_SELECTOR, ".mp-plot")
+        ActionChains(driver).move_to_element_with_offset(plot, -100, 60).perform()
+        words = page.until("return document.querySelector('.mp-x').dataset.readout")
+        assert words.startswith("2026-01-01 0") and "volume" in words and "BTC" in words and "O " in words
+
+
+def test_more_is_loaded_when_the_button_is_pressed(driver, demo, results):
+    with demo.client("advanced") as client:
+        explorer = results["book"].explore(client=client)
+        with opened(driver, explorer) as page:
+            spent = client.usage().used
+            page.wheel(400)
+            offer = page.until("return window.heard.filter((one) => one.kind === 'offer' && one.offer).at(-1)")
+            page.settled()
+            button = "document.querySelector('.mp-buy')"
+            assert page.until(f"return {button}.hidden ? '' : {button}.textContent") and client.usage().used == spent
+            offer = page.run("return window.heard.filter((one) => one.kind === 'offer' && one.offer).at(-1)")
+            assert (
+                page.run(f"return {button}.textContent") == offer["text"]
+                and f"weight {offer['weight']:,}" in offer["text"]
+            )
+            page.run(f"{button}.click()")
+            page.until("return window.heard.some((one) => one.kind === 'loaded')")
+            assert client.usage().used == spent + offer["weight"] and page.until(f"return {button}.hidden")
+            page.settled()
+            assert len(explorer._answers.ground) > len(results["book"])
+
+
+def test_from_the_wheel_to_pixels(driver, results, record_property):
+    with opened(driver, results["book"].explore(over=results["candles"])) as page:
+        page.run("window.drawn.length = 0")
+        for at in range(30):
+            page.wheel(-120 if at % 10 < 5 else 120, 0.3 + 0.01 * at, 0.5)
+            page.until("return window.drawn.length > arguments[0]", at)
+        times = sorted(one["ms"] for one in page.run("return window.drawn"))
+        p50, p95 = np.percentile(times, [50, 95])
+        record_property("wheel_to_pixels_ms_p95", round(float(p95), 1))
+        sys.stderr.write(f"wheel to pixels: p50 {p50:.0f} ms, p95 {p95:.0f} ms\n")
+
+
+@pytest.mark.parametrize("what", ["book", "candles"])
+def test_a_file_needs_neither_python_nor_network(driver, results, tmp_path, what):
+    over = {"book": ["candles", "liquidations"], "candles": ["liquidations", "profile"]}[what]
+    path = results[what].explore(over=[results[name] for name in over]).to_html(tmp_path / "one.html")
+    driver.get_log("performance")
+    driver.get(path.as_uri())
+    page = Page(driver)
+    page.run("window.heard = []; window.seen = 0")
+    assert page.until(
+        f"return document.querySelector('.mp-plot canvas')?.width && ({COUNT}) > {30 if what == 'book' else 5}"
+    )
+    before = page.colours()
+    page.wheel(-600, 0.6, 0.5)
+    page.until(f"return ({COUNT}) !== arguments[0]", before)
+    if what == "book":
+        page.press("both sides")
+        page.press("quantile")
+        page.press("dark")
+        page.until("return getComputedStyle(document.querySelector('.mp-x')).color === 'rgb(27, 31, 36)'")
+        assert page.colours() > 20
+    assert page.console() == [] and requests(driver) == [path.as_uri()]
+
+
+def test_a_page_that_ends_leaves_nothing_behind(driver, results):
+    with opened(driver, results["book"].explore()) as page:
+        page.run("window.end(); window.heard.length = 0")
+        assert page.run("return document.querySelector('.mp-x')") is None
+        page.run("window.dispatchEvent(new Event('resize'))")
+        assert page.run("return window.heard.length") == 0
