@@ -8,7 +8,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode bench-raster prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -87,6 +87,11 @@ bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/p
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
 	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
 	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
+
+bench-raster: $(VENV)/.dev ## Time pictures of heatmaps beside matplotlib and datashader, into docs/performance.md
+	$(BIN)/python -m pip install --quiet datashader
+	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
+	$(BIN)/python benches/raster.py --write
 
 HOSTILE_SECONDS ?= 180
 hostile: $(VENV)/.dev ## Repeat the attacks of docs/faults.md at volume on loopback for HOSTILE_SECONDS (180)

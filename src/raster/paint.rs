@@ -8,12 +8,8 @@ use super::cells::{Cells, Field, RasterError, View, volume};
 use super::place::{Rows, Spread, columns};
 use super::{share, threads};
 
-/// Pixels that are painted before they are turned into rows: 32 MiB.
-const SLAB: usize = 8 << 20;
-/// Columns that a thread takes at a time.
-const BUNCH: usize = 8;
-/// Side of the square of pixels that is turned at a time.
-const SQUARE: usize = 16;
+/// Columns of pixels that a thread takes at a time.
+const BUNCH: usize = 32;
 
 /// What a pixel shows of the cells that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,37 +34,27 @@ pub fn raster<const F: usize>(cells: &Cells<'_, F>, view: &View, reduce: Reduce)
     view.check()?;
     cells.check()?;
     let (width, height) = (view.width, view.height);
-    let mut picture = vec![f32::NAN; width * height];
+    let mut picture = vec![0.0; width * height];
     let seen = Seen::new(cells, view, reduce);
-    let threads = threads(seen.levels().max(width * height / 4));
-    let wide = (SLAB / height).clamp(1, width);
-    let mut slab = vec![0.0; wide * height];
-    for from in (0..width).step_by(wide) {
-        let slab = &mut slab[..wide.min(width - from) * height];
-        share(threads, slab.chunks_mut(BUNCH * height).enumerate(), |(bunch, pixels)| {
-            seen.paint(from + bunch * BUNCH, pixels);
-        });
-        let some = height.div_ceil(threads * 4).next_multiple_of(SQUARE);
-        share(threads, picture.chunks_mut(some * width).enumerate(), |(band, rows)| {
-            turn(slab, height, band * some, rows, width, from);
-        });
-    }
-    Array2::from_shape_vec((height, width), picture).map_err(|_| RasterError::TooLarge { width, height })
-}
-
-/// Writes columns of pixels into rows of a picture: those from `lowest` on, at the columns from `from` on.
-fn turn(slab: &[f32], height: usize, lowest: usize, rows: &mut [f32], width: usize, from: usize) {
-    let (count, wide) = (rows.len() / width, slab.len() / height);
-    for bottom in (0..count).step_by(SQUARE) {
-        for left in (0..wide).step_by(SQUARE) {
-            for row in bottom..(bottom + SQUARE).min(count) {
-                let line = &mut rows[row * width + from..][..wide];
-                for column in left..(left + SQUARE).min(wide) {
-                    line[column] = slab[column * height + lowest + row];
-                }
-            }
+    // The parts of all rows that a bunch of columns has: whoever paints the bunch writes there, and nobody else does.
+    let mut bunches: Vec<Vec<&mut [f32]>> = Vec::new();
+    bunches.resize_with(width.div_ceil(BUNCH), || Vec::with_capacity(height));
+    for row in picture.chunks_mut(width) {
+        for (bunch, part) in bunches.iter_mut().zip(row.chunks_mut(BUNCH)) {
+            bunch.push(part);
         }
     }
+    share(threads(seen.levels().max(width * height / 4)), bunches.into_iter().enumerate(), |(bunch, mut rows)| {
+        let wide = rows.first().map_or(0, |row| row.len());
+        let mut columns = vec![0.0; wide * height];
+        seen.paint(bunch * BUNCH, &mut columns);
+        for (place, row) in rows.iter_mut().enumerate() {
+            for (pixel, column) in row.iter_mut().zip(columns[place..].iter().step_by(height)) {
+                *pixel = *column;
+            }
+        }
+    });
+    Array2::from_shape_vec((height, width), picture).map_err(|_| RasterError::TooLarge { width, height })
 }
 
 /// What is seen of some cells.
@@ -221,11 +207,10 @@ impl<'a, const F: usize> Seen<'a, F> {
     }
 }
 
+/// Without a branch: which of two volumes is larger nobody foresees.
 #[inline]
 fn largest(pixel: &mut f64, volume: f64) {
-    if volume > *pixel {
-        *pixel = volume;
-    }
+    *pixel = if volume > *pixel { volume } else { *pixel };
 }
 
 #[inline]
@@ -300,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_picture_is_painted_in_slabs_by_several_threads() {
+    fn a_large_picture_is_painted_by_several_threads() {
         let wide = View { width: 30_000, height: 2_000, ..view(1, 1) };
         let picture = raster(&cells(), &wide, Reduce::Max).unwrap();
         assert_eq!((picture[(0, 0)], picture[(1_999, 29_999)], picture[(700, 9_999)]), (5.0, 4.0, 7.0));
