@@ -83,7 +83,9 @@ def main() -> None:
     grid = np.ascontiguousarray(grid.T)
     days = np.append(pixels.starts, pixels.ends[-1]) / 86_400e9
     edges = np.append(grid_prices, grid_prices[-1] + STEP)
-    array = xr.DataArray(grid, coords=[("price", grid_prices + STEP / 2), ("time", (days[1:] + days[:-1]) / 2)])
+    array = xr.DataArray(
+        grid, name="volume", coords=[("price", grid_prices + STEP / 2), ("time", (days[1:] + days[:-1]) / 2)]
+    )
     canvas = ds.Canvas(*SIZE, x_range=(days[0], days[-1]), y_range=(edges[0], edges[-1]))
 
     def figure():
@@ -146,8 +148,8 @@ def main() -> None:
     ]
     report = [
         f"- {machine()}; numpy {np.__version__}, matplotlib {mpl.__version__}, datashader {ds.__version__}",
-        f"- {len(pixels.levels):,} levels in {SNAPSHOTS:,} snapshots; "
-        f"a dense grid of {grid.shape[1]:,} × {grid.shape[0]:,} ({grid.nbytes / 1e6:,.0f} MB, made in {grid_seconds * 1e3:,.0f} ms, not counted)",
+        f"- {len(pixels.levels):,} levels in {SNAPSHOTS:,} snapshots; a dense grid of {grid.shape[1]:,} × "
+        f"{grid.shape[0]:,} ({grid.nbytes / 1e6:,.0f} MB, made in {grid_seconds * 1e3:,.0f} ms, not counted)",
         f"- {memory_of(raster):.0f} MB at most beside the levels, "
         f"of which {SIZE[0] * SIZE[1] * 4 / 1e6:.0f} MB are the picture",
         "",
