@@ -8,6 +8,7 @@ import pytest
 
 import marketpoints as mp
 from bodies import START
+from children import run
 from pictures import DAY, Picture
 
 mpl.use("agg")
@@ -63,3 +64,87 @@ def test_a_million_rows_take_seconds_and_lose_nothing(kind, tmp_path):
     inked = (rows.min(axis=2) < 215).mean(axis=0) > 0.8
     assert inked[column - 1 : column + 3].any()
     assert not inked[2 : column - 3].any() and not inked[column + 4 :].any()
+
+
+def ladders(kind, rows, level, count):
+    """Rows of so many levels, all the same."""
+    levels = ",".join(level(at) for at in range(count))
+    step, interval = (60, "MINUTE") if kind != "TPO_AGG" else (DAY, "DAY")
+    inner = {"VOLUME_PROFILE_AGG": '"profile":[%s]', "TPO_AGG": '"TpoAggregation":{"levels":[%s],'}[kind] % levels
+    join, end = (",", "}}") if kind != "TPO_AGG" else ("", "}}}")
+    points = ",".join(f'{{"Point":{{{inner}{join}"timestamp":{{"s":{START + step * at}}}{end}' for at in range(rows))
+    identity = f'{{"type":"{kind}","exchange":"BYBIT","rawSymbol":"BTCUSDT","interval":"{interval}"}}'
+    return mp.decode_points(f'{{"series":[{{"id":{identity},"points":[{points}]}}]}}'.encode())
+
+
+@pytest.mark.parametrize("kind", [None, "bars", "cells", "footprint", "total"])
+def test_a_million_levels_of_volume_take_seconds(kind):
+    answer = ladders("VOLUME_PROFILE_AGG", 20_000, lambda at: f"{100 + at},{1 + at % 7},{2 + at % 5}", 50)
+    begun = time.perf_counter()
+    Picture(answer.plot(kind=kind))
+    assert time.perf_counter() - begun < 20
+
+
+def test_a_million_blocks_of_sessions_take_seconds():
+    ids = ",".join(map(str, range(10)))
+    answer = ladders("TPO_AGG", 2_000, lambda at: f'{{"price":{100 + at},"block_ids":[{ids}]}}', 50)
+    begun = time.perf_counter()
+    Picture(answer.plot())
+    assert time.perf_counter() - begun < 20
+
+
+def test_millions_together_take_seconds():
+    candles, liquidations = million("TRADE_SIDE_AGNOSTIC_AGG"), million("LIQUIDATION_AGG")
+    begun = time.perf_counter()
+    Picture(mp.plot(candles, liquidations))
+    Picture(mp.SeriesSet([candles.only] * 4).plot(layout="panels"))
+    Picture(mp.SeriesSet([candles.only] * 4).plot(layout="axis"))
+    assert all(len(one._repr_html_()) < 50_000 for one in (candles, liquidations))
+    assert time.perf_counter() - begun < 40
+
+
+NOTHING = """
+import sys
+sys.modules["matplotlib"] = None
+import marketpoints as mp
+with mp.LocalService(now=1_790_000_000) as service, service.client("unlimited") as client:
+    candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", period="1d")
+    profile = client.volume_profile("BINANCE_FUTURES", "BTCUSDT", "1h", period="3h")
+    board = client.leaderboard(limit=2)
+calls = [
+    lambda: mp.plot(candles, profile),
+    lambda: profile.plot(kind="footprint"),
+    lambda: (candles + candles).plot(layout="panels"),
+    lambda: (candles + candles).plot(layout="axis"),
+    board.plot,
+    board[0].plot,
+]
+for call in calls:
+    try:
+        call()
+    except mp.MissingDependencyError as error:
+        print(str(error).endswith("pip install 'marketpoints[plot]'"))
+print(len(candles._repr_html_()) > 100)
+"""
+
+
+def test_without_matplotlib_what_installs_it_is_told():
+    assert run(NOTHING).split() == ["True"] * 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_of_which_none_is_known(kind):
+    row, _ = KINDS[kind]
+    names = [one.partition(":")[0] for one in row.split(",")]
+    points = ",".join(
+        f'{{"Point":{{"odd":null,{",".join(f"{name}:null" for name in names)},"timestamp":{{"s":{START + 60 * at}}}}}}}'
+        for at in range(5)
+    )
+    identity = f'{{"type":"{kind}","exchange":"BYBIT","rawSymbol":"BTCUSDT","interval":"MINUTE"}}'
+    try:
+        answer = mp.decode_points(f'{{"series":[{{"id":{identity},"points":[{points}]}}]}}'.encode())
+    except mp.DecodeError:  # a type whose numbers are never absent
+        return
+    Picture(answer.plot())
+    Picture(mp.plot(answer))
+    assert answer._repr_html_()

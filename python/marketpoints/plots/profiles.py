@@ -93,7 +93,7 @@ def profile(
     wide = ax.bbox.width * 100 / ax.figure.dpi / whole
     if kind is None:
         kind = "bars" if wide >= SHAPED else "cells"
-    elif kind == "footprint" and wide < FOOT:  # not even bars could be told apart
+    elif kind in ("bars", "footprint") and wide < FOOT:  # bars could not be told apart
         kind = "cells"
     height = row_height(step, low, high) or (_rows_of(ax, finest, low, high, wide) if kind == "footprint" else finest)
     if nothing := outside(shown.prices, window, height):
@@ -159,8 +159,9 @@ def _bars(ax: Any, grid: Grid) -> None:
     left, bottom = grid.starts[grid.bucket], grid.bottom
     _rows(ax, left, left + grid.buys * room, bottom, grid.height, UP, "buys")
     _rows(ax, left + grid.buys * room, left + total * room, bottom, grid.height, DOWN, "sells")
-    for start in grid.starts:
-        ax.axvline(start, color=QUIET, linewidth=0.6)
+    if ax.bbox.width * 100 / ax.figure.dpi > APART * len(grid.starts):
+        for start in grid.starts:
+            ax.axvline(start, color=QUIET, linewidth=0.6)
 
 
 def _rows(

@@ -123,7 +123,7 @@ class Profile(Levels):
                 each cell what was sold (at the bid) × what was bought (at the ask), as numbers where a cell has about
                 34 × 11 pixels and as bars of two colours where it has not, the difference of each bucket below;
                 ``"total"``: the sum of all buckets, with the price of most volume and the value area of 70 %. None
-                takes bars where buckets are wide enough, else cells; so does a footprint of very narrow buckets.
+                takes bars where buckets are wide enough, else cells; under four pixels all but the sum are cells.
             imbalance: In a footprint the ratio from which a side prevails: bought at a price against sold one row
                 below, sold against bought one row above.
 
