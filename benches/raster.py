@@ -121,11 +121,11 @@ def main() -> None:
         9,
     )
     canvas.raster(array, agg="max")
-    canvas.quadmesh(array, x="time", y="price", agg=ds.max())
+    canvas.quadmesh(array, x="time", y="price", agg=ds.max("volume"))
     slow = timed(
         {
             "datashader raster": lambda: canvas.raster(array, agg="max"),
-            "datashader quadmesh": lambda: canvas.quadmesh(array, x="time", y="price", agg=ds.max()),
+            "datashader quadmesh": lambda: canvas.quadmesh(array, x="time", y="price", agg=ds.max("volume")),
             "imshow": lambda: draw(
                 lambda ax: ax.imshow(grid, extent=(days[0], days[-1], *edges[[0, -1]]), aspect="auto")
             ),
