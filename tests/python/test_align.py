@@ -220,3 +220,23 @@ def test_price_levels_do_not_stand_side_by_side():
         book.to_pandas(pivot=True)
     with pytest.raises(mp.SelectionError, match="no one value a row"):
         mp.align(book[0], book[1])
+
+
+def test_frames_tell_when_a_row_was_known_and_asked():
+    with mp.LocalService(now="2026-06-01T10:30") as service, service.client() as client:
+        hours = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", period="3h")
+        profile = client.volume_profile("BINANCE_FUTURES", "BTCUSDT", "1h", period="2h")
+        both = client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", period="3h")
+        supply = client.token_supply(coin="BTC", token_name="Bitcoin", interval="1d", period="3d")
+    frame = hours.to_pandas(known_at=True)
+    assert list(frame.columns[:3]) == ["known_at", "asked_at", "open"]
+    assert (frame["known_at"] - frame.index == np.timedelta64(1, "h")).all()
+    assert str(frame["asked_at"].iloc[0]).startswith("2026-06-01 10:30")
+    levels = profile.to_polars(known_at=True)
+    assert levels.columns[:3] == ["time", "known_at", "asked_at"] and len(levels) > 2
+    assert ((levels["known_at"] - levels["time"]).dt.total_hours() == 1).all()
+    assert {"known_at", "symbol"} <= set(both.to_pandas(known_at=True).columns)
+    assert {"known_at", "symbol"} <= set(both.to_arrow(known_at=True).column_names)
+    assert (supply.to_pandas(known_at=True)["known_at"] == supply.to_pandas().index).all()
+    read = mp.SeriesSet([series([START], [1])]).to_pandas(known_at=True)
+    assert str(read["known_at"].iloc[0]).startswith("2026-01-01 01:00")

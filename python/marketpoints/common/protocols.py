@@ -33,6 +33,18 @@ class Framed(Protocol):
         """The time of each row, datetime64[ns] in UTC, and the columns by name."""
 
 
+class Datable(Framed, Protocol):
+    """What becomes a frame that tells when its rows were known."""
+
+    @property
+    def asked_at(self) -> "np.datetime64 | None":
+        """When it was asked for."""
+
+    @property
+    def is_known_at_once(self) -> bool:
+        """Whether a row is known at its stamp, and not only when its bucket ends."""
+
+
 class Drawable(Protocol):
     """What is drawn over time."""
 

@@ -9,11 +9,12 @@ from typing import Any, NoReturn, TypeAlias
 
 from .. import _engine
 from ..common.optional import load
-from ..common.protocols import Framed, Label
+from ..common.protocols import Datable, Framed, Label
 from ..errors import SelectionError
 from .ragged import Nested, Ragged
 
 __all__ = [
+    "Dated",
     "Exported",
     "Kind",
     "records_table",
@@ -36,6 +37,26 @@ Described: TypeAlias = tuple[str, str, Any]
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
+
+
+class Dated:
+    """A series whose frame tells of each row when it was known and asked: ``known_at`` and ``asked_at``, UTC.
+
+    Feature stores go by both: a row counts from ``known_at``, and one that was asked later is a later version of it.
+    """
+
+    def __init__(self, series: Datable) -> None:
+        self._series = series
+        self.id, self.usd = series.id, series.usd
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """As of the series, with both times before its columns."""
+        import numpy as np
+
+        times, columns = self._series.flat(label)
+        known = self._series.flat("left" if self._series.is_known_at_once else "right")[0]
+        asked = np.datetime64("NaT", "ns") if self._series.asked_at is None else self._series.asked_at
+        return times, {"known_at": known, "asked_at": np.full(len(times), asked), **columns}
 
 
 def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:

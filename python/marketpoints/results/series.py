@@ -138,7 +138,12 @@ class Series(frames.Exported):
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        return self.timestamps if self.id.type == METHODS["token_supply"] else self.closes_at
+        return self.timestamps if self.is_known_at_once else self.closes_at
+
+    @property
+    def is_known_at_once(self) -> bool:
+        """Whether a row is known at its stamp (token supply), and not only when its bucket ends."""
+        return self.id.type == METHODS["token_supply"]
 
     @property
     def bucket_nanoseconds(self) -> int:
@@ -307,11 +312,11 @@ class Series(frames.Exported):
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
 
-        Price levels have a row each, with the time of theirs. ``label`` as in :meth:`to_pandas`.
+        Price levels have a row each, with the time of theirs. ``label`` and ``known_at`` as in :meth:`to_pandas`.
         """
         return self._stamps(label), {name: self[name] for name in self.columns}
 
-    def to_pandas(self, *, label: Label = "left", copy: bool = False) -> Any:
+    def to_pandas(self, *, label: Label = "left", copy: bool = False, known_at: bool = False) -> Any:
         """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
 
         Args:
@@ -319,31 +324,35 @@ class Series(frames.Exported):
                 :attr:`closes_at`, when its values are known.
             copy: False shares the engine's memory where pandas can, and its values are read-only then; True makes
                 values of the frame's own that may be changed in place.
+            known_at: Whether the columns begin with ``known_at``, when each row was known (:attr:`known_at`), and
+                :attr:`asked_at`, as feature stores want it.
 
         Raises:
             MissingDependencyError: pandas is not installed.
             InvalidRequest: There is no such label.
             SelectionError: The end is wanted, and the length of a bucket is not known.
         """
-        return frames.to_pandas(self, copy=copy, label=label)
+        return frames.to_pandas(frames.Dated(self) if known_at else self, copy=copy, label=label)
 
-    def to_polars(self, *, label: Label = "left") -> Any:
-        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first; ``label`` as in :meth:`to_pandas`.
+    def to_polars(self, *, label: Label = "left", known_at: bool = False) -> Any:
+        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first.
+
+        ``label`` and ``known_at`` as in :meth:`to_pandas`.
 
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        return frames.to_polars(frames.series_table([self], label))
+        return frames.to_polars(frames.series_table([frames.Dated(self) if known_at else self], label))
 
-    def to_arrow(self, *, label: Label = "left") -> Any:
+    def to_arrow(self, *, label: Label = "left", known_at: bool = False) -> Any:
         """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
 
-        ``label`` as in :meth:`to_pandas`.
+        ``label`` and ``known_at`` as in :meth:`to_pandas`.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.
         """
-        return frames.to_arrow(frames.series_table([self], label))
+        return frames.to_arrow(frames.series_table([frames.Dated(self) if known_at else self], label))
 
     def _arrow(self) -> _engine.ArrowTable:
         return frames.series_table([self])

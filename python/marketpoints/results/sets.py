@@ -11,7 +11,7 @@ from .. import _engine
 from ..common.dialect import Dialect
 from ..common.display import SHOWN, card, listing, shown_half_made
 from ..common.items import Items
-from ..common.protocols import Label
+from ..common.protocols import Framed, Label
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
@@ -173,13 +173,16 @@ class SeriesSet(Items[Series], frames.Exported):
     def __hash__(self) -> int:
         return hash(self._items)
 
-    def to_pandas(self, *, label: Label = "left", copy: bool = False, pivot: bool = False) -> Any:
+    def to_pandas(
+        self, *, label: Label = "left", copy: bool = False, pivot: bool = False, known_at: bool = False
+    ) -> Any:
         """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
 
         With ``pivot`` it has a row a time instead, and a column for each value of each series, named by what tells the
         series apart: ``volume_BUY``, ``close_ETHUSDT``; NaN where a series has no row of that time.
 
-        A set without series gives an empty frame. ``label`` and ``copy`` as in :meth:`Series.to_pandas`.
+        A set without series gives an empty frame. ``label``, ``copy`` and ``known_at`` (not with ``pivot``) as in
+        :meth:`Series.to_pandas`.
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -188,20 +191,23 @@ class SeriesSet(Items[Series], frames.Exported):
         if pivot:
             return wide.pivot(self._items, label, "pandas")
         if len(self._items) == 1:
-            return self._items[0].to_pandas(label=label, copy=copy)
-        return frames.set_to_pandas(self._items, label)
+            return self._items[0].to_pandas(label=label, copy=copy, known_at=known_at)
+        return frames.set_to_pandas(self._dated(known_at), label)
 
-    def to_polars(self, *, label: Label = "left", pivot: bool = False) -> Any:
+    def to_polars(self, *, label: Label = "left", pivot: bool = False, known_at: bool = False) -> Any:
         """As :meth:`to_pandas`, for polars."""
         if pivot:
             return wide.pivot(self._items, label, "polars")
-        return frames.to_polars(frames.series_table(self._items, label, coded=True))
+        return frames.to_polars(frames.series_table(self._dated(known_at), label, coded=True))
 
-    def to_arrow(self, *, label: Label = "left", pivot: bool = False) -> Any:
+    def to_arrow(self, *, label: Label = "left", pivot: bool = False, known_at: bool = False) -> Any:
         """As :meth:`to_pandas`, for pyarrow."""
         if pivot:
             return wide.pivot(self._items, label, "arrow")
-        return frames.to_arrow(frames.series_table(self._items, label))
+        return frames.to_arrow(frames.series_table(self._dated(known_at), label))
+
+    def _dated(self, known_at: bool) -> Sequence[Framed]:
+        return [frames.Dated(one) for one in self._items] if known_at else self._items
 
     def _arrow(self) -> _engine.ArrowTable:
         return frames.series_table(self._items)
