@@ -1,11 +1,14 @@
 """What frames, pictures and clients need of the classes above them: less than those are; imports run one way."""
 
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from .. import _engine
 from ..identity import Selection, SeriesId, Window
 
-__all__ = ["Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Framed", "Kept", "Label"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Datable", "Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Framed", "Kept", "Label"]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]

@@ -1,0 +1,173 @@
+"""What a series knows of its rows' times: when each bucket starts, closes and is known, and which are missing."""
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from ..common.arguments import METHODS
+from ..common.protocols import Label
+from ..common.times import from_seconds
+from ..errors import InvalidRequest
+from ..identity import Selection, SeriesId, Window
+from .buckets import MONTH, closing, missing, spans, step_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Timed"]
+
+
+class Timed:
+    """Rows, each of a bucket of time."""
+
+    __slots__ = ()
+
+    _columns: _engine.Columns
+    _now: float | None
+    _window: tuple[int, int] | Window | None
+    _usd: bool | None
+    _selection: tuple[tuple[str, ...], str | None, str | None] | None
+
+    @property
+    def id(self) -> SeriesId:
+        """What the rows are of."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def timestamps(self) -> "npt.NDArray[np.datetime64]":
+        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only."""
+        return self._columns.timestamps
+
+    @property
+    def asked_at(self) -> "np.datetime64 | None":
+        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``.
+
+        None of what an archive read: that holds closed buckets only.
+        """
+        return None if self._now is None else from_seconds(self._now)
+
+    @property
+    def usd(self) -> bool | None:
+        """Whether values were asked in USD; None of a body decoded alone, which does not tell."""
+        return self._usd
+
+    @property
+    def asked_for(self) -> Selection | None:
+        """The exchanges, the symbol and the coin that were asked for; None for a body decoded alone.
+
+        A sum or mean over exchanges tells no exchange in its :attr:`id` (section 2.2).
+        """
+        return None if self._selection is None else Selection(*self._selection)
+
+    @property
+    def requested(self) -> Window | None:
+        """The window of bucket starts that was asked for.
+
+        None for a body decoded alone, and for what an archive read where the ends were left open. A stretch of rows has
+        the part from its first row to the row that follows it; where it begins or ends as the whole, so does its
+        window. It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet
+        unless these were wanted.
+        """
+        return None if self._window is None else _window(self._window)
+
+    @property
+    def covered(self) -> Window | None:
+        """From the start of the first row's bucket to the end of the last one's; None without rows.
+
+        Where it is less than :attr:`requested`, the service had no more; holes within are told by :meth:`gaps`.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return Window(self.timestamps[0], self.closes_at[-1]) if len(self) else None
+
+    @property
+    def closes_at(self) -> "npt.NDArray[np.datetime64]":
+        """End of each row's bucket, when its values are known: datetime64[ns] in UTC, shape (rows,).
+
+        Rows are stamped with their bucket's start (section 2.2); whoever joins them with other times by that stamp sees
+        a whole bucket ahead.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return closing(self.timestamps, self._step())
+
+    @property
+    def known_at(self) -> "npt.NDArray[np.datetime64]":
+        """When each row's values were known: datetime64[ns] in UTC, shape (rows,).
+
+        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``; token supply is told as
+        of its stamp and known at it.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return self.timestamps if self.is_known_at_once else self.closes_at
+
+    @property
+    def is_known_at_once(self) -> bool:
+        """Whether a row is known at its stamp (token supply), and not only when its bucket ends."""
+        return self.id.type == METHODS["token_supply"]
+
+    @property
+    def bucket_nanoseconds(self) -> int:
+        """Length of a bucket in nanoseconds; of a month its longest.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        step = self._step()
+        return MONTH[1] if step.dtype.str.endswith("[M]") else int(step.astype("int64"))
+
+    @property
+    def is_closed(self) -> "npt.NDArray[np.bool_]":
+        """Whether each row's bucket was over at :attr:`asked_at`: bool, shape (rows,).
+
+        A row that is not was still forming: its values were not final.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        import numpy as np
+
+        now = self.asked_at
+        closed: npt.NDArray[np.bool_] = np.ones(len(self), dtype=bool) if now is None else self.closes_at <= now
+        return closed
+
+    def gaps(self) -> "npt.NDArray[np.datetime64]":
+        """Starts of the buckets that have no row: datetime64[ns] in UTC, ascending, shape (missing,).
+
+        They are looked for in :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
+        gap is no fault by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return missing(self.timestamps, self._step(), self.requested)
+
+    def gap_spans(self) -> "npt.NDArray[np.datetime64]":
+        """The :meth:`gaps` as stretches: start and end, half-open, of buckets that are missing one after the other.
+
+        Returns:
+            datetime64[ns] in UTC, shape (stretches, 2).
+
+        Raises:
+            SelectionError: The length of a bucket is not known.
+        """
+        return spans(self.gaps(), self._step())
+
+    def _step(self) -> "np.timedelta64":
+        return step_of(self.id.interval)
+
+    def _stamps(self, label: Label) -> Any:
+        if label not in ("left", "right"):
+            raise InvalidRequest(f"label: {label!r} is neither 'left', a bucket's start, nor 'right', its end")
+        return self.timestamps if label == "left" else self.closes_at
+
+
+def _window(window: tuple[int, int] | Window) -> Window:
+    return window if isinstance(window, Window) else Window(*map(from_seconds, window))
