@@ -78,7 +78,8 @@ def main() -> None:
     def raster(window=window, prices=prices, reduce="max"):
         return pixels.raster(window, prices, SIZE, reduce)
 
-    _, grid_prices, grid = (None, *_engine.to_grid(pixels.offsets, pixels.levels, STEP))
+    held = memory_of(raster)  # first of all: later there is memory to use again
+    grid_prices, grid = _engine.to_grid(pixels.offsets, pixels.levels, STEP)
     grid_seconds = clock(lambda: _engine.to_grid(pixels.offsets, pixels.levels, STEP))
     grid = np.ascontiguousarray(grid.T)
     days = np.append(pixels.starts, pixels.ends[-1]) / 86_400e9
@@ -150,8 +151,7 @@ def main() -> None:
         f"- {machine()}; numpy {np.__version__}, matplotlib {mpl.__version__}, datashader {ds.__version__}",
         f"- {len(pixels.levels):,} levels in {SNAPSHOTS:,} snapshots; a dense grid of {grid.shape[1]:,} × "
         f"{grid.shape[0]:,} ({grid.nbytes / 1e6:,.0f} MB, made in {grid_seconds * 1e3:,.0f} ms, not counted)",
-        f"- {memory_of(raster):.0f} MB at most beside the levels, "
-        f"of which {SIZE[0] * SIZE[1] * 4 / 1e6:.0f} MB are the picture",
+        f"- {held:.0f} MB at most beside the levels, of which {SIZE[0] * SIZE[1] * 4 / 1e6:.0f} MB are the picture",
         "",
         "| | ms | of `raster` | ms of all processors | of `raster` |",
         "|---|---:|---:|---:|---:|",
