@@ -168,3 +168,47 @@ def test_a_dead_holder_does_not_block(service, twin, tmp_path):
         # The lock file is still there; the lock ended with its holder.
         assert list((tmp_path / "_marketpoints" / "lock").iterdir())
         assert mp.Archive(tmp_path).sync(client, *BOOKS, **WINDOW, **BOOK).requests > 0
+
+
+RIVAL = """
+import sys
+import marketpoints as mp
+
+folder, url, key, start, end = sys.argv[1:]
+client = mp.Client(key, url, archive_source="twin", clock=lambda: {now})
+for hour in range(int(start), int(end), 6 * 3_600):
+    mp.Archive(folder).sync(client, "candles", "BINANCE_FUTURES", "BTCUSDT", "1m", start=hour, end=hour + 6 * 3_600)
+    print(hour, flush=True)
+"""
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_d3_46_one_of_two_writers_is_killed_and_the_other_goes_on(service, tmp_path, round_):
+    market, first = ("candles", "BINANCE_FUTURES", "BTCUSDT", "1m"), END - 3 * 86_400
+    window = {"start": first, "end": END}
+    code = textwrap.dedent(RIVAL).format(now=service.now())
+    own = {"MARKETPOINTS_CACHE_DIR"}
+    environment = {k: v for k, v in os.environ.items() if k in own or not k.startswith("MARKETPOINTS_")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    archive = mp.Archive(tmp_path)
+    killed, other = (
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path), service.url, service.keys["unlimited"], str(start), str(END)],
+            env=environment,
+            **pipes,
+        )
+        for start in (first, first + 86_400)
+    )
+    assert killed.stdout.readline()
+    time.sleep(random.Random(round_).random() * 0.1)  # not waiting for anything: a random moment of the writing
+    killed.kill()
+    while other.poll() is None:  # a reader sees all that was kept, or nothing
+        assert len(archive.read(*market, start=first, end=first + 3_600)[0]) == 60
+    finish(other)
+    killed.communicate()
+    assert other.returncode == 0
+    with clients(service) as client:
+        assert archive.sync(client, *market, **window).mended == ()
+        assert content(archive.read(*market)) == content(client.candles(*market[1:], **window))
+    assert archive.verify()
+    assert not list((tmp_path / "_marketpoints" / "unfinished").glob("*"))
