@@ -95,7 +95,7 @@ def _image(ax: Any, planes: Sequence[tuple[Pixels, Any]], reduce: str, unit: str
     if len(planes) == 1:
         palette.colour_bar(picture, ax, text)
         return
-    palette.colour_bar(picture, ax, f"bids (left) and asks (right), {text}")
+    palette.colour_bar(picture, ax, f"{text}, bids | asks")
     bids = load("matplotlib.cm").ScalarMappable(scale, planes[0][1])
     palette.colour_bar(bids, ax, "").set_ticks([])
 
@@ -137,7 +137,8 @@ def _legend(ax: Any, colours: palette.Theme) -> None:
     if there is None and not handles:
         return
     if there is None:
-        there = ax.legend(handles, texts, loc="upper left")
+        small = ax.bbox.width < 3 * ax.figure.dpi
+        there = ax.legend(handles, texts, loc="upper left", fontsize="x-small" if small else "medium")
     for text in there.get_texts():
         text.set_color(colours.ink)
     frame = there.get_frame()
