@@ -139,7 +139,7 @@ fn walls_of_a_tier_are_known_beforehand() {
     let several = wall(
         |a| {
             (a.query.exchanges, a.query.raw_symbol, a.query.coin) =
-                (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into()))
+                (vec!["BINANCE".into(), "BYBIT".into()], None, Some("XRP".into()));
         },
         Tier::Standard,
     );

@@ -71,7 +71,6 @@ fn schema(name: &str) -> (Value, &'static str) {
         "rawSymbol" => (open(&["BTCUSDT", "BTC-USDT-SWAP"]), "exchange-native symbol"),
         "normalizedSymbol" => (open(&["BTC-USDT"]), "symbol in BASE-QUOTE form"),
         "interval" => (open(&INTERVALS.map(|row| row.name)), ""),
-        "from" => (any_whole(), ""),
         "period" => (whole(0, i64::MAX), ""),
         "sortDirection" => (
             open(&[SortDirection::Ascending.name(), SortDirection::Descending.name()]),
@@ -79,7 +78,7 @@ fn schema(name: &str) -> (Value, &'static str) {
         ),
         "transform.groupBy.type" => (open(&[GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()]), ""),
         "transform.normalize.quote" => (open(&["USD"]), ""),
-        "transform.normalize.fundingInterval" => (any_whole(), ""),
+        "from" | "transform.normalize.fundingInterval" => (any_whole(), ""),
         "gapfill" | "flatten" => (json!({ "type": "boolean" }), ""),
         "distinct" => (
             json!({ "type": "boolean" }),
