@@ -69,14 +69,14 @@ def ask(explorer, heard, **changes):
     explorer._answers.handle(asking(explorer, **changes))
     explorer._answers.pictures.join()
     explorer._answers.loads.join()
-    return {content["kind"]: (content, buffers) for content, buffers in heard}
+    return {content["kind"]: (content, buffers) for content, buffers in heard} | {"all": heard[:]}
 
 
 def lists_of(told):
-    content, buffers = told["over"]
     return {
         name: np.frombuffer(data, np.float64, count)
-        for (name, count), data in zip(content["lists"], buffers, strict=True)
+        for content, buffers in told["all"]
+        for (name, count), data in zip(content.get("lists", []), buffers, strict=False)
     }
 
 
@@ -149,7 +149,17 @@ def test_the_newest_picture_asked_for_is_the_one_made(book, made):
     gate.set()
     answers.pictures.join()
     assert [content["id"] for content, _ in heard if content["kind"] == "view"] == [1, 29]
-    assert [content["id"] for content, _ in heard if content["kind"] == "over"] == [29]
+    assert [content["id"] for content, _ in heard if content["kind"] == "over"] == [29, 29]
+    assert [content["last"] for content, _ in heard if content["kind"] == "over"] == [False, True]
+
+
+def test_a_fault_in_one_picture_does_not_end_the_explorer(book, made, monkeypatch):
+    explorer, heard = made(book.explore())
+    whole = explorer._answers.pixels
+    monkeypatch.setattr(explorer._answers, "pixels", lambda asked: 1 / 0)
+    assert "ZeroDivisionError" in ask(explorer, heard)["error"][0]["text"]
+    monkeypatch.setattr(explorer._answers, "pixels", whole)
+    assert ask(explorer, heard)["view"]
 
 
 @pytest.mark.parametrize(

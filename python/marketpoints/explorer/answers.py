@@ -28,6 +28,8 @@ SIDES = ("both", "two", "bids", "asks")
 #: Pixels of the largest picture, and those of a side.
 MOST_PIXELS, LONGEST = 8_000_000, 8_192
 MILLI = 1_000_000
+#: Seconds that the view stands still before its profile is made.
+PAUSE = 0.08
 
 
 @dataclass(frozen=True)
@@ -204,18 +206,29 @@ class Answers:
                 self._send(place | told, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
             if self.pictures.has_newer:
                 return
-            lists = self.lists(asked)
-            told = {"kind": "over", "lists": [[name, len(values)] for name, values in lists.items()]}
-            self._send(place | told, [values.tobytes() for values in lists.values()])
+            self._send_lists(place, self.lists(asked), last=not self._has_profile)
+            if self._has_profile:
+                # Dear, and looked at last: when the view stands still.
+                if not self.pictures.has_time(PAUSE):
+                    return
+                self._send_lists(place, self.profile(asked), last=True)
             if self.beyond is not None and not self.pictures.has_newer:
                 self.loads.ask(("look", asked.view))
         except Error as problem:
             self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
+        except Exception as problem:  # the page is told, and the next picture made
+            self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
+
+    def _send_lists(self, place: Mapping[str, Any], lists: Mapping[str, Any], *, last: bool) -> None:
+        told = {"kind": "over", "last": last, "lists": [[name, len(values)] for name, values in lists.items()]}
+        self._send({**place, **told}, [values.tobytes() for values in lists.values()])
+
+    @property
+    def _has_profile(self) -> bool:
+        return self.over.profile is not None or self.ground.has_levels
 
     def lists(self, asked: Asked) -> dict[str, Any]:
         """What lies over a picture, by name, float64 each."""
-        import numpy as np
-
         (start, end), _ = asked.view
         wide, high = (max(1, round(size / asked.dpr)) for size in asked.size)
         found: dict[str, Any] = {}
@@ -235,13 +248,17 @@ class Answers:
             found |= _named("mid", self.ground.line(start, end, wide))
         if over.bubbles is not None:
             found |= _named("bubbles", over.bubbles.squares(asked.view, (wide, high)))
-        profile = None
-        if over.profile is not None:
-            profile = nearby(over.profile, start, end, asked.view[1], high)
-        elif self.ground.has_levels:
-            profile = self.ground.resting(asked.view, high)
-        found |= _named("profile", {name: sums for name, sums in (profile or {}).items() if sums is not None})
-        return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in found.items()}
+        return _doubles(found)
+
+    def profile(self, asked: Asked) -> dict[str, Any]:
+        """Volume by price of the buckets in view: what was traded, else what rested in the book, float64 each."""
+        (start, end), prices = asked.view
+        rows = max(1, round(asked.size[1] / asked.dpr))
+        traded = self.over.profile
+        found = (
+            nearby(traded, start, end, prices, rows) if traded is not None else self.ground.resting(asked.view, rows)
+        )
+        return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
 
     def _load(self, what: str, subject: Any) -> None:
         """Looks past the loaded window: reads what costs nothing and offers the rest; or buys what was agreed."""
@@ -260,6 +277,12 @@ class Answers:
 
     def _note(self, text: str) -> None:
         self._send({"kind": "note", "text": text, "busy": True}, [])
+
+
+def _doubles(columns: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in columns.items()}
 
 
 def _named(prefix: str, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class Newest(Generic[Job]):
 
     def __init__(self, work: Callable[[Job], None]) -> None:
         self._work = work
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._waiting: list[Job] = []
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -27,12 +27,18 @@ class Newest(Generic[Job]):
         """Whether the job at hand is out of date, or nobody waits for it any more."""
         return self._closed or bool(self._waiting)
 
+    def has_time(self, seconds: float) -> bool:
+        """Whether nothing newer comes for so long; tells at once when it does."""
+        with self._lock:
+            return not self._lock.wait_for(lambda: self.has_newer, seconds)
+
     def ask(self, job: Job) -> None:
         """Does a job as soon as the one at hand is done, unless another comes before."""
         with self._lock:
             if self._closed:
                 return
             self._waiting = [job]
+            self._lock.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="marketpoints explorer", daemon=False)
                 self._thread.start()
@@ -41,6 +47,7 @@ class Newest(Generic[Job]):
         """Drops what waits, and takes nothing more; does not wait for the job at hand."""
         with self._lock:
             self._closed, self._waiting = True, []
+            self._lock.notify_all()
 
     def join(self, seconds: float | None = None) -> None:
         """Waits until there is nothing to do."""
@@ -56,4 +63,9 @@ class Newest(Generic[Job]):
                     self._thread = None
                     return
                 job = self._waiting.pop()
-            self._work(job)
+            try:
+                self._work(job)
+            except BaseException:
+                with self._lock:  # the next order finds no thread, and starts one
+                    self._thread = None
+                raise

@@ -61,6 +61,8 @@ def page(answers: Answers) -> str:
             planes.append(told)
     lists = answers.lists(replace(asked, size=(COLUMNS, ROWS)))
     lists |= _candles(answers)
+    if answers.over.profile is not None or ground.has_levels:
+        lists |= answers.profile(replace(asked, size=(COLUMNS, ROWS)))
     data = {
         "about": about,
         "place": {"t0": window[0] / MILLI, "t1": window[1] / MILLI, "p0": prices[0], "p1": prices[1]},

@@ -103,7 +103,7 @@ async function still(data) {
           tell({ ...asked }, [pixels(asked), palette, new Uint8Array(lowers(asked).buffer)]);
         }
         const { p0, p1 } = data.place;
-        tell({ ...asked, p0, p1, kind: "over", lists: lists.map(([name, count]) => [name, count]) }, lists.map((each) => each[2]));
+        tell({ ...asked, p0, p1, kind: "over", all: true, last: true, lists: lists.map(([name, count]) => [name, count]) }, lists.map((each) => each[2]));
       });
     },
   };

@@ -113,7 +113,7 @@ function render({ model, el, signal }) {
   const dark = window.matchMedia && matchMedia("(prefers-color-scheme: dark)").matches;
   const state = {
     view: { ...home }, side: "both", scale: "quantile", theme: about.levels || dark ? "dark" : "light",
-    loaded: about.loaded, back: [], picture: null, over: null, mouse: null, box: null,
+    loaded: about.loaded, back: [], picture: null, over: null, profile: null, mouse: null, box: null,
     id: 0, shown: 0, out: 0, dirty: false, since: new Map(),
   };
 
@@ -197,8 +197,9 @@ function render({ model, el, signal }) {
         const [what, column] = name.split(".");
         (over[what] ||= {})[column] = doubles(buffers[index], count);
       });
-      state.over = over;
-      root.dataset.shown = content.id;
+      if (over.profile) state.profile = over;
+      if (!over.profile || content.all) state.over = over;
+      if (content.last) root.dataset.shown = content.id;
       draw();
       if (!about.levels) answered(content.id);
     } else if (content.kind === "error") {
@@ -365,9 +366,9 @@ function render({ model, el, signal }) {
 
   // --- what lies over the pixels
   function drawOver(g, w, h, ink) {
+    if (state.profile) drawProfile(g, w, state.profile, ink);
     const over = state.over;
     if (!over) return;
-    if (over.profile) drawProfile(g, w, over, ink);
     if (over.mid) trace(g, over.mid, ink.ink, 1.2, about.levels);
     const wide = over.candles && over.candles.t.length && xOf(over.candles.end[0]) - xOf(over.candles.t[0]) >= CANDLE - 0.5;
     if (over.candles && wide) drawCandles(g, over.candles, ink);
@@ -453,6 +454,7 @@ function render({ model, el, signal }) {
     const room = Math.min(170, w * 0.16), height = (over.p1 - over.p0) / rows;
     g.fillStyle = state.theme === "dark" ? "#0005" : "#fff5";
     g.fillRect(w - room - 4, 0, room + 4, plot.clientHeight);
+    const edge = new Path2D();
     g.globalAlpha = 0.85;
     for (let at = 0; at < rows; at++) {
       // On whole pixels: edges that meet within one would show as stripes.
@@ -462,7 +464,12 @@ function render({ model, el, signal }) {
       g.fillRect(w - one, y, one, tall);
       g.fillStyle = ink.asks;
       g.fillRect(w - one - other, y, other, tall);
+      edge.lineTo(w - one - other, y + tall);
+      edge.lineTo(w - one - other, y);
     }
+    g.strokeStyle = ink.ink; // told from pixels of the same hue
+    g.lineWidth = 1;
+    g.stroke(edge);
     g.globalAlpha = 1;
     const words = about.profile === "traded" ? "traded volume" : "mean resting volume";
     g.fillStyle = state.theme === "dark" ? "#000a" : "#fffc";
