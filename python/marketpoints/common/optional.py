@@ -9,6 +9,7 @@ __all__ = ["load", "load_if_there"]
 
 # The package, and the extra of this one that installs it.
 EXTRAS = {
+    "PIL": "plot",
     "anywidget": "notebook",
     "matplotlib": "plot",
     "mpl_toolkits": "plot",

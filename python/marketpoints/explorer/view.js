@@ -113,7 +113,7 @@ function render({ model, el, signal }) {
   const dark = window.matchMedia && matchMedia("(prefers-color-scheme: dark)").matches;
   const state = {
     view: { ...home }, side: "both", scale: "quantile", theme: about.levels || dark ? "dark" : "light",
-    loaded: about.loaded, back: [], picture: null, over: null, profile: null, mouse: null, box: null,
+    loaded: about.loaded, back: [], picture: null, over: null, profile: null, beside: true, mouse: null, box: null,
     id: 0, shown: 0, out: 0, dirty: false, since: new Map(),
   };
 
@@ -135,6 +135,7 @@ function render({ model, el, signal }) {
   const sideButton = about.sides ? button(SIDES.both, "which sides (b)", () => cycle("side")) : null;
   const scaleButton = about.levels ? button("quantile", "scale of colours (s)", () => cycle("scale")) : null;
   const themeButton = button(state.theme, "dark or light (d)", () => cycle("theme"));
+  if (about.profile) button("profile", "volume by price (p)", beside);
   button("home", "back to the beginning (0)", () => go(home));
   button("full", "full screen (f)", fullscreen);
   const plot = element("div", "mp-plot", root);
@@ -366,7 +367,7 @@ function render({ model, el, signal }) {
 
   // --- what lies over the pixels
   function drawOver(g, w, h, ink) {
-    if (state.profile) drawProfile(g, w, state.profile, ink);
+    if (state.profile && state.beside) drawProfile(g, w, state.profile, ink);
     const over = state.over;
     if (!over) return;
     if (over.mid) trace(g, over.mid, ink.ink, 1.2, about.levels);
@@ -451,7 +452,7 @@ function render({ model, el, signal }) {
     let most = 0;
     for (let at = 0; at < rows; at++) most = Math.max(most, bids[at] + (asks ? asks[at] : 0));
     if (!most) return;
-    const room = Math.min(170, w * 0.16), height = (over.p1 - over.p0) / rows;
+    const room = Math.min(120, w * 0.12), height = (over.p1 - over.p0) / rows;
     g.fillStyle = state.theme === "dark" ? "#0005" : "#fff5";
     g.fillRect(w - room - 4, 0, room + 4, plot.clientHeight);
     const edge = new Path2D();
@@ -637,6 +638,11 @@ function render({ model, el, signal }) {
     ask();
   }
 
+  function beside() {
+    state.beside = !state.beside;
+    draw();
+  }
+
   function fullscreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else if (root.requestFullscreen) root.requestFullscreen().catch(() => say("this program has no full screen"));
@@ -713,7 +719,7 @@ function render({ model, el, signal }) {
     ArrowUp: () => shift(0, 0.1, "key"), ArrowDown: () => shift(0, -0.1, "key"),
     "+": () => zoom(size().w / 2, size().h / 2, 0.8, 0.8, "key"), "-": () => zoom(size().w / 2, size().h / 2, 1.25, 1.25, "key"),
     "0": () => go(home), Home: () => go(home), Backspace: () => move(state.back.pop() || home),
-    b: () => about.sides && cycle("side"), s: () => about.levels && cycle("scale"), d: () => cycle("theme"), f: fullscreen,
+    b: () => about.sides && cycle("side"), s: () => about.levels && cycle("scale"), d: () => cycle("theme"), p: beside, f: fullscreen,
   };
   KEYS["="] = KEYS["+"];
   root.addEventListener("keydown", (event) => {

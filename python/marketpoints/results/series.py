@@ -264,7 +264,7 @@ class Series(Timed, frames.Exported):
         """Candles or a heatmap to zoom and drag in a notebook, with anything over them (``docs/results.md``).
 
         Wheel: zoom. Drag: move. Shift and drag: zoom into a box. Double click: back. Keys: arrows, ``+``, ``-``, ``0``
-        the beginning, ``b`` sides, ``s`` scale of colours, ``d`` dark or light, ``f`` full screen.
+        the beginning, ``b`` sides, ``s`` scale of colours, ``d`` dark or light, ``p`` the profile, ``f`` full screen.
 
         Args:
             over: Results of the same market that lie over it: candles over a heatmap, liquidations as bubbles whose
