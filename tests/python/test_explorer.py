@@ -1,5 +1,6 @@
 """What the explorer's page asks and is told, without a browser: messages in, bytes out."""
 
+import asyncio
 import json
 import os
 import re
@@ -293,6 +294,40 @@ def test_the_resting_volume_is_the_mean_of_the_snapshots_in_view(made):
     assert found["profile.bids"] == pytest.approx([3.0, 0.0]) and found["profile.asks"] == pytest.approx([0.0, 3.5])
 
 
+def test_what_is_liquidated_adds_up(made):
+    identity = {"type": "VENUE_LIQUIDATION_AGG", "exchange": None, "rawSymbol": None, "coin": "BTC"}
+    series = heatmap([([(99.0, 1.0), (98.0, 2.0)], []), ([(99.0, 5.0)], [])], **identity)
+    for point in series["points"]:
+        point["Point"]["levels"] = point["Point"].pop("bids")
+    shown = mp.decode_points(body(series)).only
+    explorer, heard = made(shown.explore())
+    told = ask(explorer, heard, p0=98.0, p1=100.0, w=1, h=1)
+    known = explorer._answers.scale("quantile")
+    assert told["view"][1][0][0] == known.bytes_of(np.array([8.0], np.float32))[0]
+    found = lists_of(ask(explorer, heard, p0=98.0, p1=100.0, h=2))
+    assert found["profile.bids"] == pytest.approx([2.0, 6.0]) and "profile.asks" not in found
+    assert explorer._answers.about["profile"] == "liquidated volume"
+
+
+def test_a_window_that_was_asked_for_and_is_empty_is_not_offered_again(demo, made):
+    with demo.client("unlimited") as client:
+        part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
+        cut = part.only[5:15]
+        explorer, heard = made(part.explore(client=client))
+        assert explorer._answers.loaded == explorer._answers.about["home"][:2]
+        explorer, heard = made(cut.explore(client=client))
+        hour = 3_600_000
+        t0, t1, *_ = explorer._answers.about["home"]
+        assert explorer._answers.loaded == [t0, t1] and t1 - t0 == 10 * hour
+        assert ask(explorer, heard, t1=t1 + hour)["offer"][0]["weight"] == 1
+        # The same rows, of a longer window that was asked for.
+        window = int(t0 / 1000) - 7200, int(t1 / 1000) + 7200
+        explorer, heard = made(mp.Series(cut._columns, None, window).explore(client=client))
+        assert explorer._answers.about["home"][:2] == [t0, t1]
+        assert explorer._answers.loaded == [t0 - 2 * hour, t1 + 2 * hour]
+        assert ask(explorer, heard, t0=t0 - hour, t1=t1 + hour)["offer"][0]["offer"] == 0
+
+
 def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
     with demo.client("advanced") as client:
         call = (*MARKET, "1m")
@@ -387,6 +422,13 @@ def test_what_cannot_be_explored_is_told(book, client, demo, monkeypatch):
     ]:
         with pytest.raises(error, match=words):
             call()
+
+    async def awaited():
+        async with demo.async_client("unlimited") as asynchronous:
+            with pytest.raises(mp.InvalidRequest, match="AsyncClient"):
+                book.explore(client=asynchronous)
+
+    asyncio.run(awaited())
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(mp.MissingDependencyError, match=r"pip install 'marketpoints\[notebook\]'"):
         book.explore()

@@ -136,7 +136,7 @@ class Answers:
             "sides": ground.has_sides,
             "rows": len(ground),
             "empty": "" if len(ground) else "no rows",
-            "profile": "traded" if self.over.profile is not None else "resting" if ground.has_levels else "",
+            "profile": self._beside,
             "largest": self.over.bubbles.most if self.over.bubbles else 0.0,
             "amounts": self.over.unit or "",
             "up": UP,
@@ -206,8 +206,8 @@ class Answers:
                 self._send(place | told, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
             if self.pictures.has_newer:
                 return
-            self._send_lists(place, self.lists(asked), last=not self._has_profile)
-            if self._has_profile:
+            self._send_lists(place, self.lists(asked), last=not self._beside)
+            if self._beside:
                 # Dear, and looked at last: when the view stands still.
                 if not self.pictures.has_time(PAUSE):
                     return
@@ -224,8 +224,12 @@ class Answers:
         self._send({**place, **told}, [values.tobytes() for values in lists.values()])
 
     @property
-    def _has_profile(self) -> bool:
-        return self.over.profile is not None or self.ground.has_levels
+    def _beside(self) -> str:
+        """What the profile shows; nothing where there is none."""
+        if self.over.profile is not None:
+            return "traded volume"
+        liquidated = self.ground.adds_up and "liquidated volume"
+        return liquidated or ("mean resting volume" if self.ground.has_levels else "")
 
     def lists(self, asked: Asked) -> dict[str, Any]:
         """What lies over a picture, by name, float64 each."""

@@ -12,7 +12,7 @@ __all__ = ["Beyond", "Buys", "Reads"]
 
 SECOND = 1_000_000_000
 #: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
-MOST_LEVELS, MOST_AT_ONCE = 60_000_000, 20_000_000
+MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
 
 
 class Buys(Protocol):

@@ -40,20 +40,20 @@ class Part:
 
     @classmethod
     def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
-        """A result; without a window that of its rows, and of the window that was asked for what holds rows.
+        """A result; without a window that of its rows and of what was asked for.
 
         ``step`` is the height of a level, where other parts know it better than one of few levels.
         """
         starts, ends = moments(shown)
-        if window is None and len(starts):
-            window = int(starts[0]), int(ends[-1])
         if window is None:
+            # What was asked for and has no row is not there: it is loaded, and not to be paid for again.
             asked = shown.requested
-            window = (0, 1) if asked is None else tuple(int(edge.astype("int64")) for edge in asked)  # type: ignore[assignment]
+            edges = [] if asked is None else [int(edge.astype("int64")) for edge in asked]
+            edges += [int(starts[0]), int(ends[-1])] if len(starts) else []
+            window = (min(edges), max(edges)) if edges else (0, 1)
         pixels = None if is_candles(shown) else Pixels.of(shown)
         if pixels is not None and step is not None:
             pixels.step = step
-        assert window is not None
         return cls(shown, window, pixels, Trace.of(shown))
 
 
@@ -65,6 +65,8 @@ class Ground:
         self.parts: tuple[Part, ...] = (Part.of(shown),)
         self.has_levels = not is_candles(shown)
         self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
+        # What liquidates at several prices of a pixel adds up; of a book the walls are to be seen.
+        self.adds_up = shown.id.type == "VENUE_LIQUIDATION_AGG"
         self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
 
     def __len__(self) -> int:
@@ -95,8 +97,11 @@ class Ground:
                 return
             self.parts = self.parts[1:] if before >= after else self.parts[:-1]
 
-    def raster(self, view: View, size: tuple[int, int], side: str, reduce: str = "max") -> "npt.NDArray[np.float32]":
-        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells."""
+    def raster(self, view: View, size: tuple[int, int], side: str) -> "npt.NDArray[np.float32]":
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+
+        Levels that share a pixel: the largest; of a liquidation heatmap their sum (``"stack"``).
+        """
         import numpy as np
 
         found: npt.NDArray[np.float32] | None = None
@@ -106,15 +111,21 @@ class Ground:
             if pixels is None or not len(pixels.starts) or (outside and found is not None):
                 continue
             pixels = Pixels(pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step)
-            picture = pixels.raster(*view, size, reduce)
+            picture = pixels.raster(*view, size, "stack" if self.adds_up else "max")
             # A part's edge may lie within a column of pixels.
-            found = picture if found is None else np.fmax(found, picture)
+            if found is None:
+                found = picture
+            elif self.adds_up:
+                found = np.where(np.isnan(found), picture, found + np.nan_to_num(picture))
+            else:
+                found = np.fmax(found, picture)
         return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
 
     def resting(self, view: View, rows: int) -> dict[str, Any]:
         """Mean volume of a snapshot by price in a view: of each row of pixels that of bids and of asks.
 
-        Where sides are not told apart all of it is ``bids``, and ``asks`` is None.
+        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not told
+        apart all of it is ``bids``, and ``asks`` is None.
         """
         import numpy as np
 
@@ -137,7 +148,10 @@ class Ground:
                     )
                     picture = one.raster(whole, view[1], (1, rows), "sum")
                     found[name] = found[name] + np.nan_to_num(picture[:, 0]).astype(np.float64)
-        return {name: None if sums is None else sums / max(count, 1) for name, sums in found.items()}
+        return {
+            name: None if sums is None else sums / (1 if self.adds_up else max(count, 1))
+            for name, sums in found.items()
+        }
 
     def line(self, start: int, end: int, width: int) -> dict[str, Any]:
         """Closes or mid prices by columns of pixels."""
@@ -157,20 +171,32 @@ class Ground:
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
     def home(self) -> View:
-        """The view to begin with: all that is loaded, and the prices around the market."""
-        import numpy as np
-
+        """The view to begin with: all that is loaded and has rows, and the prices around the market."""
         if not len(self):
             return self.window, (0.0, 1.0)
+        window, prices = self._rows(), self._around()
+        return window, prices if math.isfinite(prices[1] - prices[0]) and prices[0] < prices[1] else (0.0, 1.0)
+
+    def _rows(self) -> tuple[int, int]:
+        """From the first row to the last; what holds no row where nothing happened is shown as it was asked for."""
+        traces = [part.trace for part in self.parts if len(part.trace.starts)]
+        return self.window if self.adds_up else (int(traces[0].starts[0]), int(traces[-1].ends[-1]))
+
+    def _around(self) -> tuple[float, float]:
+        import numpy as np
+
         if not self.has_levels:
             trace = self.parts[0].trace
-            low, high = (float(each) for each in (np.nanmin(trace.low), np.nanmax(trace.high)))
+            there = np.isfinite(trace.low) & np.isfinite(trace.high)
+            if not there.any():
+                return 0.0, 1.0
+            low, high = float(trace.low[there].min()), float(trace.high[there].max())
             room = (high - low) * 0.06 or abs(high) * 0.01 or 1.0
-            return self.window, (low - room, high + room)
+            return low - room, high + room
         pixels = self.parts[0].pixels
         assert pixels is not None
         if pixels.prices is None:
-            return self.window, (0.0, 1.0)
+            return 0.0, 1.0
         found = middles(self.shown)
         found = found[np.isfinite(found)]
         if len(found):
@@ -180,4 +206,4 @@ class Ground:
             low, high = mass(self.shown.prices, self.shown.volumes)
             room = 0.0
         low, high = max(low - room, pixels.prices[0]), min(high + room + pixels.step, pixels.prices[1])
-        return self.window, (low, high) if math.isfinite(high - low) and high > low else pixels.prices
+        return (low, high) if low < high else pixels.prices

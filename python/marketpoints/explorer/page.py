@@ -61,7 +61,7 @@ def page(answers: Answers) -> str:
             planes.append(told)
     lists = answers.lists(replace(asked, size=(COLUMNS, ROWS)))
     lists |= _candles(answers)
-    if answers.over.profile is not None or ground.has_levels:
+    if about["profile"]:
         lists |= answers.profile(replace(asked, size=(COLUMNS, ROWS)))
     data = {
         "about": about,

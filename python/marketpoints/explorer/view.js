@@ -469,10 +469,10 @@ function render({ model, el, signal }) {
       edge.lineTo(w - one - other, y);
     }
     g.strokeStyle = ink.ink; // told from pixels of the same hue
-    g.lineWidth = 1;
+    g.lineWidth = 0.7;
     g.stroke(edge);
     g.globalAlpha = 1;
-    const words = about.profile === "traded" ? "traded volume" : "mean resting volume";
+    const words = about.profile;
     g.fillStyle = state.theme === "dark" ? "#000a" : "#fffc";
     g.fillRect(w - g.measureText(words).width - 12, 2, g.measureText(words).width + 10, 17);
     g.fillStyle = ink.ink;
