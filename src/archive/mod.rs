@@ -1,6 +1,7 @@
 //! Parquet: files that appear whole or not at all, and archives of points made of them, on disk or in an object store. No
 //! HTTP of its own.
 
+mod arrow_table;
 mod error;
 mod own_file;
 mod parquet_read;

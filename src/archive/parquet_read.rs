@@ -1,28 +1,33 @@
-//! Parquet → tables. A damaged or foreign file is an error, never data.
+//! Parquet → tables, by way of Arrow. A damaged or foreign file is an error, never data.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::basic::LogicalType;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
+use super::arrow_table::{column, empty};
 use super::plain_file::open_plain;
 use super::table::{CONTENT, content_hash};
 use super::{ArchiveError, Metadata, Table};
-use crate::columns::{Column, NO_TIME};
+
+type Parquet<T> = Result<T, ParquetError>;
+
+/// Most rows that are decoded at once: what a damaged footer claims must not be what is allocated.
+const BATCH: usize = 1 << 18;
 
 /// Reads a whole file.
 ///
 /// # Errors
 /// The file is missing, truncated, damaged, no Parquet, or has columns that [`super::write_parquet`] does not write.
 pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
-    let (table, metadata) = guarded(path, |reader| Ok((read_columns(reader, |_| true)?, metadata(reader))))?;
+    let (table, metadata) = of_file(path, |file| read(file, |_| true, |_, _| true))?;
     let hash = metadata.iter().find(|(name, _)| name == CONTENT);
     if hash.is_some_and(|(_, hash)| *hash != content_hash(&table)) {
         return Err(ArchiveError::new(path, "the file is damaged: its values are not those that were written"));
@@ -36,15 +41,11 @@ pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
 /// # Errors
 /// As [`read_parquet`]; without its checksum, which is of the whole file.
 pub fn read_parquet_within(path: &Path, column: &str, from: i64, to: i64) -> Result<Table, ArchiveError> {
-    guarded(path, |reader| {
-        let fields = reader.metadata().file_metadata().schema_descr();
-        let place = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column);
-        read_columns(reader, |group| {
-            let statistics = place.and_then(|place| group.column(place).statistics());
-            let Some(Statistics::Int64(values)) = statistics else { return true };
-            values.min_opt().is_none_or(|least| *least < to) && values.max_opt().is_none_or(|most| from <= *most)
-        })
-    })
+    let within = |footer: &ParquetMetaData, group: &RowGroupMetaData| match bounds(footer, group, column) {
+        Some((least, most)) => least.is_none_or(|least| least < to) && most.is_none_or(|most| from <= most),
+        None => true,
+    };
+    Ok(of_file(path, |file| read(file, |_| true, within))?.0)
 }
 
 /// Reads only what a file carries beside its columns.
@@ -52,7 +53,7 @@ pub fn read_parquet_within(path: &Path, column: &str, from: i64, to: i64) -> Res
 /// # Errors
 /// As [`read_parquet`], as far as the footer shows it.
 pub fn read_metadata(path: &Path) -> Result<Metadata, ArchiveError> {
-    guarded(path, |reader| Ok(metadata(reader)))
+    of_file(path, |file| Ok(pairs(&footer(&file)?)))
 }
 
 /// The hash of a file's values, as its footer tells it.
@@ -68,121 +69,94 @@ pub(crate) fn read_content_hash(path: &Path) -> Option<String> {
 /// # Errors
 /// As [`read_parquet`], as far as the footer shows it.
 pub fn read_first(path: &Path, column: &str) -> Result<Option<i64>, ArchiveError> {
-    guarded(path, |reader| {
-        let fields = reader.metadata().file_metadata().schema_descr();
-        let Some(place) = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column) else {
-            return Ok(None);
-        };
-        let least = reader.metadata().row_groups().iter().filter_map(|group| match group.column(place).statistics() {
-            Some(Statistics::Int64(values)) => values.min_opt().copied(),
-            _ => None,
-        });
-        Ok(least.min())
+    of_file(path, |file| {
+        let footer = footer(&file)?;
+        Ok(footer.row_groups().iter().filter_map(|group| bounds(&footer, group, column)?.0).min())
     })
 }
 
-fn guarded<T>(
-    path: &Path,
-    read: impl FnOnce(&SerializedFileReader<File>) -> Result<T, ParquetError>,
-) -> Result<T, ArchiveError> {
-    // The library may panic on bytes that lie about themselves; a damaged file must not end the process.
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let file = open_plain(path).map_err(|error| error.to_string())?;
-        let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
-        read(&reader).map_err(|error| error.to_string())
-    }));
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(problem)) => Err(ArchiveError::new(path, problem)),
-        Err(_) => Err(ArchiveError::new(path, "a damaged Parquet file")),
+/// The metadata of a file's bytes, from its footer.
+pub(super) fn metadata_of(bytes: &Bytes) -> Result<Metadata, String> {
+    guarded(|| Ok(pairs(&footer(bytes)?)))
+}
+
+/// The columns that `wanted` names of a file's bytes, and the metadata.
+pub(super) fn table_of(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<(Table, Metadata), String> {
+    guarded(|| read(bytes, wanted, |_, _| true))
+}
+
+fn of_file<T>(path: &Path, work: impl FnOnce(File) -> Parquet<T>) -> Result<T, ArchiveError> {
+    let file = open_plain(path).map_err(|error| ArchiveError::new(path, error.to_string()))?;
+    guarded(|| work(file)).map_err(|problem| ArchiveError::new(path, problem))
+}
+
+/// The library may panic on bytes that lie about themselves; a damaged file must not end the process.
+fn guarded<T>(work: impl FnOnce() -> Parquet<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err("a damaged Parquet file".to_owned()),
     }
 }
 
-fn metadata(reader: &SerializedFileReader<File>) -> Metadata {
-    let pairs = reader.metadata().file_metadata().key_value_metadata();
-    let pairs = pairs.into_iter().flatten();
-    pairs.map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
+fn footer(from: &impl ChunkReader) -> Parquet<ParquetMetaData> {
+    ParquetMetaDataReader::new().parse_and_finish(from)
 }
 
-fn read_columns(
-    reader: &SerializedFileReader<File>,
-    wanted: impl Fn(&RowGroupMetaData) -> bool,
-) -> Result<Table, ParquetError> {
-    let fields = reader.metadata().file_metadata().schema_descr();
-    let mut table = Table::new();
-    for index in 0..fields.num_columns() {
-        let field = fields.column(index);
-        let time = matches!(field.logical_type_ref(), Some(LogicalType::Timestamp { .. }));
-        let mut whole: Option<Column> = None;
-        for group in 0..reader.num_row_groups() {
-            if !wanted(reader.metadata().row_group(group)) {
-                continue;
-            }
-            let group = reader.get_row_group(group)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            let part = read_column(group.get_column_reader(index)?, rows, time)?;
-            let fits = match &mut whole {
-                None => {
-                    whole = Some(part);
-                    true
-                }
-                Some(whole) => whole.append(part),
-            };
-            if !fits {
+fn pairs(footer: &ParquetMetaData) -> Metadata {
+    let pairs = footer.file_metadata().key_value_metadata();
+    pairs.into_iter().flatten().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
+}
+
+/// The least and the most of a column's values in a group of rows, as far as they are told.
+fn bounds(footer: &ParquetMetaData, group: &RowGroupMetaData, column: &str) -> Option<(Option<i64>, Option<i64>)> {
+    let fields = footer.file_metadata().schema_descr();
+    let place = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column)?;
+    match group.column(place).statistics() {
+        Some(Statistics::Int64(values)) => Some((values.min_opt().copied(), values.max_opt().copied())),
+        _ => None,
+    }
+}
+
+/// The columns that `wanted` names, of the groups of rows that `within` takes.
+fn read(
+    from: impl ChunkReader + 'static,
+    wanted: impl Fn(&str) -> bool,
+    within: impl Fn(&ParquetMetaData, &RowGroupMetaData) -> bool,
+) -> Parquet<(Table, Metadata)> {
+    // As the file's own schema has them: a schema of Arrow's beside it is nothing that this package writes.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(from, options)?;
+    let footer = builder.metadata().clone();
+    let groups = (0..footer.num_row_groups()).filter(|&group| within(&footer, footer.row_group(group))).collect();
+    let fields = builder.schema().fields().clone();
+    let roots: Vec<usize> = (0..fields.len()).filter(|&place| wanted(fields[place].name())).collect();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
+    let unknown =
+        |name: &str| ParquetError::General(format!("column {name} is of a type that this package does not write"));
+    let blank = |place: &usize| {
+        let (name, kind) = (fields[*place].name(), fields[*place].data_type());
+        Ok((name.clone(), empty(kind).ok_or_else(|| unknown(name))?))
+    };
+    let mut table: Table = roots.iter().map(blank).collect::<Parquet<_>>()?;
+    for batch in builder.with_projection(mask).with_row_groups(groups).with_batch_size(BATCH).build()? {
+        let (_, arrays, _) = batch?.into_parts();
+        for ((name, whole), array) in table.iter_mut().zip(arrays) {
+            let part = column(array).ok_or_else(|| unknown(name))?;
+            if whole.is_empty() {
+                *whole = part; // most files are one batch: nothing is copied
+            } else if !whole.append(part) {
                 return Err(ParquetError::General("a column of changing kind".to_owned()));
             }
         }
-        let empty = || if time { Column::Time(Vec::new()) } else { Column::Float(Vec::new()) };
-        table.push((field.name().to_owned(), whole.unwrap_or_else(empty)));
     }
-    Ok(table)
-}
-
-fn read_column(reader: ColumnReader, rows: usize, time: bool) -> Result<Column, ParquetError> {
-    Ok(match reader {
-        ColumnReader::DoubleColumnReader(reader) => Column::Float(spread(reader, rows, Ok, || f64::NAN)?),
-        ColumnReader::Int64ColumnReader(reader) if time => Column::Time(spread(reader, rows, Ok, || NO_TIME)?),
-        ColumnReader::Int64ColumnReader(reader) => Column::Int(spread(reader, rows, Ok, || 0)?),
-        ColumnReader::ByteArrayColumnReader(reader) => Column::Text(spread(
-            reader,
-            rows,
-            |text: ByteArray| text.as_utf8().map(|text| Some(text.to_owned())),
-            || None,
-        )?),
-        _ => return Err(ParquetError::General("a column of a type that this package does not write".to_owned())),
-    })
-}
-
-/// Reads a column's values, turns each with `convert`, and puts `missing()` where there is none.
-fn spread<T: DataType, V>(
-    mut reader: ColumnReaderImpl<T>,
-    rows: usize,
-    convert: impl Fn(T::T) -> Result<V, ParquetError>,
-    missing: impl Fn() -> V,
-) -> Result<Vec<V>, ParquetError> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
-    let mut read = 0;
-    while read < rows {
-        let (records, _, _) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
-        if records == 0 {
-            return Err(ParquetError::General(format!("{rows} rows announced, {read} found")));
-        }
-        read += records;
-    }
-    if values.len() == rows {
-        return values.into_iter().map(convert).collect();
-    }
-    let short = || ParquetError::General("fewer values than levels".to_owned());
-    let mut there = values.into_iter();
-    let value = |level: &i16| if *level == 0 { Ok(missing()) } else { convert(there.next().ok_or_else(short)?) };
-    levels.iter().map(value).collect()
+    Ok((table, pairs(&footer)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::archive::{TextFormat, write_parquet, write_text};
-    use crate::columns::List;
+    use crate::columns::{Column, List, NO_TIME};
 
     fn table() -> Table {
         vec![

@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use super::NO_TIME;
 
 /// The time zone of every time.
-const UTC: &str = "UTC";
+pub const UTC: &str = "UTC";
 
 /// What goes into a schema beside its fields.
 pub type SchemaMetadata = std::collections::HashMap<String, String>;

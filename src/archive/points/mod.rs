@@ -11,8 +11,6 @@ mod fault;
 mod hold;
 mod key;
 mod ledger;
-mod nested_read;
-mod nested_write;
 mod pack;
 mod part_file;
 mod partition;

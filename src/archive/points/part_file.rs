@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
 use super::pack::{Packed, is_identity, pack, unpack};
-use super::{nested_read, nested_write};
+use crate::archive::parquet_read::{metadata_of, table_of};
+use crate::archive::parquet_write::parquet_bytes;
 use crate::archive::table::ContentHash;
 use crate::archive::{Metadata, Table};
 use crate::columns::Series;
@@ -41,13 +42,13 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
         (CONTENT, &content),
     ];
     let metadata = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    nested_write::encode(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
+    parquet_bytes(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
 }
 
 /// The series of a file whose checksum is right.
 pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
-    let (table, metadata) = nested_read::decode(bytes, |name| !is_identity(name)).map_err(damaged)?;
+    let (table, metadata) = table_of(bytes, |name| !is_identity(name)).map_err(damaged)?;
     unpack(&table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
         .map_err(damaged)
 }
@@ -58,7 +59,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     if !bytes.starts_with(MAGIC) && !bytes.is_empty() {
         return fault(FileState::Foreign, "not a Parquet file; move it away");
     }
-    let Ok(metadata) = nested_read::metadata(bytes.clone()) else {
+    let Ok(metadata) = metadata_of(bytes) else {
         let problem = if bytes.is_empty() { "the file is empty" } else { "the file is cut short or damaged" };
         return fault(FileState::Damaged, problem);
     };
@@ -73,7 +74,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
         return fault(FileState::Foreign, "the file of another query or another archive; move it away");
     }
     let damaged = || ArchiveFault::file(path, FileState::Damaged, "the file is damaged");
-    let (table, _) = nested_read::decode(bytes.clone(), |_| true).map_err(|_| damaged())?;
+    let (table, _) = table_of(bytes.clone(), |_| true).map_err(|_| damaged())?;
     let (windows, series) = (find(&metadata, WINDOWS).unwrap_or_default(), find(&metadata, SERIES).unwrap_or_default());
     if find(&metadata, CONTENT) != Some(&content(key, windows, series, &table)) {
         return Err(damaged());
@@ -85,7 +86,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
 
 /// Which service the data of a file are from; `None` for a file that does not say.
 pub(super) fn source(bytes: &Bytes) -> Option<String> {
-    let metadata = nested_read::metadata(bytes.clone()).ok()?;
+    let metadata = metadata_of(bytes).ok()?;
     find(&metadata, FORMAT.0).filter(|format| *format == FORMAT.1)?;
     find(&metadata, SOURCE).map(str::to_owned)
 }
