@@ -1,5 +1,6 @@
 """The explorer in Debian's Chromium: it is driven by wheel, mouse and keys, and asks nothing of any network."""
 
+import json
 import os
 import sys
 import threading
@@ -9,10 +10,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+import marketpoints as mp
+from bodies import body, heatmap
 from browser import browser, chromium, hosted, requests
 
-pytest.importorskip("anywidget")
-if "CI" not in os.environ:
+if "CI" not in os.environ:  # there nothing is skipped
+    pytest.importorskip("anywidget")
     pytest.importorskip("selenium")
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
@@ -267,6 +270,23 @@ def test_a_file_needs_neither_python_nor_network(driver, results, tmp_path, what
         page.until("return getComputedStyle(document.querySelector('.mp-x')).color === 'rgb(27, 31, 36)'")
         assert page.colours() > 20
     assert page.console() == [] and requests(driver) == [path.as_uri()]
+
+
+def test_a_level_far_away_takes_no_pixels_from_the_market(driver, tmp_path):
+    # A pixel of everything has hundreds of levels; around the market each level has its own.
+    near = [
+        ([(100.0 - 0.01 * at, 1.0 + at) for at in range(1, 100)], [(100.0 + 0.01 * at, 1.0 + at) for at in range(100)])
+    ]
+    far = [(bids, [*asks, (100_000.0, 7.0)]) for bids, asks in near]
+    explorer = mp.decode_points(body(heatmap(far * 5))).only.explore(prices=(99.0, 101.0))
+    text = explorer.to_html(tmp_path / "far.html").read_text("utf-8")
+    planes = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["planes"]
+    assert [(one["side"], one["w"]) for one in planes] == [("bids", 5), ("asks", 5)] * 2
+    assert planes[0]["h"] == 2048 and planes[2]["place"]["p1"] < 130
+    driver.get((tmp_path / "far.html").as_uri())
+    page = Page(driver)
+    page.until(f"return document.querySelector('.mp-plot canvas')?.width && ({COUNT}) > 60")
+    explorer.close()
 
 
 def test_a_page_that_ends_leaves_nothing_behind(driver, results):

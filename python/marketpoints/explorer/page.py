@@ -52,20 +52,21 @@ def page(answers: Answers) -> str:
     about = answers.about
     ground = answers.ground
     window, prices = _extent(answers)
-    asked = Asked(0, (window, prices), _size(answers, window, prices), "both", "quantile", "dark", 1.0)
+    asked = Asked(0, (window, prices), (1, 1), "both", "quantile", "dark", 1.0)
     planes = []
-    if ground.has_levels and len(ground):
+    for view in _views(answers) if ground.has_levels and len(ground) else ():
+        size = _size(answers, *view)
         for side in ("bids", "asks") if ground.has_sides else ("both",):
-            pixels, _ = answers.pixels(replace(asked, side=side))
-            told = {"side": side, "w": asked.size[0], "h": asked.size[1], "data": _packed(pixels.tobytes())}
-            planes.append(told)
+            pixels, _ = answers.pixels(replace(asked, view=view, size=size, side=side))
+            told = {"side": side, "place": _place(view), "w": size[0], "h": size[1]}
+            planes.append(told | {"data": _packed(pixels.tobytes())})
     lists = answers.lists(replace(asked, size=(COLUMNS, ROWS)))
     lists |= _candles(answers)
     if about["profile"]:
         lists |= answers.profile(replace(asked, size=(COLUMNS, ROWS)))
     data = {
         "about": about,
-        "place": {"t0": window[0] / MILLI, "t1": window[1] / MILLI, "p0": prices[0], "p1": prices[1]},
+        "place": _place((window, prices)),
         "scale": "quantile",
         "planes": planes,
         "lowers": {norm: [float(f"{value:.6g}") for value in answers.scale(norm).lower] for norm in NORMS}
@@ -89,6 +90,26 @@ def _extent(answers: Answers) -> View:
     if not found:
         return home
     return home[0], (min(low for low, _ in found), max(high for _, high in found))
+
+
+def _views(answers: Answers) -> list[View]:
+    """What there are pixels of, the widest first: everything, and where a pixel of that has several levels the market.
+
+    A book may hold levels far away, of which the pixels would be taken from those around the market.
+    """
+    window, prices = _extent(answers)
+    near = answers.ground.home()[1]
+    step = answers.ground.step or 1.0
+    if (prices[1] - prices[0]) / step <= HIGHEST or not prices[0] <= near[0] < near[1] <= prices[1]:
+        return [(window, prices)]
+    room = max((HIGHEST * step - (near[1] - near[0])) / 2, 0.0)
+    return [(window, prices), (window, (max(prices[0], near[0] - room), min(prices[1], near[1] + room)))]
+
+
+def _place(view: View) -> dict[str, float]:
+    """A view as the page takes it."""
+    (start, end), (low, high) = view
+    return {"t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
 
 
 def _size(answers: Answers, window: tuple[int, int], prices: tuple[float, float]) -> tuple[int, int]:

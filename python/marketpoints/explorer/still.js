@@ -59,8 +59,11 @@ function picture(pyramid, place, view) {
 }
 
 async function still(data) {
+  // By side, the widest first.
   const planes = {};
-  for (const { side, w, h, data: text } of data.planes) planes[side] = halves({ w, h, data: await unpacked(text) });
+  for (const { side, place, w, h, data: text } of data.planes) {
+    (planes[side] ||= []).push({ place, pyramid: halves({ w, h, data: await unpacked(text) }) });
+  }
   const palettes = {};
   for (const [name, text] of Object.entries(data.palettes)) palettes[name] = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const lists = await Promise.all(data.lists.map(async ([name, count, text]) => [name, count, await unpacked(text)]));
@@ -77,7 +80,11 @@ async function still(data) {
 
   function pixels(asked) {
     const sides = asked.side === "both" || asked.side === "two" ? Object.keys(planes) : [asked.side];
-    const [first, second] = sides.map((side) => picture(planes[side], data.place, asked));
+    const [first, second] = sides.map((side) => {
+      // The closest that holds the prices shown: it has the finest pixels.
+      const { place, pyramid } = planes[side].findLast((one) => one.place.p0 <= asked.p0 && asked.p1 <= one.place.p1) || planes[side][0];
+      return picture(pyramid, place, asked);
+    });
     const change = table(asked.scale);
     return first.map((one, at) => {
       const other = second ? second[at] : 0, byte = change[Math.max(one, other)];
