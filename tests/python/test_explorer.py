@@ -241,7 +241,7 @@ def test_a_million_bubbles_are_few_and_none_is_lost():
     prices, amounts = random.uniform(100, 200, count), random.exponential(1.0, count)
     every = Bubbles(moments, prices, amounts, random.random(count) < 0.5, amounts * prices)
     found = every.squares(((0, 86_400 * NANO), (100.0, 200.0)), (1600, 800))
-    assert 5_000 < len(found["t"]) <= 2 * 201 * 101
+    assert 1_000 < len(found["t"]) <= 4_000
     assert found["amount"].sum() == pytest.approx(amounts.sum()) and found["worth"].sum() == pytest.approx(
         every.worth.sum()
     )

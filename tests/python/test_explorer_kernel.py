@@ -81,9 +81,9 @@ def test_a_notebook_talks_to_it(tmp_path):
         until(client, lambda message: message["content"].get("data", {}).get("content", {}).get("last"))
 
         client.shell_channel.send(client.session.msg("comm_close", {"comm_id": model, "data": {}}))
-        client.execute("print(explorer._answers.pictures.has_newer)")
+        client.execute("print(explorer._answers.pictures.has_newer, explorer.widget.comm)")
         closed, _ = until(client, lambda message: message["msg_type"] == "stream")
-        assert closed["content"]["text"] == "True\n"
+        assert closed["content"]["text"] == "True None\n"
         client.shutdown()
         process = manager.provisioner.process
         assert process.wait(60) == 0

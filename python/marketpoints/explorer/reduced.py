@@ -13,8 +13,8 @@ __all__ = ["Bubbles", "Trace", "candles_between", "nearby"]
 
 #: Pixels that a bucket needs for a candle.
 CANDLE = 4.0
-#: Side in pixels of the squares whose bubbles are one.
-SQUARE = 8.0
+#: Sides in pixels of the squares whose bubbles are one: the smallest that leaves no more than so many of them.
+SQUARES, MOST_BUBBLES = (8.0, 16.0, 32.0), 4_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +145,22 @@ class Bubbles:
     def squares(self, view: tuple[tuple[int, int], tuple[float, float]], size: tuple[int, int]) -> dict[str, Any]:
         """The bubbles of a view, those of one side within 8 × 8 pixels as one of their sum at their centre of mass.
 
+        Where that leaves more than 4,000 the squares have 16 pixels a side, or 32.
+
         The squares begin at the epoch and at a price of 0, so that they stay when the view moves.
         """
+        for square in SQUARES:
+            found = self._within(view, square / size[0], square / size[1])
+            if len(found["t"]) <= MOST_BUBBLES:
+                break
+        return found
+
+    def _within(self, view: tuple[tuple[int, int], tuple[float, float]], wide: float, tall: float) -> dict[str, Any]:
+        """The bubbles by squares of a part of the view's width and height."""
         import numpy as np
 
         (start, end), (low, high) = view
-        across, up = SQUARE * (end - start) / size[0], SQUARE * (high - low) / size[1]
+        across, up = wide * (end - start), tall * (high - low)
         first, last = np.searchsorted(self.moments, [start - 2 * across, end + 2 * across])
         part = [each[first:last] for each in (self.moments, self.prices, self.amounts, self.sold, self.worth)]
         near = (part[1] > low - 2 * up) & (part[1] < high + 2 * up)

@@ -30,7 +30,7 @@ class View(anywidget.AnyWidget):
         self._closed = closed
         on_close = getattr(self.comm, "on_close", None)
         if on_close is not None:
-            on_close(lambda _message: closed())
+            on_close(lambda _message: self.close())
 
     def close(self) -> None:
         """Closes the channel to the page, and ends what answers it."""
