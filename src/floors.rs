@@ -1,6 +1,6 @@
 //! The order of the rooms, as a test: whoever imports from a room above its own fails here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,38 +23,123 @@ fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rooms that a text names by `crate::room` or `crate::{room, …}`, comments and tests at its end apart.
-fn rooms_named(text: &str) -> BTreeSet<String> {
+/// The code of a text, without comments and without the tests at its end.
+fn code_of(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    let code: Vec<&str> = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let code = code.join("\n");
-    let identifier = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut named = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        match rest.strip_prefix('{') {
-            None => drop(named.insert(identifier(rest))),
-            Some(group) => {
-                let (mut depth, mut starts) = (1, true);
-                for (index, c) in group.char_indices() {
-                    match c {
-                        '{' => depth += 1,
-                        '}' => depth -= 1,
-                        ',' if depth == 1 => starts = true,
-                        _ if starts && !c.is_whitespace() => {
-                            named.insert(identifier(&group[index..]));
-                            starts = false;
-                        }
-                        _ => {}
-                    }
-                    if depth == 0 {
-                        break;
-                    }
+    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The paths that a code names from `crate`, `super` or `self` on, groups resolved: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Names in a `use` of a child module begin with that.
+fn paths_named(code: &str, children: &[String]) -> Vec<Vec<String>> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = code[at..].find(is_name).map(|offset| at + offset) {
+        let end = code[start..].find(|c| !is_name(c)).map_or(code.len(), |length| start + length);
+        let word = &code[start..end];
+        at = end;
+        let before = code[..start].trim_end();
+        let begins = matches!(word, "crate" | "super" | "self") && !before.ends_with("::");
+        let of_child = children.iter().any(|child| child == word) && before.ends_with("use");
+        if (begins || of_child) && code[end..].starts_with("::") {
+            at += tree(&code[end + 2..], &[word.to_owned()], &mut found) + 2;
+        }
+    }
+    found
+}
+
+/// Reads what follows `prefix::`, and gives its length.
+fn tree(rest: &str, prefix: &[String], found: &mut Vec<Vec<String>>) -> usize {
+    if let Some(group) = rest.strip_prefix('{') {
+        let mut at = 0;
+        loop {
+            at += group[at..].len() - group[at..].trim_start_matches([',', ' ', '\n']).len();
+            match group[at..].chars().next() {
+                None => return rest.len(),
+                Some('}') => return at + 2,
+                Some(_) => {
+                    at += tree(&group[at..], prefix, found).max(1);
+                    // Another name, if any, ends the part.
+                    at += group[at..].find([',', '}']).unwrap_or(0);
                 }
             }
         }
     }
-    named
+    let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let path = [prefix, &[rest[..length].to_owned()]].concat();
+    match rest[length..].strip_prefix("::") {
+        Some(more) if length > 0 => length + 2 + tree(more, &path, found),
+        _ => {
+            found.push(path);
+            length
+        }
+    }
+}
+
+/// The rooms that a text names, comments and tests at its end apart.
+fn rooms_named(text: &str) -> BTreeSet<String> {
+    let paths = paths_named(&code_of(text), &[]).into_iter();
+    paths.filter(|path| path[0] == "crate").filter_map(|path| path.get(1).cloned()).collect()
+}
+
+/// Where a path leads, from a module on: `super::a` is a sibling of the module.
+fn resolved(module: &[String], path: &[String]) -> Vec<String> {
+    if path[0] == "crate" {
+        return path[1..].to_vec();
+    }
+    let ups = path.iter().take_while(|part| *part == "super").count();
+    let rest = path.iter().skip(if path[0] == "self" { 1 } else { ups });
+    module[..module.len().saturating_sub(ups)].iter().chain(rest).cloned().collect()
+}
+
+/// Which files of a room name which: `market/trades/store` and so on, a folder's `mod.rs` by the folder.
+fn imports_within(room: &Path, top: &Path) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let mut files = Vec::new();
+    source_files(room, &mut files);
+    let module = |file: &PathBuf| {
+        let within = file.strip_prefix(top).expect("a file of the sources").with_extension("");
+        let mut parts: Vec<String> = within.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        parts.pop_if(|last| last == "mod");
+        parts
+    };
+    files.retain(|file| !module(file).iter().any(|part| part == "tests"));
+    let modules: BTreeSet<Vec<String>> = files.iter().map(module).collect();
+    let mut imports = BTreeMap::new();
+    for file in &files {
+        let own = module(file);
+        let children: Vec<String> = modules
+            .iter()
+            .filter(|one| one.len() == own.len() + 1 && one.starts_with(&own))
+            .map(|one| one[own.len()].clone())
+            .collect();
+        let code = code_of(&fs::read_to_string(file).expect("a source"));
+        let named = paths_named(&code, &children).into_iter().filter_map(|path| {
+            let of_child = !matches!(&*path[0], "crate" | "super" | "self");
+            let whole = if of_child { [own.clone(), path].concat() } else { resolved(&own, &path) };
+            // What stands behind the module is an item of it.
+            (1..=whole.len()).rev().map(|length| whole[..length].to_vec()).find(|part| modules.contains(part))
+        });
+        imports.insert(own.clone(), named.filter(|other| *other != own).collect());
+    }
+    imports
+}
+
+/// The names in a circle of imports; empty where there is none.
+fn circle<T: Ord + Clone>(imports: &BTreeMap<T, BTreeSet<T>>) -> BTreeSet<T> {
+    let mut left = imports.clone();
+    // Who imports nobody that is left is in no circle, and neither is whom nobody imports that is left.
+    loop {
+        let names: BTreeSet<T> = left.keys().cloned().collect();
+        let imported: BTreeSet<T> = left.values().flatten().cloned().collect();
+        left.retain(|name, others| imported.contains(name) && others.iter().any(|other| names.contains(other)));
+        for others in left.values_mut() {
+            others.retain(|other| names.contains(other));
+        }
+        if left.len() == names.len() {
+            return names;
+        }
+    }
 }
 
 #[test]
@@ -93,4 +178,47 @@ fn no_room_imports_from_one_above() {
         }
     }
     assert!(wrong.is_empty(), "imports that run up, or between rooms apart:\n{}", wrong.join("\n"));
+}
+
+/// Rooms whose files, and whose folders, import each other in no circle.
+const WITHOUT_CIRCLES: [&str; 4] = ["encode", "market", "service", "weight"];
+
+#[test]
+fn no_files_and_no_folders_import_each_other_in_a_circle() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for room in WITHOUT_CIRCLES {
+        let files = imports_within(&top.join(room), &top);
+        assert_eq!(circle(&files), BTreeSet::new(), "files of src/{room}");
+        let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (file, others) in files.iter().filter(|(file, _)| file.len() > 1) {
+            let others = others.iter().filter(|other| other.len() > 1 && other[1] != file[1]);
+            folders.entry(&file[1]).or_default().extend(others.map(|other| other[1].as_str()));
+        }
+        assert_eq!(circle(&folders), BTreeSet::new(), "folders of src/{room}");
+    }
+}
+
+#[test]
+fn circles_are_found() {
+    let imports = |rows: &[(&'static str, &[&'static str])]| -> BTreeMap<&str, BTreeSet<&str>> {
+        rows.iter().map(|(name, others)| (*name, others.iter().copied().collect())).collect()
+    };
+    let none = imports(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]);
+    assert!(circle(&none).is_empty());
+    let three = imports(&[("top", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a", "low"]), ("low", &[])]);
+    assert_eq!(circle(&three), BTreeSet::from(["a", "b", "c"]));
+}
+
+#[test]
+fn paths_lead_where_the_compiler_says() {
+    let part = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
+    let code = "pub use child::Name;\nuse super::{a::{self, B}, c};\nuse crate::{x, y::Z as W};\nlet v = self::f();";
+    let found = paths_named(code, &["child".to_owned()]);
+    let expected = ["child::Name", "super::a::self", "super::a::B", "super::c", "crate::x", "crate::y::Z", "self::f"];
+    assert_eq!(found, expected.map(part));
+    let own = part("market::trades::store");
+    assert_eq!(resolved(&own, &part("super::files::Place")), part("market::trades::files::Place"));
+    assert_eq!(resolved(&own, &part("super::super::query")), part("market::query"));
+    assert_eq!(resolved(&own, &part("self::inner")), part("market::trades::store::inner"));
+    assert_eq!(resolved(&own, &part("crate::clock")), part("clock"));
 }

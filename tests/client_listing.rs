@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
-use marketpoints::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
+use marketpoints::market::{
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Token, Trade,
+};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
 
@@ -140,6 +143,34 @@ impl Source for Shuffled {
 
     fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+        None
     }
 }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
-use marketpoints::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
+use marketpoints::market::{
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Token, Trade,
+};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
 use marketpoints::service::{RunningService, Service, ServiceConfig};
 
@@ -84,6 +87,42 @@ impl Source for Waves {
             bids: vec![(99.5, wave(from)), (99.0, 1.0)],
             asks: vec![(100.0, 2.0), (100.5, 3.0)],
         }))
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+        None
+    }
+
+    fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn liquidations(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+        Ok(())
     }
 }
 

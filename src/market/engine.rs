@@ -1,35 +1,22 @@
 //! Query → series: selection, window, transforms (service.md 4.1).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::books::block_size;
+use super::instruments::names;
+use super::listing::{discovery, page};
+use super::predictions::analytics;
+use super::query::context::QueryContext;
+use super::query::error::MarketError;
+use super::raw::{Source, Stop, Stoppable};
+use super::sources::demo::Demo;
+use super::sources::watched::Watched;
+use super::types::Answer;
 use crate::columns::Series;
-use crate::market::books::block_size;
-use crate::market::books::heatmap::{BookSettings, book_heatmap};
-use crate::market::funding::answer::Asked;
-use crate::market::instruments::names;
-use crate::market::liquidations::heatmap::liquidation_heatmap;
-use crate::market::listing::{discovery, page};
-use crate::market::options::answer::{check_option_summary, option_summaries};
-use crate::market::predictions::analytics;
-use crate::market::profiles::tpo::{TpoSettings, market_profiles};
-use crate::market::profiles::volume::volume_profiles;
-use crate::market::query::error::MarketError;
-use crate::market::query::usd::{Converter, NoRate, price_unit};
-use crate::market::query::window::Buckets;
-use crate::market::raw::{Bar, Feed, Listing, Source, Stop, Stoppable, SummaryKind};
-use crate::market::sources::demo::Demo;
-use crate::market::sources::watched::Watched;
-use crate::market::supply::answer::token_supply;
-use crate::market::trades::candles;
-use crate::market::trades::candles::{Bars, Side};
-use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::{Spelling, known_type, refuse_unknown};
-use crate::protocol::suggest::hint;
-use crate::protocol::symbol::Category;
+use crate::protocol::query::refuse_unknown;
 use crate::protocol::{
-    AnalyticsAnswer, AnalyticsQuery, DataType, DiscoveryList, Filters, Interval, MarketsPage, MarketsQuery, ParamError,
-    PointsQuery, Selection, SeriesId, SortDirection, TypeSpec, has_block_size,
+    AnalyticsAnswer, AnalyticsQuery, DiscoveryList, Filters, MarketsPage, MarketsQuery, PointsQuery, SortDirection,
+    has_block_size,
 };
 
 /// The market behind a service.
@@ -99,18 +86,10 @@ impl Market {
     /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
     /// [`MarketError::UnknownSymbol`] for a name that is not known.
     pub fn check(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
-        let spec = checked(query)?;
-        let interval = interval(query)?;
-        match spec.data_type {
-            DataType::SkewOptionSummaryAgg => check_option_summary(self.source(), query, SummaryKind::Skew)?,
-            DataType::ImpliedVolatilityOptionSummaryAgg => {
-                check_option_summary(self.source(), query, SummaryKind::ImpliedVolatility)?;
-            }
-            DataType::TpoAgg => drop(TpoSettings::of(query, interval, now)?),
-            _ => {}
-        }
-        names::check(self.source(), query, spec, self.strict_symbols)?;
-        Ok(self.check_kinds(query, spec, || self.select(query, spec))?)
+        let context = QueryContext::without_markets(self.source(), query, now)?;
+        (Answer::of(context.spec.data_type).check)(&context)?;
+        names::check(self.source(), query, context.spec, self.strict_symbols)?;
+        Ok(context.check_kinds()?)
     }
 
     /// Whether [`Self::check_block_size`] looks at this query.
@@ -125,8 +104,7 @@ impl Market {
     /// [`MarketError::Invalid`] with the nearest size that fits.
     pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
         let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
-        let spec = checked(query)?;
-        let mut markets = self.select(query, spec);
+        let mut markets = QueryContext::without_markets(self.source(), query, now)?.select();
         markets.retain(|&market| !query.usd || self.source.listings()[market].is_usd_like());
         block_size::check(self.source(), &markets, size, now)
     }
@@ -138,50 +116,10 @@ impl Market {
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
     /// read.
     pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
-        let spec = checked(query)?;
-        let interval = interval(query)?;
-        let buckets = Buckets::new(interval, query.from, query.period, now);
-        let markets = self.select(query, spec);
-        self.check_kinds(query, spec, || markets.clone())?;
-        let asked = Asked {
-            source: self.source.as_ref(),
-            query,
-            markets: &markets,
-            buckets: &buckets,
-            id: &|markets| self.id(query, markets),
-        };
-        let mut series = match spec.data_type {
-            DataType::TradeSideAgnosticAgg => self.candles(query, &markets, &buckets, &[Side::Both])?,
-            DataType::TradeAgg => self.candles(query, &markets, &buckets, &[Side::Buy, Side::Sell])?,
-            DataType::LiquidationAgg => asked.liquidations()?,
-            DataType::FundingRateAgg => asked.funding_rate()?,
-            DataType::OpenInterestAgg => asked.open_interest()?,
-            DataType::BlockBookSnapshotAgg => {
-                let (size, depth) = (query.block_size.unwrap_or(1.0), depth(query, spec));
-                let settings = BookSettings { size, depth, usd: query.usd };
-                self.grouped(query, &markets, |id, group| {
-                    book_heatmap(self.source.as_ref(), id, group, &buckets, settings)
-                })?
-            }
-            DataType::VolumeProfileAgg => self.grouped(query, &markets, |id, group| {
-                volume_profiles(self.source.as_ref(), id, group, &buckets, query.usd)
-            })?,
-            DataType::TpoAgg => {
-                let settings = TpoSettings::of(query, interval, now)?;
-                self.grouped(query, &markets, |id, group| market_profiles(self.source.as_ref(), id, group, &settings))?
-            }
-            DataType::SkewOptionSummaryAgg => {
-                option_summaries(self.source.as_ref(), query, SummaryKind::Skew, &buckets)?
-            }
-            DataType::ImpliedVolatilityOptionSummaryAgg => {
-                option_summaries(self.source.as_ref(), query, SummaryKind::ImpliedVolatility, &buckets)?
-            }
-            DataType::TokenSupplyAgg => token_supply(self.source.as_ref(), query, &buckets)?,
-            DataType::VenueLiquidationAgg => {
-                let (id, depth) = (self.id(query, &markets), depth(query, spec));
-                vec![liquidation_heatmap(self.source.as_ref(), id, &markets, &buckets, query.usd, depth)?]
-            }
-        };
+        let context = QueryContext::new(self.source(), query, now)?;
+        let Answer { check, answer } = Answer::of(context.spec.data_type);
+        check(&context)?;
+        let mut series = answer(&context)?;
         series.retain(|one| !one.is_empty());
         if query.sort == Some(SortDirection::Descending) {
             for one in &mut series {
@@ -224,193 +162,4 @@ impl Market {
     pub(in crate::market) fn source(&self) -> &dyn Source {
         self.source.as_ref()
     }
-
-    /// The markets that a query means: of those that it names, those that have the data of its type.
-    fn select(&self, query: &PointsQuery, spec: &TypeSpec) -> Vec<usize> {
-        let fits = |row: &Listing| {
-            row.feeds.serve(spec.data_type)
-                && (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
-                && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
-                && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
-                && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
-        };
-        let listings = self.source.listings();
-        let mut markets: Vec<usize> = (0..listings.len()).filter(|&market| fits(&listings[market])).collect();
-        if query.coin.is_some() && is_together(query, spec) {
-            // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
-            let is_lasting = |row: &Listing| !Category::ENDING.into_iter().any(|category| row.is(category));
-            let lasting = markets.iter().map(|&market| &listings[market]).filter(|row| is_lasting(row));
-            let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
-            let kept = |row: &Listing| is_lasting(row) || !exchanges.contains(&*row.exchange);
-            markets.retain(|&market| kept(&listings[market]));
-        }
-        markets
-    }
-
-    /// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
-    /// levels, and contracts do not add to coins. Rates are weighed, not added.
-    fn check_kinds(
-        &self,
-        query: &PointsQuery,
-        spec: &TypeSpec,
-        markets: impl FnOnce() -> Vec<usize>,
-    ) -> Result<(), ParamError> {
-        let by_itself = spec.selection == Selection::CoinOnly; // aggregated without being asked to
-        if !is_together(query, spec) || query.usd || spec.data_type == DataType::FundingRateAgg {
-            return Ok(());
-        }
-        let markets = markets();
-        let priced = by_itself || matches!(Feed::of(spec.data_type), Some(Feed::Trades | Feed::Books));
-        let listings = markets.iter().map(|&market| &self.source.listings()[market]);
-        let quote = |listing: &Listing| price_unit(listing).to_owned();
-        let unit = |listing: &Listing| match listing.contract_usd() {
-            Some(usd) => format!("contracts of {usd} USD"),
-            None => "coins".to_owned(),
-        };
-        let quotes = two_kinds(listings.clone().map(quote)).filter(|_| priced);
-        let kinds = quotes.map(|(one, other)| format!("quoted in {one} and {other}"));
-        let units = || two_kinds(listings.map(unit)).map(|(one, other)| format!("counted in {one} and in {other}"));
-        match kinds.or_else(units) {
-            Some(kinds) => {
-                let name = if by_itself { "transform.normalize.quote" } else { "transform.groupBy.type" };
-                let remedy = "add transform.normalize.quote=USD, or name exchanges that are alike";
-                Err(ParamError::new(name, format!("the coin's markets are {kinds}; {remedy}")))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn candles(
-        &self,
-        query: &PointsQuery,
-        markets: &[usize],
-        buckets: &Buckets,
-        sides: &[Side],
-    ) -> Result<Vec<Series>, MarketError> {
-        let mut series = Vec::new();
-        for group in groups(query, markets) {
-            let mut bars = self.bars(query, group, buckets)??;
-            if query.gapfill {
-                // After the sum: where one of its markets did not trade, the others make the bucket.
-                bars = candles::gapfill(&bars, self.close_before(query, group, buckets)?, buckets);
-            }
-            let ids = std::iter::repeat_n(self.id(query, group), sides.len());
-            series.extend(sides.iter().zip(ids).map(|(side, id)| candles::series(id, &bars, *side, query.usd)));
-        }
-        Ok(series)
-    }
-
-    /// The bars of some markets together.
-    fn bars(
-        &self,
-        query: &PointsQuery,
-        markets: &[usize],
-        buckets: &Buckets,
-    ) -> Result<Result<Bars, NoRate>, MarketError> {
-        let (source, Buckets { interval, from, end, now }) = (self.source.as_ref(), *buckets);
-        let mut parts = Vec::new();
-        for &market in markets {
-            let mut converter = Converter::new(source, market, query.usd, now);
-            let visit = |visit: &mut dyn FnMut(&Bar)| source.bars(market, from, end, now, visit);
-            let mut bars = match candles::roll_up(visit, interval, &mut converter)? {
-                Ok(bars) => bars,
-                Err(missing) => return Ok(Err(missing)),
-            };
-            converter.weigh_by_coins(&mut bars);
-            parts.push(bars);
-        }
-        Ok(Ok(candles::sum(parts)))
-    }
-
-    /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it. `None`
-    /// where nothing tells that bucket in the unit of the query: the window itself is not worse for it.
-    fn close_before(
-        &self,
-        query: &PointsQuery,
-        markets: &[usize],
-        buckets: &Buckets,
-    ) -> Result<Option<f64>, MarketError> {
-        let mut last = None;
-        for &market in markets {
-            let bar = self.source.bar_before(market, buckets.from, buckets.now)?;
-            last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
-        }
-        let Some(start) = last else { return Ok(None) };
-        let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
-        let bars = self.bars(query, markets, &bucket)?;
-        Ok(bars.ok().and_then(|bars| bars.first().map(|bar| bar.close)))
-    }
-
-    /// A series of each group of markets that the query wants together.
-    fn grouped(
-        &self,
-        query: &PointsQuery,
-        markets: &[usize],
-        make: impl Fn(SeriesId, &[usize]) -> Result<Series, MarketError>,
-    ) -> Result<Vec<Series>, MarketError> {
-        groups(query, markets).into_iter().map(|group| make(self.id(query, group), group)).collect()
-    }
-
-    /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
-    /// its type and interval (supplement 2); the liquidation heatmap, which is of a coin anyhow, its coin (section 2.3).
-    fn id(&self, query: &PointsQuery, markets: &[usize]) -> SeriesId {
-        if query.is_aggregated() {
-            let (data_type, interval) = (Some(query.data_type.clone()), query.interval.clone());
-            return SeriesId { data_type, interval, ..SeriesId::default() };
-        }
-        let listings = self.source.listings();
-        let common = |field: fn(&Listing) -> String| {
-            let mut values = markets.iter().map(|&market| field(&listings[market]));
-            let first = values.next()?;
-            values.all(|value| value == first).then_some(first)
-        };
-        SeriesId {
-            data_type: Some(query.data_type.clone()),
-            raw_symbol: common(|row| row.raw_symbol.clone()),
-            exchange: common(|row| row.exchange.clone()),
-            normalized_symbol: common(Listing::normalized_symbol),
-            category: common(|row| row.category.clone()),
-            interval: query.interval.clone(),
-            coin: common(|row| row.coin.clone()),
-            ..SeriesId::default()
-        }
-    }
-}
-
-/// The row of a query's type, when the query keeps that row's rules.
-fn checked(query: &PointsQuery) -> Result<&'static TypeSpec, ParamError> {
-    let spec = known_type(&query.data_type)?;
-    query.validate(spec, Spelling::Wire)?;
-    Ok(spec)
-}
-
-fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
-    let name = query.interval.as_deref().unwrap_or_default();
-    Interval::find(name).ok_or_else(|| {
-        let names = INTERVALS.map(|row| row.name);
-        let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
-        ParamError::new("interval", format!("{what}; give one of {}{}", names.join(", "), hint(name, names)))
-    })
-}
-
-/// Levels that a heatmap holds at most.
-fn depth(query: &PointsQuery, spec: &TypeSpec) -> u32 {
-    query.max_depth.or(spec.included_depth).unwrap_or(u32::MAX)
-}
-
-/// Whether the markets of a query make one series.
-fn is_together(query: &PointsQuery, spec: &TypeSpec) -> bool {
-    query.group_by.is_some() || spec.selection == Selection::CoinOnly
-}
-
-/// All markets together when the query aggregates, else each for itself.
-fn groups<'a>(query: &PointsQuery, markets: &'a [usize]) -> Vec<&'a [usize]> {
-    let together = query.group_by.is_some() && !markets.is_empty();
-    if together { vec![markets] } else { markets.chunks(1).collect() }
-}
-
-/// The first of some kinds and one that is unlike it.
-fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
-    let first = kinds.next()?;
-    kinds.find(|kind| *kind != first).map(|other| (first, other))
 }

@@ -4,6 +4,7 @@ mod cache;
 mod engine;
 mod inline;
 mod moment;
+mod types;
 
 mod demo;
 mod ingest;

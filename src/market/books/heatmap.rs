@@ -2,47 +2,34 @@
 
 use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_of_sides};
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level};
 use crate::market::query::usd::{Converter, Counted};
-use crate::market::query::window::Buckets;
-use crate::market::raw::{Level, Source};
-use crate::protocol::SeriesId;
+use crate::market::raw::Level;
 
-/// What an order-book heatmap is asked for beside its markets and its window.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct BookSettings {
-    /// Height of a block, in USD where the answer is in USD, else in the markets' quote.
-    pub size: f64,
-    /// Blocks of each side, from the best.
-    pub depth: u32,
-    pub usd: bool,
-}
-
-/// The order-book heatmap of some markets together: the last book of each bucket, in blocks. In USD the prices of a market
-/// with another quote are converted by the rate of the minute of its last event, as a candle's close is.
+/// `BLOCK_BOOK_SNAPSHOT_AGG`: the last book of each bucket, in blocks. Books of several markets add up. In USD the prices of
+/// a market with another quote are converted by the rate of the minute of its last event, as a candle's close is.
 ///
 /// # Errors
 /// [`MarketError::Invalid`] for a block size that is too fine and where a quote has no rate in USD,
 /// [`MarketError::Internal`] when the data cannot be read.
-pub(in crate::market) fn book_heatmap(
-    source: &dyn Source,
-    id: SeriesId,
-    markets: &[usize],
-    buckets: &Buckets,
-    settings: BookSettings,
-) -> Result<Series, MarketError> {
-    let BookSettings { size, depth, usd } = settings;
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    context.groups().into_iter().map(|group| book_heatmap(context, group)).collect()
+}
+
+fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
+    let (buckets, size, depth) = (&context.buckets, context.query.block_size.unwrap_or(1.0), context.depth());
     let step = Step::new(size);
     let mut books: Vec<(usize, Converter<'_>)> =
-        markets.iter().map(|&market| (market, Converter::new(source, market, usd, buckets.now))).collect();
+        markets.iter().map(|&market| (market, context.converter(market))).collect();
     let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
     let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
     for start in buckets.starts() {
         let mut found = false;
         for (market, converter) in &mut books {
             let end = start + buckets.interval.seconds;
-            let Some(book) = source.last_book(*market, start, end, buckets.now)? else { continue };
+            let Some(book) = context.source.last_book(*market, start, end, buckets.now)? else { continue };
             found = true;
             let counted = converter.levels(book.time.div_euclid(SECOND))??;
             // The highest prices, and with them all others.
@@ -57,7 +44,7 @@ pub(in crate::market) fn book_heatmap(
             split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
         }
     }
-    Ok(heatmap_of_sides(id, timestamps, levels, split))
+    Ok(heatmap_of_sides(context.identity(markets), timestamps, levels, split))
 }
 
 /// Volume by block, of one side of one or several books.

@@ -4,35 +4,27 @@ use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_from_levels};
 use crate::market::profiles::events::Tape;
 use crate::market::profiles::volume::{Profile, profiles};
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::window::Buckets;
-use crate::market::raw::Source;
-use crate::protocol::SeriesId;
 
-/// The liquidation heatmap of some markets together: per bucket with liquidations, pairs of price and volume of both
-/// sides, ascending. Levels are cut as in a volume profile. Of a bucket with more than `depth` levels, those nearest to
-/// its last liquidation are kept (the lower one of two that are equally near).
+/// `VENUE_LIQUIDATION_AGG`: one series over all markets. Per bucket with liquidations, pairs of price and volume of both
+/// sides, ascending. Levels are cut as in a volume profile. Of a bucket with more levels than the query wants, those nearest
+/// to its last liquidation are kept (the lower one of two that are equally near).
 ///
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.
-pub(in crate::market) fn liquidation_heatmap(
-    source: &dyn Source,
-    id: SeriesId,
-    markets: &[usize],
-    buckets: &Buckets,
-    usd: bool,
-    depth: u32,
-) -> Result<Series, MarketError> {
-    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    let depth = usize::try_from(context.depth()).unwrap_or(usize::MAX);
     let (mut timestamps, mut levels) = (Vec::new(), List::default());
-    for (start, profile) in &profiles(source, Tape::Liquidations, markets, buckets, usd)? {
+    for (start, profile) in &profiles(context, Tape::Liquidations, &context.markets)? {
         let kept = nearest(profile, depth);
         if !kept.is_empty() {
             timestamps.push(start * SECOND);
             levels.push(kept.iter().flat_map(|(level, volume)| [profile.step.price(*level), *volume]));
         }
     }
-    heatmap_from_levels(id, timestamps, levels).map_err(|error| MarketError::Internal(error.to_string()))
+    let series = heatmap_from_levels(context.identity(&context.markets), timestamps, levels);
+    Ok(vec![series.map_err(|error| MarketError::Internal(error.to_string()))?])
 }
 
 /// The levels with volume that are nearest to that of the last liquidation, at most `depth`, ascending.

@@ -2,3 +2,4 @@
 
 pub(in crate::market) mod demo;
 pub(in crate::market) mod heatmap;
+pub(in crate::market) mod sums;

@@ -3,32 +3,28 @@
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::market::instruments::filter::{Face, asked, wants};
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::window::Buckets;
-use crate::market::raw::{OptionSummary, Source, SummaryKind};
+use crate::market::raw::{OptionSummary, Source};
 use crate::protocol::discovery::TENORS;
-use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
-use crate::protocol::{Market, MarketsQuery, ParamError, PointsQuery, SeriesId, Shape, Timestamp, TypeSpec};
+use crate::protocol::{Market, MarketsQuery, ParamError, SeriesId, Shape, Timestamp};
 
 /// The category of every option summary (section 2.3).
 const CATEGORY: &str = "OPTION";
 
-/// The series of a query of `kind`: one or none.
+/// `SKEW_OPTION_SUMMARY_AGG` and `IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG`: one series or none.
 ///
 /// # Errors
-/// [`MarketError::Invalid`] when the query breaks the rules of the room's documentation, [`MarketError::Internal`] when
+/// [`MarketError::Invalid`] when the query breaks the rules of the folder's documentation, [`MarketError::Internal`] when
 /// the data cannot be read.
-pub(in crate::market) fn option_summaries(
-    source: &dyn Source,
-    query: &PointsQuery,
-    kind: SummaryKind,
-    buckets: &Buckets,
-) -> Result<Vec<Series>, MarketError> {
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    let QueryContext { source, query, buckets, .. } = context;
     let known = source.option_summaries();
-    let (exchange, wanted) = check(query, kind.data_type().spec(), known)?;
+    let (exchange, wanted) = checked(context)?;
+    let is_asked = |row: &OptionSummary| row.kind.data_type() == context.spec.data_type;
     let fits = |row: &OptionSummary| {
-        row.kind == kind && row.exchange == exchange && (&*row.coin, &*row.raw_symbol, &*row.tenor) == wanted
+        is_asked(row) && row.exchange == exchange && (&*row.coin, &*row.raw_symbol, &*row.tenor) == wanted
     };
     let Some(summary) = known.iter().position(fits) else { return Ok(Vec::new()) };
     let (mut timestamps, mut values) = (Vec::new(), Vec::new());
@@ -52,32 +48,19 @@ pub(in crate::market) fn option_summaries(
         tenor: Some(row.tenor.clone()),
         ..SeriesId::default()
     };
-    let columns = vec![(kind.column().into(), Column::Float(values))];
+    let columns = vec![(row.kind.column().into(), Column::Float(values))];
     Ok(vec![Series { id: id.into(), shape: Shape::Table, timestamps, columns }])
 }
 
-/// Refuses a query of `kind` that lacks a part, or whose parts contradict each other.
-pub(in crate::market) fn check_option_summary(
-    source: &dyn Source,
-    query: &PointsQuery,
-    kind: SummaryKind,
-) -> Result<(), ParamError> {
-    check(query, kind.data_type().spec(), source.option_summaries()).map(drop)
+/// Refuses a query that lacks a part, or whose parts contradict each other.
+pub(in crate::market) fn check(context: &QueryContext<'_>) -> Result<(), ParamError> {
+    checked(context).map(drop)
 }
 
 /// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.
-fn check<'a>(
-    query: &'a PointsQuery,
-    spec: &TypeSpec,
-    known: &[OptionSummary],
-) -> Result<(&'a str, (&'a str, &'a str, &'a str)), ParamError> {
+fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str, &'a str)), ParamError> {
+    let (query, spec, known) = (context.query, context.spec, context.source.option_summaries());
     let of_kind = || known.iter().filter(|row| row.kind.data_type() == spec.data_type);
-    let example = of_kind().next().map_or("BTC_25", |row| &*row.raw_symbol);
-    query.validate(spec, Spelling::Wire).map_err(|rule| match rule.name.as_str() {
-        "rawSymbol" => ParamError::new("rawSymbol", format!("{}, such as {example}", rule.problem)),
-        "tenor" => ParamError::new("tenor", format!("{}, one of {}", rule.problem, TENORS.join(", "))),
-        _ => rule,
-    })?;
     let given = |part: &'a Option<String>| part.as_deref().unwrap_or_default(); // each is given, by the rules
     let (exchange, tenor) = (query.exchanges[0].as_str(), given(&query.tenor));
     let (coin, symbol) = (given(&query.coin), given(&query.raw_symbol));

@@ -9,10 +9,11 @@ use super::sessions::{Session, grid_of, sessions};
 use super::tpo_columns::TpoColumns;
 use crate::clock::SECOND;
 use crate::columns::Series;
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
-use crate::market::raw::{Source, Stop, Stoppable};
-use crate::protocol::{Grid, Interval, ParamError, PointsQuery, SeriesId};
+use crate::market::raw::{Stop, Stoppable};
+use crate::protocol::{Grid, ParamError};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
@@ -21,24 +22,16 @@ const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
 
 /// What a TPO query asks for beside its markets.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct TpoSettings {
+struct Settings {
     grid: Grid,
     window: Buckets,
     block_minutes: u32,
-    block_size: Option<f64>,
-    usd: bool,
 }
 
-impl TpoSettings {
-    /// Reads and checks `tpoSession`, `tpoBlockSizeMinutes`, `blockSize` and the window, as of `now` (Unix nanoseconds).
-    ///
-    /// # Errors
-    /// A session or a block length that is not one of section 4.1.
-    pub(in crate::market) fn of(
-        query: &PointsQuery,
-        interval: &'static Interval,
-        now: i64,
-    ) -> Result<Self, ParamError> {
+impl Settings {
+    /// Reads and checks `tpoSession`, `tpoBlockSizeMinutes` and the window.
+    fn of(context: &QueryContext<'_>) -> Result<Self, ParamError> {
+        let (query, Buckets { interval, now, .. }) = (context.query, context.buckets);
         let block_minutes = query.block_minutes.unwrap_or(BLOCK_MINUTES[0]);
         if !BLOCK_MINUTES.contains(&block_minutes) {
             let problem = format!("{block_minutes} is not one of 5, 30, 60, 240");
@@ -46,26 +39,31 @@ impl TpoSettings {
         }
         let grid = grid_of(query.session.as_deref(), interval)?;
         let window = sessions(grid, interval, query.from, query.period, now);
-        Ok(Self { grid, window, block_minutes, block_size: query.block_size, usd: query.usd })
+        Ok(Self { grid, window, block_minutes })
     }
 }
 
-/// The market profiles of some markets together, one per session with trades, in the columns of the type's table.
+/// Refuses a session or a block length that is not one of section 4.1.
+pub(in crate::market) fn check(context: &QueryContext<'_>) -> Result<(), ParamError> {
+    Settings::of(context).map(drop)
+}
+
+/// `TPO_AGG`: one market profile per session with trades, in the columns of the type's table.
 ///
 /// # Errors
-/// [`MarketError::Invalid`] for a `blockSize` that makes too many levels and where a quote has no rate in USD,
-/// [`MarketError::Internal`] when the data cannot be read.
-pub(in crate::market) fn market_profiles(
-    source: &dyn Source,
-    id: SeriesId,
-    markets: &[usize],
-    settings: &TpoSettings,
-) -> Result<Series, MarketError> {
-    let TpoSettings { grid, window, block_minutes, block_size, usd } = *settings;
+/// [`MarketError::Invalid`] as [`check`] does, for a `blockSize` that makes too many levels and where a quote has no rate in
+/// USD; [`MarketError::Internal`] when the data cannot be read.
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    context.groups().into_iter().map(|group| market_profiles(context, group)).collect()
+}
+
+/// The market profiles of some markets together.
+pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
+    let Settings { grid, window, block_minutes } = Settings::of(context)?;
     let stop = Stop::default();
-    let source = &Stoppable::of(source, &stop);
-    let feed = Feed { source, tape: Tape::Trades, markets, grid, window, usd };
-    let mut steps = match block_size {
+    let source = &Stoppable::of(context.source, &stop);
+    let feed = Feed { source, tape: Tape::Trades, markets, grid, window, usd: context.query.usd };
+    let mut steps = match context.query.block_size {
         Some(size) => Steps::always(size),
         None => feed.steps()?,
     };
@@ -104,5 +102,5 @@ pub(in crate::market) fn market_profiles(
     for profile in profiles.values() {
         columns.push(profile);
     }
-    Ok(columns.series(id))
+    Ok(columns.series(context.identity(markets)))
 }

@@ -7,11 +7,10 @@ use super::events::{Feed, Tape};
 use super::sessions::Session;
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Series};
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level};
-use crate::market::query::window::Buckets;
-use crate::market::raw::Source;
-use crate::protocol::{Grid, SeriesId, Shape};
+use crate::protocol::{Grid, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
 pub(in crate::market) struct Profile {
@@ -24,13 +23,12 @@ pub(in crate::market) struct Profile {
 
 /// The profiles of some markets' events together, by start of the bucket; a bucket without events has none.
 pub(in crate::market) fn profiles(
-    source: &dyn Source,
+    context: &QueryContext<'_>,
     tape: Tape,
     markets: &[usize],
-    buckets: &Buckets,
-    usd: bool,
 ) -> Result<BTreeMap<i64, Profile>, MarketError> {
-    let feed = Feed { source, tape, markets, grid: Grid::Every(buckets.interval), window: *buckets, usd };
+    let (window, usd) = (context.buckets, context.query.usd);
+    let feed = Feed { source: context.source, tape, markets, grid: Grid::Every(window.interval), window, usd };
     let mut steps = feed.steps()?;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut bucket = Session { start: 0, end: 0 };
@@ -54,18 +52,17 @@ pub(in crate::market) fn profiles(
     Ok(profiles)
 }
 
-/// The volume profiles of some markets together, one per bucket with trades, under the column `profile`.
+/// `VOLUME_PROFILE_AGG`: one profile per bucket with trades, under the column `profile`.
 ///
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.
-pub(in crate::market) fn volume_profiles(
-    source: &dyn Source,
-    id: SeriesId,
-    markets: &[usize],
-    buckets: &Buckets,
-    usd: bool,
-) -> Result<Series, MarketError> {
-    let profiles = profiles(source, Tape::Trades, markets, buckets, usd)?;
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    context.groups().into_iter().map(|group| volume_profiles(context, group)).collect()
+}
+
+/// The volume profiles of some markets together.
+pub(super) fn volume_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
+    let profiles = profiles(context, Tape::Trades, markets)?;
     let mut values = List::default();
     for profile in profiles.values() {
         values.push(
@@ -73,7 +70,7 @@ pub(in crate::market) fn volume_profiles(
         );
     }
     Ok(Series {
-        id: id.into(),
+        id: context.identity(markets).into(),
         shape: Shape::Profile,
         timestamps: profiles.keys().map(|start| start * SECOND).collect(),
         columns: vec![("profile".into(), Column::List(values))],

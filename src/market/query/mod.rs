@@ -1,5 +1,6 @@
 //! What every answer needs: the window, USD and quotes, price steps, the error.
 
+pub(in crate::market) mod context;
 pub(in crate::market) mod error;
 pub(in crate::market) mod price_step;
 pub(in crate::market) mod usd;

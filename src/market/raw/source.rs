@@ -18,6 +18,13 @@ use crate::protocol::DataType;
 #[error("{0}")]
 pub struct SourceError(pub String);
 
+impl SourceError {
+    /// The source has no such data, and was asked for it.
+    pub(super) fn lacks(what: &str) -> Self {
+        Self(format!("this source has no {what}"))
+    }
+}
+
 /// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
 pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
@@ -66,15 +73,13 @@ pub trait Source: Send + Sync {
     }
 
     /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
-    fn icon_url(&self, _market: usize) -> String {
-        String::new()
-    }
+    fn icon_url(&self, market: usize) -> String;
 
     /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
 
     /// As [`Source::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
-    /// `sell` what forced sell orders took, the liquidated longs. A source without them tells nothing.
+    /// `sell` what forced sell orders took, the liquidated longs.
     fn liquidation_bars(
         &self,
         _market: usize,
@@ -83,11 +88,10 @@ pub trait Source: Send + Sync {
         _now: i64,
         _visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        Ok(())
+        Err(SourceError::lacks("liquidations"))
     }
 
-    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order. A source without them
-    /// tells nothing.
+    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order.
     fn liquidations(
         &self,
         _market: usize,
@@ -96,10 +100,10 @@ pub trait Source: Send + Sync {
         _now: i64,
         _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        Ok(())
+        Err(SourceError::lacks("liquidations"))
     }
 
-    /// As [`Source::bars`], of the readings of a gauge. A source without them tells nothing.
+    /// As [`Source::bars`], of the readings of a gauge.
     fn gauge_bars(
         &self,
         _market: usize,
@@ -109,7 +113,7 @@ pub trait Source: Send + Sync {
         _now: i64,
         _visit: &mut dyn FnMut(&GaugeBar),
     ) -> Result<(), SourceError> {
-        Ok(())
+        Err(SourceError::lacks("derivative ticker"))
     }
 
     /// The last minute bar of a gauge that starts before `before`.
@@ -120,10 +124,10 @@ pub trait Source: Send + Sync {
         _before: i64,
         _now: i64,
     ) -> Result<Option<GaugeBar>, SourceError> {
-        Ok(None)
+        Err(SourceError::lacks("derivative ticker"))
     }
 
-    /// As [`Source::trades`], of the readings of the market's gauges. A source without them tells nothing.
+    /// As [`Source::trades`], of the readings of the market's gauges.
     fn readings(
         &self,
         _market: usize,
@@ -132,24 +136,20 @@ pub trait Source: Send + Sync {
         _now: i64,
         _visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
-        Ok(())
+        Err(SourceError::lacks("derivative ticker"))
     }
 
     /// The option summaries; one is named by its place in this list.
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
+    fn option_summaries(&self) -> &[OptionSummary];
 
     /// The last reading of an option summary on a whole minute in `[from, at]` (Unix seconds), percentage points; it looks
     /// at nothing later. `None` where there is none.
     fn option_summary(&self, _summary: usize, _from: i64, _at: i64) -> Result<Option<f64>, SourceError> {
-        Ok(None)
+        Err(SourceError::lacks("option summaries"))
     }
 
     /// The tokens whose supply is known; one is named by its place in this list.
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
+    fn tokens(&self) -> &[Token];
 
     /// Visits the latest supply snapshot before `from` and those with a time in `[from, to)` (Unix seconds), in time
     /// order, none after `now`.
@@ -161,29 +161,21 @@ pub trait Source: Send + Sync {
         _now: i64,
         _visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
-        Ok(())
+        Err(SourceError::lacks("token supply"))
     }
 
     /// The positions on the prediction venue as of `now` (Unix nanoseconds), where the source knows when they were taken;
     /// `None` for a source without any.
-    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
+    fn positions(&self, now: i64) -> Option<Arc<PositionTable>>;
 
     /// The state at a Unix second of the prediction market with this place among the positions' events; `None` before its
     /// opening.
-    fn prediction(&self, _event: usize, _at: i64) -> Option<PredictionState> {
-        None
-    }
+    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState>;
 
     /// Tokens that the market of [`Source::prediction`] traded up to a Unix second; `None` where only the positions tell.
-    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
-        None
-    }
+    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64>;
 
     /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
     /// computes it from the positions.
-    fn prediction_told(&self, _event: usize, _at: i64) -> Option<&PredictionTold> {
-        None
-    }
+    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold>;
 }

@@ -184,6 +184,10 @@ impl Source for Store {
         self.trades.highest(market, (from, to), now)
     }
 
+    fn icon_url(&self, _market: usize) -> String {
+        String::new() // dumps tell none
+    }
+
     fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
         self.books.last(market, (from, to), now)
     }
@@ -273,6 +277,10 @@ impl Source for Store {
 
     fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
         self.predictions.as_ref()?.state(event, at)
+    }
+
+    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+        None // only the positions tell
     }
 
     fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {

@@ -4,23 +4,17 @@ use std::collections::HashMap;
 
 use crate::clock::SECOND;
 use crate::columns::{Column, Name, Series};
+use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::window::Buckets;
 use crate::market::raw::{Source, SupplyRow, Token};
-use crate::protocol::query::Spelling;
-use crate::protocol::{DataType, PointsQuery, SeriesId, Shape};
+use crate::protocol::{SeriesId, Shape};
 
-/// The series of a query: one or none.
+/// `TOKEN_SUPPLY_AGG`: one series or none.
 ///
 /// # Errors
-/// [`MarketError::Invalid`] when the query breaks the rules of the room's documentation, [`MarketError::Internal`] when
-/// the data cannot be read.
-pub(in crate::market) fn token_supply(
-    source: &dyn Source,
-    query: &PointsQuery,
-    buckets: &Buckets,
-) -> Result<Vec<Series>, MarketError> {
-    query.validate(DataType::TokenSupplyAgg.spec(), Spelling::Wire)?;
+/// [`MarketError::Internal`] when the data cannot be read.
+pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    let QueryContext { source, query, buckets, .. } = context;
     let coin = query.coin.as_deref().unwrap_or_default(); // given, by the rules
     let fits = |token: &Token| {
         let named = |name: &String| name.to_lowercase() == token.name.to_lowercase();

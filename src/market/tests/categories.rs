@@ -1,7 +1,9 @@
 //! Dated futures beside perpetuals, and the sizes that symbols and books tell.
 
 use super::*;
-use crate::protocol::{DiscoveryList, Filters, MarketsQuery};
+use crate::market::raw::Feed;
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::{DiscoveryList, Filters, MarketsQuery, Selection};
 
 const SUM: &str = "transform.groupBy.type=GROUP_BY_TYPE_SUM";
 
@@ -60,18 +62,42 @@ fn a_sum_over_a_coin_holds_no_future_where_there_is_something_else() {
 }
 
 #[test]
-fn markets_without_trades_or_books_are_no_part_of_their_sums() {
-    let mut dumps = dated();
-    dumps.book("BYBIT/BTCUSD", DAY, (99_000.0, 1.0), (101_000.0, 1.0));
+fn markets_without_the_data_of_a_type_are_no_part_of_its_answers() {
+    let mut dumps = Dumps::default();
+    dumps.trade("BYBIT/BTCUSDT", DAY, 100_000.0, 1.0);
+    dumps.book("OKEX_SWAP/BTC-USDT-SWAP", DAY, (99_000.0, 1.0), (101_000.0, 1.0));
     dumps.liquidation("BITGET/BTCUSDT", DAY, 100_000.0, 10.0);
+    dumps.reading("BINANCE_FUTURES/BTCUSDT", DAY, Some(1e-4), None, None);
+    dumps.reading("HYPERLIQUID_FUTURES/BTC", DAY, None, Some(5.0), Some(100_000.0));
     let (_folder, market) = dumps.market();
-    let tail = format!("coin=BTC&interval=HOUR&{SUM}&transform.normalize.quote=USD&from={DAY}&period=3600&blockSize=1");
-    for data_type in ["TRADE_SIDE_AGNOSTIC_AGG", "VOLUME_PROFILE_AGG", "TPO_AGG", "BLOCK_BOOK_SNAPSHOT_AGG"] {
-        let of = |exchanges: &str| one(&market, &format!("type={data_type}&{exchanges}&{tail}"));
-        assert_eq!(of("exchange=BYBIT&exchange=BITGET"), of("exchange=BYBIT"), "{data_type}");
+    let exchanges = ["BYBIT", "OKEX_SWAP", "BITGET", "BINANCE_FUTURES", "HYPERLIQUID_FUTURES"];
+    let window = format!("coin=BTC&interval=HOUR&from={DAY}&period=3600");
+    let mut types = 0;
+    for spec in &DATA_TYPES {
+        let has = match Feed::of(spec.data_type) {
+            Some(Feed::Trades) => "BYBIT",
+            Some(Feed::Books) => "OKEX_SWAP",
+            Some(Feed::Liquidations) => "BITGET",
+            Some(Feed::FundingRates) => "BINANCE_FUTURES",
+            Some(Feed::OpenInterest) => "HYPERLIQUID_FUTURES",
+            None => continue,
+        };
+        types += 1;
+        let block_size = if spec.needs_block_size { "&blockSize=1" } else { "" };
+        let of = |exchanges: &[&str], more: &str| {
+            let named = exchanges.join("&exchange=");
+            ask(&market, &format!("type={}&exchange={named}&{window}{block_size}{more}", spec.name))
+        };
+        let shown = |exchanges: &[&str], more: &str| format!("{:?}", of(exchanges, more)); // NaN is not equal to itself
+        assert!(!of(&[has], "").is_empty(), "{}", spec.name);
+        assert_eq!(shown(&exchanges, ""), shown(&[has], ""), "{}", spec.name);
+        let group = spec.group_by.filter(|_| spec.selection != Selection::CoinOnly);
+        if let Some(group) = group {
+            let sum = format!("&transform.groupBy.type={}", group.name());
+            assert_eq!(shown(&exchanges, &sum), shown(&[has], &sum), "{}", spec.name);
+        }
     }
-    let alone = "coin=BTC&interval=HOUR&type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BITGET";
-    assert!(ask(&market, &format!("{alone}&from={DAY}&period=3600")).is_empty());
+    assert_eq!(types, 9);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Series};
+use crate::market::query::context::QueryContext;
+use crate::market::query::error::MarketError;
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, SourceError};
@@ -17,6 +19,61 @@ pub(in crate::market) const SELL: &str = "SELL";
 
 /// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
 pub(in crate::market) type Bars = Vec<Bar>;
+
+/// `TRADE_SIDE_AGNOSTIC_AGG`: candles of the trades of both sides.
+pub(in crate::market) fn of_both_sides(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    answer(context, &[Side::Both])
+}
+
+/// `TRADE_AGG`: the same candles twice, with the volume that takers bought and with what they sold.
+pub(in crate::market) fn by_side(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
+    answer(context, &[Side::Buy, Side::Sell])
+}
+
+fn answer(context: &QueryContext<'_>, sides: &[Side]) -> Result<Vec<Series>, MarketError> {
+    let mut all = Vec::new();
+    for group in context.groups() {
+        let mut bars = bars(context, group, &context.buckets)??;
+        if context.query.gapfill {
+            // After the sum: where one of its markets did not trade, the others make the bucket.
+            bars = gapfill(&bars, close_before(context, group)?, &context.buckets);
+        }
+        all.extend(sides.iter().map(|side| series(context.identity(group), &bars, *side, context.query.usd)));
+    }
+    Ok(all)
+}
+
+/// The bars of some markets together.
+fn bars(context: &QueryContext<'_>, markets: &[usize], buckets: &Buckets) -> Result<Result<Bars, NoRate>, MarketError> {
+    let Buckets { interval, from, end, now } = *buckets;
+    let mut parts = Vec::new();
+    for &market in markets {
+        let mut converter = context.converter(market);
+        let visit = |visit: &mut dyn FnMut(&Bar)| context.source.bars(market, from, end, now, visit);
+        let mut bars = match roll_up(visit, interval, &mut converter)? {
+            Ok(bars) => bars,
+            Err(missing) => return Ok(Err(missing)),
+        };
+        converter.weigh_by_coins(&mut bars);
+        parts.push(bars);
+    }
+    Ok(Ok(sum(parts)))
+}
+
+/// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it. `None`
+/// where nothing tells that bucket in the unit of the query: the window itself is not worse for it.
+fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<f64>, MarketError> {
+    let buckets = &context.buckets;
+    let mut last = None;
+    for &market in markets {
+        let bar = context.source.bar_before(market, buckets.from, buckets.now)?;
+        last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
+    }
+    let Some(start) = last else { return Ok(None) };
+    let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
+    let bars = bars(context, markets, &bucket)?;
+    Ok(bars.ok().and_then(|bars| bars.first().map(|bar| bar.close)))
+}
 
 /// The minute bars that `visit` tells in time order, rolled up to buckets in the unit of the query.
 pub(in crate::market) fn roll_up(
@@ -76,7 +133,7 @@ fn sum_bucket(bars: &[Bar]) -> Bar {
 }
 
 /// Fills empty buckets up to the forming one with the close before them. `before` is the close before the window.
-pub(in crate::market) fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
+fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
     let mut filled = Vec::with_capacity(buckets.starts().count());
     let mut known = bars.iter().peekable();
     let mut close = before;
@@ -122,7 +179,7 @@ impl Side {
 }
 
 /// The columns of a candle series. `usd` shows volumes in quote instead of coin.
-pub(in crate::market) fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series {
+fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series {
     let volume = |bar: &Bar| {
         let (buy, sell) = if usd { (bar.buy_quote, bar.sell_quote) } else { (bar.buy, bar.sell) };
         match side {

@@ -10,7 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND};
-use crate::market::{Bar, Book, Feed, Listing, Market, Source, SourceError, Trade};
+use crate::market::{
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Token, Trade,
+};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
 
@@ -111,6 +114,42 @@ impl Source for Mischief {
 
     fn last_book(&self, _market: usize, _from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+        None
+    }
+
+    fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn liquidations(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+        Ok(())
     }
 }
 

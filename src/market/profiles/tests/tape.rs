@@ -1,7 +1,15 @@
 //! A source whose trades a test writes down.
 
+use std::sync::Arc;
+
 use crate::clock::SECOND;
-use crate::market::raw::{Bar, Book, Feed, Feeds, Listing, Source, SourceError, Trade};
+use crate::market::query::context::QueryContext;
+use crate::market::query::window::Buckets;
+use crate::market::raw::{
+    Bar, Book, Feed, Feeds, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    SourceError, Token, Trade,
+};
+use crate::protocol::{DataType, Interval, PointsQuery};
 
 /// Markets of one exchange each, with their trades in time order.
 #[derive(Default)]
@@ -32,6 +40,18 @@ impl Tape {
         self.ticks.push(tick);
         self
     }
+}
+
+/// A query of a tape as of a Unix second, whatever it leaves out.
+pub(in crate::market) fn context<'a>(
+    tape: &'a Tape,
+    data_type: DataType,
+    query: &'a PointsQuery,
+    interval: &str,
+    now: i64,
+) -> QueryContext<'a> {
+    let buckets = Buckets::new(Interval::find(interval).unwrap(), query.from, query.period, now * SECOND);
+    QueryContext { source: tape, query, spec: data_type.spec(), markets: Vec::new(), buckets }
 }
 
 impl Source for Tape {
@@ -84,5 +104,33 @@ impl Source for Tape {
 
     fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+        None
     }
 }

@@ -1,12 +1,12 @@
 //! Market profiles of hand-made trades, every field by hand.
 
-use super::tape::{Tape, trade};
+use super::tape::{Tape, context, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Name, Rows, Series};
-use crate::market::profiles::tpo::{TpoSettings, market_profiles};
+use crate::market::profiles::tpo::market_profiles;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Trade;
-use crate::protocol::{Interval, PointsQuery, SeriesId};
+use crate::protocol::{DataType, PointsQuery};
 use crate::{decode, encode};
 
 const HALF_HOUR: i64 = 1_800;
@@ -14,6 +14,7 @@ const HALF_HOUR: i64 = 1_800;
 /// A daily profile in steps of 1.
 fn query() -> PointsQuery {
     PointsQuery {
+        data_type: "TPO_AGG".to_owned(),
         from: Some(0),
         period: Some(86_400),
         block_size: Some(1.0),
@@ -23,9 +24,7 @@ fn query() -> PointsQuery {
 }
 
 fn profiles(tape: &Tape, markets: &[usize], query: &PointsQuery) -> Result<Series, MarketError> {
-    let settings = TpoSettings::of(query, Interval::find("DAY").unwrap(), 1_000_000 * SECOND)?;
-    let id = SeriesId { data_type: Some("TPO_AGG".to_owned()), ..SeriesId::default() };
-    market_profiles(tape, id, markets, &settings)
+    market_profiles(&context(tape, DataType::TpoAgg, query, "DAY", 1_000_000), markets)
 }
 
 /// Four blocks: 0 visits 100 to 102, 1 visits 102 to 103, 2 visits 103 only, 4 visits 106 only (103 to 106 was jumped).

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::tape::{Tape, trade};
+use super::tape::{Tape, context, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
-use crate::market::profiles::tpo::{TpoSettings, market_profiles};
+use crate::market::profiles::tpo::market_profiles;
 use crate::market::raw::Trade;
-use crate::protocol::{Interval, PointsQuery, SeriesId};
+use crate::protocol::{DataType, PointsQuery};
 
 /// Price level, blocks that visited it, bought, sold.
 type Level = (i64, Vec<i64>, f64, f64);
@@ -67,9 +67,8 @@ proptest! {
             from: Some(0), period: Some(10 * 86_400), block_size: Some(1.0), block_minutes: Some(minutes),
             session: Some("TPO_SESSION_DAILY".to_owned()), ..PointsQuery::default()
         };
-        let settings = TpoSettings::of(&query, Interval::find("DAY").unwrap(), 20 * 86_400 * SECOND).unwrap();
         let tape = Tape::default().with("BTC", "USDT", 0.25, &trades);
-        let series = market_profiles(&tape, SeriesId::default(), &[0], &settings).unwrap();
+        let series = market_profiles(&context(&tape, DataType::TpoAgg, &query, "DAY", 20 * 86_400), &[0]).unwrap();
 
         let days: Vec<&[Trade]> = trades.chunk_by(|one, next| one.time / (86_400 * SECOND) == next.time / (86_400 * SECOND)).collect();
         prop_assert_eq!(series.len(), days.len());

@@ -1,18 +1,16 @@
 //! Volume profiles of hand-made trades.
 
-use super::tape::{Tape, trade};
+use super::tape::{Tape, context, trade};
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
 use crate::market::profiles::volume::volume_profiles;
 use crate::market::query::error::MarketError;
-use crate::market::query::window::Buckets;
 use crate::market::raw::Trade;
-use crate::protocol::{Interval, SeriesId};
+use crate::protocol::{DataType, PointsQuery};
 
 fn profiles(tape: &Tape, markets: &[usize], usd: bool, now: i64) -> Result<Series, MarketError> {
-    let hour = Interval::find("HOUR").unwrap();
-    let buckets = Buckets::new(hour, Some(0), Some(10 * 3_600), now * SECOND);
-    volume_profiles(tape, SeriesId::default(), markets, &buckets, usd)
+    let query = PointsQuery { from: Some(0), period: Some(10 * 3_600), usd, ..PointsQuery::default() };
+    volume_profiles(&context(tape, DataType::VolumeProfileAgg, &query, "HOUR", now), markets)
 }
 
 fn rows(tape: &Tape, markets: &[usize], usd: bool) -> Vec<(i64, Vec<f64>)> {

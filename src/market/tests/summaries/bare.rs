@@ -1,12 +1,13 @@
 //! A source that has neither options nor tokens, as a store: sound queries are answered with nothing, others refused.
 
+use std::sync::Arc;
+
 use super::*;
-use crate::market::options::answer::option_summaries;
-use crate::market::query::window::Buckets;
-use crate::market::raw::SummaryKind;
-use crate::market::raw::{Bar, Book, Listing, Source, SourceError, Trade};
-use crate::market::supply::answer::{Marketcaps, token_supply};
-use crate::protocol::Interval;
+use crate::market::raw::{
+    Bar, Book, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source, SourceError, Token,
+    Trade,
+};
+use crate::market::supply::answer::Marketcaps;
 
 struct Bare;
 
@@ -34,26 +35,49 @@ impl Source for Bare {
     fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &[]
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &[]
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+        None
+    }
 }
 
 fn answer(query: &str) -> Result<Vec<Series>, MarketError> {
-    let query = PointsQuery::parse(query).unwrap();
-    let buckets = Buckets::new(Interval::find("1h").unwrap(), None, Some(DAY), NOW);
-    if query.data_type == "TOKEN_SUPPLY_AGG" {
-        return token_supply(&Bare, &query, &buckets);
-    }
-    option_summaries(&Bare, &query, SummaryKind::Skew, &buckets)
+    Market::new(Box::new(Bare)).points(&PointsQuery::parse(query).unwrap(), NOW)
 }
 
 #[test]
 fn without_data_there_is_nothing_to_tell() {
-    assert!(answer("type=TOKEN_SUPPLY_AGG&coin=BTC").unwrap().is_empty());
-    let whole = "type=SKEW_OPTION_SUMMARY_AGG&exchange=DERIBIT&coin=BTC&rawSymbol=BTC_25";
+    assert!(answer("type=TOKEN_SUPPLY_AGG&coin=BTC&interval=1h").unwrap().is_empty());
+    let whole = "type=SKEW_OPTION_SUMMARY_AGG&exchange=DERIBIT&coin=BTC&rawSymbol=BTC_25&interval=1h";
     assert!(answer(&format!("{whole}&tenor=ONE_W")).unwrap().is_empty());
     assert_eq!(Marketcaps::new(&Bare, NOW).of("BTC").unwrap(), 0.0);
+    assert!(answer(whole).unwrap_err().to_string().contains("tenor is missing"));
     // The tenors of the specification hold even where no summary has one.
-    let message = answer(whole).unwrap_err().to_string();
+    let message = answer(&format!("{whole}&tenor=ONE_Y")).unwrap_err().to_string();
     assert!(message.contains("ONE_W, ONE_M, TWO_M, THREE_M"), "{message}");
-    assert!(answer(&format!("{whole}&tenor=ONE_Y")).is_err());
-    assert!(answer("type=TOKEN_SUPPLY_AGG").is_err());
+    assert!(answer("type=TOKEN_SUPPLY_AGG&interval=1h").is_err());
 }

@@ -1,0 +1,181 @@
+//! A points query worked out: which markets, which buckets, and what the answers of all types have in common.
+
+use std::collections::BTreeSet;
+
+use super::usd::{Converter, price_unit};
+use super::window::Buckets;
+use crate::market::raw::{Feed, Listing, Source};
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::query::{Spelling, known_type};
+use crate::protocol::suggest::hint;
+use crate::protocol::symbol::Category;
+use crate::protocol::{DataType, Interval, ParamError, PointsQuery, Selection, SeriesId, TypeSpec};
+
+/// What each type's answer is made of.
+pub(in crate::market) struct QueryContext<'a> {
+    pub(in crate::market) source: &'a dyn Source,
+    pub(in crate::market) query: &'a PointsQuery,
+    /// The row of the query's type.
+    pub(in crate::market) spec: &'static TypeSpec,
+    /// The markets that the query means: of those that it names, those that have the data of its type.
+    pub(in crate::market) markets: Vec<usize>,
+    /// The window, as of now.
+    pub(in crate::market) buckets: Buckets,
+}
+
+impl<'a> QueryContext<'a> {
+    /// A query as of `now` (Unix nanoseconds), with its markets.
+    ///
+    /// # Errors
+    /// The query breaks a rule of its type (section 4.1), or adds up what has no sum.
+    pub(in crate::market) fn new(source: &'a dyn Source, query: &'a PointsQuery, now: i64) -> Result<Self, ParamError> {
+        let mut context = Self::without_markets(source, query, now)?;
+        context.markets = context.select();
+        check_kinds(&context, &context.markets)?;
+        Ok(context)
+    }
+
+    /// The same before its markets are looked up.
+    ///
+    /// # Errors
+    /// The query breaks a rule of its type.
+    pub(in crate::market) fn without_markets(
+        source: &'a dyn Source,
+        query: &'a PointsQuery,
+        now: i64,
+    ) -> Result<Self, ParamError> {
+        let spec = known_type(&query.data_type)?;
+        query.validate(spec, Spelling::Wire)?;
+        let buckets = Buckets::new(interval(query)?, query.from, query.period, now);
+        Ok(Self { source, query, spec, markets: Vec::new(), buckets })
+    }
+
+    /// Refuses a sum of what has none.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(in crate::market) fn check_kinds(&self) -> Result<(), ParamError> {
+        // Looking the markets up is most of the work of a check.
+        if self.is_together() { check_kinds(self, &self.select()) } else { Ok(()) }
+    }
+
+    /// The markets of each series: all together when the query aggregates, else each by itself.
+    pub(in crate::market) fn groups(&self) -> Vec<&[usize]> {
+        match self.query.group_by {
+            Some(_) if self.markets.is_empty() => Vec::new(),
+            Some(_) => vec![&self.markets],
+            None => self.markets.chunks(1).collect(),
+        }
+    }
+
+    /// Brings what a market tells to the unit that the query asks for.
+    pub(in crate::market) fn converter(&self, market: usize) -> Converter<'a> {
+        Converter::new(self.source, market, self.query.usd, self.buckets.now)
+    }
+
+    /// Levels that a heatmap holds at most.
+    pub(in crate::market) fn depth(&self) -> u32 {
+        self.query.max_depth.or(self.spec.included_depth).unwrap_or(u32::MAX)
+    }
+
+    /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
+    /// its type and interval (supplement 2); the liquidation heatmap, which is of a coin anyhow, its coin (section 2.3).
+    pub(in crate::market) fn identity(&self, markets: &[usize]) -> SeriesId {
+        let query = self.query;
+        if query.is_aggregated() {
+            let (data_type, interval) = (Some(query.data_type.clone()), query.interval.clone());
+            return SeriesId { data_type, interval, ..SeriesId::default() };
+        }
+        let listings = self.source.listings();
+        let common = |field: fn(&Listing) -> String| {
+            let mut values = markets.iter().map(|&market| field(&listings[market]));
+            let first = values.next()?;
+            values.all(|value| value == first).then_some(first)
+        };
+        SeriesId {
+            data_type: Some(query.data_type.clone()),
+            raw_symbol: common(|row| row.raw_symbol.clone()),
+            exchange: common(|row| row.exchange.clone()),
+            normalized_symbol: common(Listing::normalized_symbol),
+            category: common(|row| row.category.clone()),
+            interval: query.interval.clone(),
+            coin: common(|row| row.coin.clone()),
+            ..SeriesId::default()
+        }
+    }
+
+    /// The markets that the query means.
+    pub(in crate::market) fn select(&self) -> Vec<usize> {
+        let query = self.query;
+        let fits = |row: &Listing| {
+            row.feeds.serve(self.spec.data_type)
+                && (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
+                && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
+                && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
+                && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
+        };
+        let listings = self.source.listings();
+        let mut markets: Vec<usize> = (0..listings.len()).filter(|&market| fits(&listings[market])).collect();
+        if query.coin.is_some() && self.is_together() {
+            // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
+            let is_lasting = |row: &Listing| !Category::ENDING.into_iter().any(|category| row.is(category));
+            let lasting = markets.iter().map(|&market| &listings[market]).filter(|row| is_lasting(row));
+            let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
+            let kept = |row: &Listing| is_lasting(row) || !exchanges.contains(&*row.exchange);
+            markets.retain(|&market| kept(&listings[market]));
+        }
+        markets
+    }
+
+    /// Whether the markets of the query make one series.
+    fn is_together(&self) -> bool {
+        self.query.group_by.is_some() || self.is_of_coin()
+    }
+
+    /// Whether the type adds its markets up without being asked to.
+    fn is_of_coin(&self) -> bool {
+        self.spec.selection == Selection::CoinOnly
+    }
+}
+
+/// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
+/// levels, and contracts do not add to coins. Rates are weighed, not added.
+fn check_kinds(context: &QueryContext<'_>, markets: &[usize]) -> Result<(), ParamError> {
+    let data_type = context.spec.data_type;
+    if !context.is_together() || context.query.usd || data_type == DataType::FundingRateAgg {
+        return Ok(());
+    }
+    let priced = context.is_of_coin() || matches!(Feed::of(data_type), Some(Feed::Trades | Feed::Books));
+    let listings = markets.iter().map(|&market| &context.source.listings()[market]);
+    let quote = |listing: &Listing| price_unit(listing).to_owned();
+    let unit = |listing: &Listing| match listing.contract_usd() {
+        Some(usd) => format!("contracts of {usd} USD"),
+        None => "coins".to_owned(),
+    };
+    let quotes = two_kinds(listings.clone().map(quote)).filter(|_| priced);
+    let kinds = quotes.map(|(one, other)| format!("quoted in {one} and {other}"));
+    let units = || two_kinds(listings.map(unit)).map(|(one, other)| format!("counted in {one} and in {other}"));
+    match kinds.or_else(units) {
+        Some(kinds) => {
+            let name = if context.is_of_coin() { "transform.normalize.quote" } else { "transform.groupBy.type" };
+            let remedy = "add transform.normalize.quote=USD, or name exchanges that are alike";
+            Err(ParamError::new(name, format!("the coin's markets are {kinds}; {remedy}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
+    let name = query.interval.as_deref().unwrap_or_default();
+    Interval::find(name).ok_or_else(|| {
+        let names = INTERVALS.map(|row| row.name);
+        let what = if name.is_empty() { "missing".to_owned() } else { format!("{name:?} is not known") };
+        ParamError::new("interval", format!("{what}; give one of {}{}", names.join(", "), hint(name, names)))
+    })
+}
+
+/// The first of some kinds and one that is unlike it.
+fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
+    let first = kinds.next()?;
+    kinds.find(|kind| *kind != first).map(|other| (first, other))
+}
