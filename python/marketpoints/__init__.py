@@ -47,7 +47,6 @@ from .identity import Selection, SeriesId, Window
 from .local.faults import FaultRule, Faults
 from .local.ingest import IngestReport, Problem, ingest
 from .local.service import LocalService
-from .plots import plot
 from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition
 from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .records.markets import Market, PredictionMarket, Tag
@@ -57,6 +56,7 @@ from .results.align import align
 from .results.dominance import altcoin_dominance
 from .results.heatmap import Heatmap
 from .results.levels import Profile, Sessions, Tpo
+from .results.picture import plot
 from .results.ragged import Nested, Ragged
 from .results.series import Series
 from .results.sets import SeriesSet, decode_points

@@ -5,6 +5,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ..common.display import shown_half_made
 from ..common.optional import load, load_if_there
 from .answers import Answers, Over
 from .beyond import Beyond
@@ -40,7 +41,7 @@ class Explorer:
         """
         from .. import plots
 
-        ax = plots.plot(*self._results)
+        ax = plots.together(self._results, ax=None, volume=True)
         raw, small = BytesIO(), BytesIO()
         try:
             ax.figure.savefig(raw, format="png", dpi=100)
@@ -71,6 +72,7 @@ class Explorer:
         """Closes the view and frees what it holds; of several outputs that show it all are closed."""
         self.widget.close()
 
+    @shown_half_made
     def __repr__(self) -> str:
         return f"<Explorer {self._answers.about['title']}>"
 

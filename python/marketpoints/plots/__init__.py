@@ -20,7 +20,7 @@ from .tpo import tpo as draw_tpo
 if TYPE_CHECKING:
     from ..identity import SeriesId
 
-__all__ = ["explain", "heatmap", "plot", "profile", "rankings", "series", "several", "tpo"]
+__all__ = ["explain", "heatmap", "profile", "rankings", "series", "several", "together", "tpo"]
 
 LEVELS = "levels"
 #: Characters in a line of a text within a picture.
@@ -103,34 +103,13 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     return panels[0]
 
 
-def plot(*results: Result, ax: Any = None, volume: bool = True) -> Any:
-    """Draws several results on one time axis (UTC): ``mp.plot(candles, liquidations, profile, funding)``.
-
-    Prices have a panel for each market: an order-book or liquidation heatmap with candles over it, or candles, or
-    market profiles. On that panel lie what has no place without prices: liquidations as bubbles whose area is the
-    amount (BUY at the high of their moment, SELL at the low: the service tells no price), those within a few pixels as
-    one of their sum; and a volume profile at the right edge, of the buckets that the axes show. Volume of candles
-    stands below it, then everything else: funding rates, open interest, options and so on, those of one unit on one
-    axis. Liquidations without prices are bars, a volume profile without prices is drawn as it is alone.
-
-    Args:
-        results: Series, sets of them, or lists of either.
-        ax: The matplotlib axes to draw on, which are divided; None makes a figure.
-        volume: Whether candles have their volume below.
-
-    Returns:
-        The axes of the first panel.
-
-    Raises:
-        MissingDependencyError: matplotlib is not installed.
-        InvalidRequest: There is nothing to draw, or something is no result.
-        SelectionError: Something has no time axis, such as a leaderboard; or there is more than fits into one figure.
-    """
-    return _plot(shared_time.flattened(results), ax=ax, volume=volume)
+def together(results: Sequence[Result], *, ax: Any, volume: bool) -> Any:
+    """Draws several results on one time axis, as :func:`marketpoints.plot` says. Returns the first panel's axes."""
+    return _together(shared_time.flattened(results), ax=ax, volume=volume)
 
 
 @fitted
-def _plot(results: Sequence[Drawable], *, ax: Any, volume: bool) -> Any:
+def _together(results: Sequence[Drawable], *, ax: Any, volume: bool) -> Any:
     return shared_time.together(results, ax, volume)
 
 
