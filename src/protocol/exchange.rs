@@ -1,6 +1,8 @@
 //! The exchanges whose names are published (supplement 1). More than a hundred others exist: a name that is not in the
 //! table is an open string and passes, unless it is so near to a known one that it can only be a slip.
 
+use super::contract::{Inverse, dollars, hundred, undated};
+
 /// What an exchange trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Venue {
@@ -12,53 +14,122 @@ pub enum Venue {
     Prediction,
 }
 
-/// The table: name on the wire and what is traded there, in the supplement's order.
-pub const EXCHANGES: [(&str, Venue); 26] = [
-    ("BINANCE_FUTURES", Venue::Derivatives),
-    ("BINANCE_DELIVERY", Venue::Derivatives),
-    ("BYBIT", Venue::Derivatives),
-    ("OKEX_SWAP", Venue::Derivatives),
-    ("OKEX_FUTURES", Venue::Derivatives),
-    ("DERIBIT", Venue::Derivatives),
-    ("BITMEX", Venue::Derivatives),
-    ("BITGET", Venue::Derivatives),
-    ("BITFINEX_DERIVATIVES", Venue::Derivatives),
-    ("GATE_IO_FUTURES", Venue::Derivatives),
-    ("HYPERLIQUID_FUTURES", Venue::Derivatives),
-    ("HUOBI_DM", Venue::Derivatives),
-    ("HUOBI_DM_SWAP", Venue::Derivatives),
-    ("HUOBI_DM_LINEAR_SWAP", Venue::Derivatives),
-    ("CME", Venue::Derivatives),
-    ("BINANCE", Venue::Spot),
-    ("BYBIT_SPOT", Venue::Spot),
-    ("COINBASE", Venue::Spot),
-    ("OKEX", Venue::Spot),
-    ("BITFINEX", Venue::Spot),
-    ("GATE_IO", Venue::Spot),
-    ("BITSTAMP", Venue::Spot),
-    ("UPBIT", Venue::Spot),
-    ("HUOBI", Venue::Spot),
-    ("HYPERLIQUID", Venue::Spot),
-    ("PREDICTION_VENUE", Venue::Prediction),
-];
-
-/// Names from this length on are told apart by more than two letters.
-const LONG: usize = 8;
-
-/// What an exchange of the table trades; `None` for one that the table does not know.
-pub fn venue(name: &str) -> Option<Venue> {
-    EXCHANGES.iter().find(|(known, _)| *known == name).map(|(_, venue)| *venue)
+/// What is known of an exchange: how it trades, spells symbols, settles and counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// What is traded there.
+    pub venue: Venue,
+    /// Seconds between settlements of funding: dumps do not tell it.
+    pub funding_seconds: i64,
+    /// Whether symbols are bare coins, quoted in USD.
+    pub bare_coins: bool,
+    /// Whether symbols have the quote first: `KRW-BTC`.
+    pub quote_first: bool,
+    /// Whether every contract ends on a day.
+    pub all_dated: bool,
+    /// Whether futures are named by a bare coin, a month and a year: `XBTH25`, `BTCH5`.
+    pub bare_months: bool,
+    /// Whether `BTCPERP` is quoted in USDC.
+    pub perp_in_usdc: bool,
+    /// The markets whose amounts count contracts.
+    pub inverse: Option<Inverse>,
 }
 
 /// Seconds between settlements of funding on most exchanges.
 const FUNDING_SECONDS: i64 = 8 * 3_600;
-/// Exchanges that settle funding every hour.
-const HOURLY: [&str; 2] = ["HYPERLIQUID_FUTURES", "HYPERLIQUID"];
 
-/// Seconds between settlements of funding on an exchange: dumps do not tell it.
-pub fn funding_seconds(name: &str) -> i64 {
-    if HOURLY.contains(&name) { 3_600 } else { FUNDING_SECONDS }
+const fn spot(name: &'static str) -> Exchange {
+    Exchange {
+        name,
+        venue: Venue::Spot,
+        funding_seconds: FUNDING_SECONDS,
+        bare_coins: false,
+        quote_first: false,
+        all_dated: false,
+        bare_months: false,
+        perp_in_usdc: false,
+        inverse: None,
+    }
 }
+
+const fn derivatives(name: &'static str) -> Exchange {
+    Exchange { venue: Venue::Derivatives, ..spot(name) }
+}
+
+/// The table, in the supplement's order. `BitMEX`'s other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in
+/// USD follows the price, and so they are not inverse.
+pub static EXCHANGES: [Exchange; 26] = [
+    derivatives("BINANCE_FUTURES"),
+    Exchange { inverse: hundred(|symbol| symbol.contains("USD_")), ..derivatives("BINANCE_DELIVERY") },
+    Exchange {
+        perp_in_usdc: true,
+        inverse: dollars(|symbol| undated(symbol).ends_with("USD")),
+        ..derivatives("BYBIT")
+    },
+    Exchange { inverse: hundred(|symbol| symbol.ends_with("-USD-SWAP")), ..derivatives("OKEX_SWAP") },
+    Exchange { all_dated: true, inverse: hundred(|symbol| symbol.contains("-USD-")), ..derivatives("OKEX_FUTURES") },
+    Exchange {
+        inverse: dollars(|symbol| symbol.split('-').count() == 2 && !symbol.contains('_')),
+        ..derivatives("DERIBIT")
+    },
+    Exchange {
+        bare_months: true,
+        inverse: dollars(|symbol| symbol == "XBTUSD" || symbol != "XBT" && undated(symbol) == "XBT"),
+        ..derivatives("BITMEX")
+    },
+    Exchange { perp_in_usdc: true, ..derivatives("BITGET") },
+    derivatives("BITFINEX_DERIVATIVES"),
+    Exchange { inverse: dollars(|symbol| symbol == "BTC_USD"), ..derivatives("GATE_IO_FUTURES") },
+    Exchange { funding_seconds: 3_600, bare_coins: true, ..derivatives("HYPERLIQUID_FUTURES") },
+    Exchange { all_dated: true, inverse: hundred(|_| true), ..derivatives("HUOBI_DM") },
+    Exchange { inverse: hundred(|symbol| symbol.ends_with("-USD")), ..derivatives("HUOBI_DM_SWAP") },
+    derivatives("HUOBI_DM_LINEAR_SWAP"),
+    Exchange { all_dated: true, bare_months: true, ..derivatives("CME") },
+    spot("BINANCE"),
+    spot("BYBIT_SPOT"),
+    spot("COINBASE"),
+    spot("OKEX"),
+    spot("BITFINEX"),
+    spot("GATE_IO"),
+    spot("BITSTAMP"),
+    Exchange { quote_first: true, ..spot("UPBIT") },
+    spot("HUOBI"),
+    Exchange { funding_seconds: 3_600, bare_coins: true, ..spot("HYPERLIQUID") },
+    Exchange { venue: Venue::Prediction, ..spot("PREDICTION_VENUE") },
+];
+
+impl Exchange {
+    /// The row of an exchange; `None` for one that the table does not know.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        EXCHANGES.iter().find(|row| row.name == name)
+    }
+}
+
+/// What an exchange of the table trades; `None` for one that the table does not know.
+pub fn venue(name: &str) -> Option<Venue> {
+    Exchange::find(name).map(|row| row.venue)
+}
+
+/// Seconds between settlements of funding on an exchange, known or not.
+pub fn funding_seconds(name: &str) -> i64 {
+    Exchange::find(name).map_or(FUNDING_SECONDS, |row| row.funding_seconds)
+}
+
+/// Whether a fact is known to hold of an exchange.
+pub fn is(name: &str, fact: impl Fn(&Exchange) -> bool) -> bool {
+    Exchange::find(name).is_some_and(fact)
+}
+
+/// USD that a unit of amount (of trades, books, liquidations and open interest) is worth on an inverse market, whatever the
+/// price. `None` for all other markets, whose amounts are in coin.
+pub fn contract_usd(exchange: &str, raw_symbol: &str) -> Option<f64> {
+    Exchange::find(exchange)?.inverse?.worth(raw_symbol)
+}
+
+/// Names from this length on are told apart by more than two letters.
+const LONG: usize = 8;
 
 /// The known exchange that a name is a slip of; `None` for known names and for really unknown ones.
 ///
@@ -73,7 +144,7 @@ pub fn near_miss(name: &str) -> Option<&'static str> {
         .chars()
         .map(|letter| if letter.is_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
         .collect();
-    let slips = EXCHANGES.iter().map(|(known, _)| (strsim::osa_distance(&wanted, known), *known));
+    let slips = EXCHANGES.iter().map(|row| (strsim::osa_distance(&wanted, row.name), row.name));
     let nearest = slips.filter(|(edits, known)| match edits {
         0 => true,
         1 if known.len() < LONG => wanted.len() != known.len() || sorted(&wanted) == sorted(known),
@@ -111,8 +182,8 @@ mod tests {
 
     #[test]
     fn known_and_really_unknown_names_pass() {
-        for (known, _) in EXCHANGES {
-            assert_eq!(near_miss(known), None, "{known}");
+        for Exchange { name, .. } in &EXCHANGES {
+            assert_eq!(near_miss(name), None, "{name}");
         }
         for other in
             ["KRAKEN", "BINANCE_US", "BITMAX", "BITMART", "OKEX_OPTIONS", "BITGET_SPOT", "GEMINI", "X", "", "交易所"]
@@ -123,9 +194,54 @@ mod tests {
 
     #[test]
     fn names_stand_once() {
-        for (index, (name, _)) in EXCHANGES.iter().enumerate() {
-            assert!(EXCHANGES[..index].iter().all(|(other, _)| other != name), "{name}");
+        for (index, Exchange { name, .. }) in EXCHANGES.iter().enumerate() {
+            assert!(EXCHANGES[..index].iter().all(|other| other.name != *name), "{name}");
         }
         assert_eq!((venue("CME"), venue("UPBIT"), venue("cme")), (Some(Venue::Derivatives), Some(Venue::Spot), None));
+    }
+
+    #[test]
+    fn contracts_are_worth_what_the_venues_publish() {
+        for (exchange, symbol, usd) in [
+            ("BITMEX", "XBTUSD", Some(1.0)),
+            ("BITMEX", "XBTH25", Some(1.0)),
+            ("BITMEX", "XBT", None),
+            ("BITMEX", "ETHH25", None),
+            ("BITMEX", "ETHUSD", None), // a quanto contract
+            ("BITMEX", "XBTUSDT", None),
+            ("BYBIT", "BTCUSD", Some(1.0)),
+            ("BYBIT", "ETHUSD", Some(1.0)),
+            ("BYBIT", "BTCUSDH25", Some(1.0)),
+            ("BYBIT", "BTCUSDT", None),
+            ("DERIBIT", "BTC-PERPETUAL", Some(1.0)),
+            ("DERIBIT", "ETH-27DEC24", Some(1.0)),
+            ("DERIBIT", "BTC-27DEC24-100000-C", None), // options count coins
+            ("DERIBIT", "BTC_USDC-PERPETUAL", None),
+            ("GATE_IO_FUTURES", "BTC_USD", Some(1.0)),
+            ("GATE_IO_FUTURES", "BTC_USDT", None),
+            ("BINANCE_DELIVERY", "BTCUSD_PERP", Some(100.0)),
+            ("BINANCE_DELIVERY", "BTCUSD_241227", Some(100.0)),
+            ("BINANCE_DELIVERY", "XRPUSD_PERP", Some(10.0)),
+            ("BINANCE_FUTURES", "BTCUSDT", None),
+            ("OKEX_SWAP", "BTC-USD-SWAP", Some(100.0)),
+            ("OKEX_SWAP", "ETH-USD-SWAP", Some(10.0)),
+            ("OKEX_SWAP", "BTC-USDT-SWAP", None),
+            ("OKEX_FUTURES", "LTC-USD-241227", Some(10.0)),
+            ("HUOBI_DM_SWAP", "BTC-USD", Some(100.0)),
+            ("HUOBI_DM", "BTC_CQ", Some(100.0)),
+            ("HUOBI_DM_LINEAR_SWAP", "BTC-USDT", None),
+            ("COINBASE", "BTC-USD", None),
+            ("BYBIT_SPOT", "BTCUSD", None),
+            ("NOWHERE", "", None),
+        ] {
+            assert_eq!(contract_usd(exchange, symbol), usd, "{exchange} {symbol}");
+        }
+    }
+
+    #[test]
+    fn only_derivatives_venues_have_contracts() {
+        for row in EXCHANGES.iter().filter(|row| row.inverse.is_some()) {
+            assert_eq!(row.venue, Venue::Derivatives, "{}", row.name);
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
 use crate::market::raw::{Feed, Feeds, Listing};
-use crate::protocol::exchange::funding_seconds;
+use crate::protocol::symbol::Category;
 
 struct Coin {
     ticker: &'static str,
@@ -114,14 +114,11 @@ const COINS: [Coin; 10] = [
     },
 ];
 
-const PERPETUAL: &str = "PERPETUAL";
 /// Keeps the hashes of the whole market apart from those of the coins.
 const MARKET: u64 = 0x4d41_524b;
 
 struct Venue {
     name: &'static str,
-    category: &'static str,
-    quote: &'static str,
     /// Share of the turnover; all of them are 1 together.
     share: f64,
     /// Mean distance to the common price, in hundredths of a percent.
@@ -131,14 +128,14 @@ struct Venue {
 
 /// A venue's place is part of its seed: add new ones at the end, or every price of those behind changes.
 const VENUES: [Venue; 8] = [
-    Venue { name: "BINANCE_FUTURES", category: PERPETUAL, quote: "USDT", share: 0.36, premium: -1.0, symbol: plain },
-    Venue { name: "BYBIT", category: PERPETUAL, quote: "USDT", share: 0.17, premium: -0.5, symbol: plain },
-    Venue { name: "OKEX_SWAP", category: PERPETUAL, quote: "USDT", share: 0.14, premium: -0.8, symbol: swap },
-    Venue { name: "HYPERLIQUID_FUTURES", category: PERPETUAL, quote: "USD", share: 0.08, premium: 0.5, symbol: bare },
-    Venue { name: "BINANCE", category: "SPOT", quote: "USDT", share: 0.13, premium: 0.0, symbol: plain },
-    Venue { name: "COINBASE", category: "SPOT", quote: "USD", share: 0.06, premium: 2.5, symbol: dollar },
-    Venue { name: "OKEX", category: "SPOT", quote: "USDT", share: 0.04, premium: 0.3, symbol: dashed },
-    Venue { name: "BITSTAMP", category: "SPOT", quote: "USD", share: 0.02, premium: 1.5, symbol: dollar },
+    Venue { name: "BINANCE_FUTURES", share: 0.36, premium: -1.0, symbol: plain },
+    Venue { name: "BYBIT", share: 0.17, premium: -0.5, symbol: plain },
+    Venue { name: "OKEX_SWAP", share: 0.14, premium: -0.8, symbol: swap },
+    Venue { name: "HYPERLIQUID_FUTURES", share: 0.08, premium: 0.5, symbol: bare },
+    Venue { name: "BINANCE", share: 0.13, premium: 0.0, symbol: plain },
+    Venue { name: "COINBASE", share: 0.06, premium: 2.5, symbol: dollar },
+    Venue { name: "OKEX", share: 0.04, premium: 0.3, symbol: dashed },
+    Venue { name: "BITSTAMP", share: 0.02, premium: 1.5, symbol: dollar },
 ];
 
 fn plain(coin: &str) -> String {
@@ -180,8 +177,8 @@ pub(in crate::market) struct Traits {
     pub settlement: i64,
 }
 
-fn feeds(category: &str) -> Feeds {
-    let perpetual = category == PERPETUAL;
+/// Spot markets have trades and books, perpetuals all there is.
+fn feeds(perpetual: bool) -> Feeds {
     Feed::ALL.into_iter().filter(|feed| perpetual || matches!(feed, Feed::Trades | Feed::Books)).collect()
 }
 
@@ -196,16 +193,13 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
         let price = coin.years[coin.years.len() - 1];
         let amount_decimals = (price.log10().floor() as i32).clamp(0, 4);
         for (venue_index, venue) in VENUES.iter().enumerate() {
-            listings.push(Listing {
-                exchange: venue.name.to_owned(),
-                raw_symbol: (venue.symbol)(coin.ticker),
-                coin: coin.ticker.to_owned(),
-                quote: venue.quote.to_owned(),
-                category: venue.category.to_owned(),
-                coin_name: coin.name.to_owned(),
-                available_since: BEGIN,
-                feeds: feeds(venue.category),
-            });
+            let mut listing =
+                Listing::named(venue.name.to_owned(), (venue.symbol)(coin.ticker), BEGIN, Feeds::default());
+            let perpetual = listing.is(Category::Perpetual);
+            listing.coin_name = coin.name.to_owned();
+            listing.feeds = feeds(perpetual);
+            let settlement = if perpetual { listing.funding_seconds() / 60 } else { 0 };
+            listings.push(listing);
             traits.push(Traits {
                 path,
                 seed: place(&[seed, coin_index as u64, 1 + venue_index as u64]),
@@ -213,7 +207,7 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
                 price_decimals: coin.decimals,
                 amount_decimals,
                 minute_amount: coin.turnover * venue.share / 1_440.0 / price,
-                settlement: if venue.category == PERPETUAL { funding_seconds(venue.name) / 60 } else { 0 },
+                settlement,
             });
         }
     }

@@ -102,7 +102,7 @@ fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), M
     let problem = if published {
         format!("there are no data of {name} here; there are of {}", known.join(", "))
     } else {
-        let table = EXCHANGES.iter().map(|(known, _)| *known).filter(|_| !strict);
+        let table = EXCHANGES.iter().map(|row| row.name).filter(|_| !strict);
         let near = near_miss(name).filter(|near| !strict || known.contains(near));
         let near = near.map_or_else(|| hint(name, known.iter().copied().chain(table)), did_you_mean);
         let remedy = if near.is_empty() { format!("; there are data of {}", known.join(", ")) } else { near };

@@ -1,9 +1,9 @@
 //! The markets of a source.
 
 use super::feed::Feeds;
-use crate::protocol::contract::contract_usd;
+use crate::protocol::exchange::contract_usd;
 use crate::protocol::exchange::funding_seconds;
-use crate::protocol::symbol::{self, Category};
+use crate::protocol::symbol::{self, Category, Symbol};
 use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
@@ -28,6 +28,21 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// A market as its exchange and symbol describe it; `since` and the raw data are what a source knows beside them.
+    pub(in crate::market) fn named(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Self {
+        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
+        Self {
+            exchange,
+            raw_symbol,
+            coin,
+            quote,
+            category: category.name().to_owned(),
+            coin_name: String::new(),
+            available_since: since,
+            feeds,
+        }
+    }
+
     /// Symbol in BASE-QUOTE form; empty without a base. A future has its end besides, BASE-QUOTE-YYMMDD: it is another
     /// thing than the perpetual. Options and combinations keep their own symbols.
     pub fn normalized_symbol(&self) -> String {

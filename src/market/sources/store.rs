@@ -81,7 +81,7 @@ impl Store {
             }
             let Some(first) = of.iter().flatten().min().copied() else { continue };
             let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
-            markets.push((layout::listing(exchange, symbol, first * DAY, feeds), of));
+            markets.push((Listing::named(exchange, symbol, first * DAY, feeds), of));
         }
         let partitions = Arc::new(Partitions::new(root, markets));
         Ok(Self {

@@ -9,8 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::changes::{CHANGES, GATE};
 use crate::archive::is_foreign;
-use crate::market::raw::{Feed, Feeds, Listing, SourceError};
-use crate::protocol::symbol::{self, Symbol};
+use crate::market::raw::{Feed, SourceError};
 
 /// Seconds in a day.
 pub(in crate::market) const DAY: i64 = 86_400;
@@ -255,21 +254,6 @@ fn encode(name: &str) -> String {
 /// The name again; `None` where what is encoded is no text.
 fn decode(name: &str) -> Option<String> {
     percent_decode_str(name).decode_utf8().ok().map(Cow::into_owned)
-}
-
-/// The listing of a market that only its names describe.
-pub(in crate::market) fn listing(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Listing {
-    let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
-    Listing {
-        exchange,
-        raw_symbol,
-        coin,
-        quote,
-        category: category.name().to_owned(),
-        coin_name: String::new(),
-        available_since: since,
-        feeds,
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod categories;
 mod derivatives;
+mod exchanges;
 mod rates;
 mod summaries;
 mod windows;

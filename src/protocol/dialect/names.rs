@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn no_name_of_the_specification_is_a_slip_of_another() {
         let all = types().map(|name| (Kind::Type, name));
-        let all = all.chain(EXCHANGES.iter().map(|(name, _)| (Kind::Exchange, *name)));
+        let all = all.chain(EXCHANGES.iter().map(|row| (Kind::Exchange, row.name)));
         for (kind, name) in all.chain(fields().map(|name| (Kind::Field, name))) {
             assert!(kind.knows(name) && kind.slip(name).is_none(), "{name}");
         }

@@ -4,14 +4,12 @@ use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
 use super::{QUOTES, ROLLING_WORDS, undated};
-use crate::protocol::exchange::{Venue, venue};
+use crate::protocol::exchange::{self, Venue, venue};
 
 /// Three letters of each month.
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 /// Letters of the months in the symbols of futures, January to December.
 const LETTERS: &str = "FGHJKMNQUVXZ";
-/// Exchanges whose futures are named by a bare coin, a month and a year: `XBTH25`, `BTCH5`.
-const BARE: [&str; 2] = ["BITMEX", "CME"];
 
 /// The end of a future.
 pub(super) struct Expiry {
@@ -53,7 +51,7 @@ fn month_code<'a>(exchange: &str, base: &'a str, since: i64) -> Option<(&'a str,
     let name = if short { base.strip_suffix(|letter: char| letter.is_ascii_digit())? } else { undated(base) };
     let name = if short { name.strip_suffix(|letter| LETTERS.contains(letter))? } else { name };
     let quoted = QUOTES.iter().any(|quote| name.len() > quote.len() && name.ends_with(quote));
-    if name.is_empty() || name == base || !(quoted || BARE.contains(&exchange)) {
+    if name.is_empty() || name == base || !(quoted || exchange::is(exchange, |row| row.bare_months)) {
         return None;
     }
     let code = &base[name.len()..];

@@ -6,8 +6,8 @@ mod expiry;
 mod tests;
 
 use self::expiry::Expiry;
-use super::contract::{contract_usd, undated};
-use super::exchange::{Venue, venue};
+use super::contract::undated;
+use super::exchange::{self, Venue, contract_usd, venue};
 
 /// Kind of a market (supplement 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,15 +63,6 @@ const BUSD: &str = "BUSD";
 /// Bitfinex's name of Tether.
 const UST: &str = "UST";
 
-/// Exchanges that list bare coins, quoted in USD.
-const BARE: [&str; 2] = ["HYPERLIQUID", "HYPERLIQUID_FUTURES"];
-/// Exchanges that write the quote first: `KRW-BTC`.
-const QUOTE_FIRST: [&str; 1] = ["UPBIT"];
-/// Exchanges on which every contract ends on a day.
-const DATED: [&str; 3] = ["CME", "HUOBI_DM", "OKEX_FUTURES"];
-/// Exchanges whose `BTCPERP` is quoted in USDC.
-const PERP_IN_USDC: [&str; 2] = ["BYBIT", "BITGET"];
-
 /// Words of a symbol that say that it is a perpetual.
 const PERPETUAL_WORDS: [&str; 6] = ["SWAP", "PERP", "PERPETUAL", "UMCBL", "DMCBL", "CMCBL"];
 /// Words that stand for the day on which a future ends: this week, next week, this quarter, next quarter.
@@ -85,7 +76,7 @@ pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
     let (expiry, base) = Expiry::find(exchange, &parts, since);
     let category = category(exchange, &parts, expiry.as_ref());
     let (mut coin, mut quote) = base_and_quote(exchange, &parts, base, category);
-    if QUOTE_FIRST.contains(&exchange) && !quote.is_empty() {
+    if exchange::is(exchange, |row| row.quote_first) && !quote.is_empty() {
         std::mem::swap(&mut coin, &mut quote);
     }
     let coin = alias(exchange, &coin).to_owned();
@@ -115,7 +106,7 @@ fn category(exchange: &str, parts: &[&str], expiry: Option<&Expiry>) -> Category
             return Category::Combo;
         }
     }
-    if expiry.is_some() || DATED.contains(&exchange) {
+    if expiry.is_some() || exchange::is(exchange, |row| row.all_dated) {
         return Category::Future;
     }
     let perpetual = words.iter().any(|part| PERPETUAL_WORDS.contains(part)) || is_bitfinex_perpetual(parts);
@@ -137,7 +128,7 @@ fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category
     if let Some(quote) = parts[1..].iter().find(|part| !part.is_empty() && is_quote(part)) {
         return (base.to_owned(), (*quote).to_owned());
     }
-    if BARE.contains(&exchange) {
+    if exchange::is(exchange, |row| row.bare_coins) {
         return (base.to_owned(), String::new());
     }
     let spelt = |quote: &&str| match *quote {
@@ -166,12 +157,12 @@ fn is_bitfinex_perpetual(parts: &[&str]) -> bool {
 /// The quote of a market whose symbol does not tell it.
 fn usual_quote<'a>(exchange: &str, coin: &'a str, parts: &[&str], category: Category) -> &'a str {
     match (exchange, category) {
-        _ if PERP_IN_USDC.contains(&exchange) && parts[0].ends_with(PERP) => "USDC",
+        _ if exchange::is(exchange, |row| row.perp_in_usdc) && parts[0].ends_with(PERP) => "USDC",
         ("DERIBIT", Category::Option) => coin, // premiums are in the coin
         ("BITMEX", Category::Future) => "BTC", // ETHZ20; those of Bitcoin are inverse
         ("BYBIT", Category::Future | Category::Option) => "USDC", // BTC-27DEC24
         ("CME", _) => "USD",
-        _ if BARE.contains(&exchange) => "USD",
+        _ if exchange::is(exchange, |row| row.bare_coins) => "USD",
         _ => "",
     }
 }
