@@ -8,7 +8,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-api lint check format wheel bench bench-client bench-service bench-ingest bench-decode bench-raster prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-decode bench-raster prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -17,7 +17,7 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
 	$(BIN)/marketpoints demo --output demo-output
 
-test: test-rust test-python ## Run every test: Rust, Python, the notebook, the stubs
+test: test-rust test-python ## Run every test: Rust, Python, the notebooks, the stubs
 
 test-rust:
 	cargo test --no-run
@@ -25,7 +25,7 @@ test-rust:
 
 test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n auto --maxprocesses 4
-	$(BIN)/pytest --quiet --nbmake --nbmake-timeout=120 notebooks
+	$(BIN)/pytest --quiet -n 2 --nbmake --nbmake-timeout=120 notebooks
 	$(BIN)/stubtest marketpoints._engine
 
 # Each framework has an environment of its own: their pins contradict each other. A new one is two files in this folder.
@@ -46,6 +46,31 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	@touch $@
 
 .PRECIOUS: .venv-frameworks/%/.ready
+
+docs: docs-examples docs-site ## Build the manual into target/manual/site; a dead link, a missing name or a failing example breaks it
+
+docs-examples: $(VENV)/.dev
+	$(BIN)/pytest --quiet -n 2 tests/python/test_docs.py tests/python/test_docs_blocks.py tests/python/test_docs_types.py
+
+# The builder's pins would tie those of the tests: an environment of its own.
+docs-site: .venv-docs/.ready
+	.venv-docs/bin/python -m pytest --quiet -c tests/manual/pytest.ini tests/manual
+	.venv-docs/bin/python docs/site/build.py
+
+docs-serve: docs-site ## Show the manual on this machine, with its search
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory target/manual/site
+
+.venv-docs/.ready: docs/site/requirements.txt
+	rm -rf .venv-docs
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+notebooks: $(VENV)/.dev ## Run the notebooks anew and keep their outputs and pictures
+	$(BIN)/python docs/site/notebooks.py
+
+pictures: $(VENV)/.dev ## Draw the pictures of README and manual anew, by the code above them
+	MARKETPOINTS_DRAW=1 $(BIN)/pytest --quiet tests/python/test_docs_blocks.py
 
 test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of, for some minutes
 	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
@@ -125,7 +150,7 @@ fuzz-asan: ## The same with the address sanitizer, which stable Rust only has on
 	$(call fuzz,RUSTC_BOOTSTRAP=1,address)
 
 clean: ## Remove what was built, the virtual environment included
-	rm -rf target $(VENV) .venv-frameworks demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target $(VENV) .venv-frameworks .venv-docs demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/marketpoints/_engine*.so
 
 $(VENV)/.venv:

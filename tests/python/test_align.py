@@ -161,6 +161,17 @@ def test_results_of_the_service_are_joined():
     assert {"volume", "volume_BUY", "volume_SELL"} <= set(sides.columns)
 
 
+def test_moments_of_pandas_have_a_zone():
+    pandas = pytest.importorskip("pandas")
+    left = series([0, HOUR, 2 * HOUR], [1.0, 2.0, 3.0])
+    index = pandas.DatetimeIndex(left.timestamps[1:] + np.timedelta64(1, "h"), tz="UTC")
+    plain = mp.align(index.tz_localize(None), left)["close"].tolist()
+    assert plain == [2.0, 3.0]
+    # Of another zone too: the same moments.
+    for moments in (index, index.tz_convert("Asia/Tokyo"), pandas.Series(index)):
+        assert mp.align(moments, left)["close"].tolist() == plain
+
+
 def test_what_cannot_be_joined_is_told():
     one = series([START], [1])
     both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])

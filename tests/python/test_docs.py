@@ -1,6 +1,9 @@
 """The texts for users: their links lead somewhere, and what they tell users to run runs and does what they say."""
 
+import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,8 +16,9 @@ import pytest
 import marketpoints as mp
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+REFERENCE = sorted((ROOT / "docs" / "reference").glob("*.md"))
 MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
 
 
@@ -60,10 +64,66 @@ def test_files_named_are_there(text):
     assert [name for name in named if not list(ROOT.glob(name))] == []
 
 
-def test_every_page_is_linked_from_the_readme():
-    linked = {(ROOT / target.partition("#")[0]).resolve() for target in links((ROOT / "README.md").read_text("utf-8"))}
-    assert len(PAGES) > 5
-    assert [page.name for page in PAGES if page not in linked] == []
+def test_every_page_can_be_reached_from_the_readme():
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page not in reached:
+            reached.add(page)
+            found = links(page.read_text("utf-8")) if page.suffix == ".md" else []
+            ahead += [(page.parent / target.partition("#")[0]).resolve() for target in found if target[0] != "#"]
+    assert len(PAGES) > 30
+    assert [page for page in PAGES if page not in reached] == []
+
+
+def test_the_readme_has_at_most_120_lines_and_a_picture():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 120
+    (picture,) = re.findall(r"!\[[^\]]+\]\((docs/pictures/\S+\.png)\)", text)
+    assert (ROOT / picture).stat().st_size < 150_000
+
+
+def test_every_public_name_is_in_the_reference():
+    told = set(re.findall(r"^::: marketpoints\.(\w+)$", "".join(map(Path.read_text, REFERENCE)), flags=re.MULTILINE))
+    assert set(mp.__all__) - {"TIERS", "__version__"} <= told
+
+
+def test_every_option_of_the_command_line_is_told():
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL))
+    commands = re.findall(r"^    (\w+)  ", told_by(), flags=re.MULTILINE)
+    assert len(commands) >= 7
+    for command in commands:
+        assert f"| `{command}` |" in page, command
+        mine = next(text for name, text in sections.items() if command in name.split())
+        options = options_of(command) - {"--help"}
+        shown = set(re.findall(r"`(--[a-z][a-z-]+)`", mine))
+        assert options <= shown, f"{command}: the page lacks {options - shown}"
+        every = {one for other in mine_of(sections, command) for one in options_of(other)}
+        assert shown <= every, f"{command} has no {shown - every}"
+
+
+def told_by(*command):
+    """What `--help` of a command says."""
+    run = subprocess.run(
+        [sys.executable, "-m", "marketpoints", *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"COLUMNS": "200"},
+    )
+    return run.stdout
+
+
+def options_of(command):
+    heads = re.findall(r"^  (-\S.*?)(?:  |$)", told_by(command), flags=re.MULTILINE)
+    return set(re.findall(r"--[a-z][a-z-]+", " ".join(heads)))
+
+
+def mine_of(sections, command):
+    """The commands that share a section."""
+    name = next(name for name in sections if command in name.split())
+    return name.split(" and ")
 
 
 def test_the_readme_s_ten_lines_run(capsys):

@@ -1,6 +1,7 @@
 """Every block of Python of every page runs, in the order of the page, in one namespace, against a local service."""
 
 import ast
+import io
 import logging
 import multiprocessing
 import os
@@ -12,7 +13,9 @@ from pathlib import Path
 import duckdb
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+import PIL.Image
 import polars as pl
 import pyarrow.dataset
 import pytest
@@ -23,22 +26,27 @@ from deployment import Names, deployed
 mpl.use("agg")
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^(#+ [^\n]+)$|^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+# A picture right below a block is what the block draws.
+FENCE = re.compile(
+    r"^(#+ [^\n]+)$|^```python\n(.*?)^```(?:\n\n!\[[^\]]*\]\(([^)]+\.png)\))?", flags=re.MULTILINE | re.DOTALL
+)
+#: Root of the mean square of what colours, 0 to 255, differ by: other versions of matplotlib's fonts stay below it.
+TOLERANCE = 12.0
 PAGES = [
     path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     if "```python" in path.read_text("utf-8")
 ]
 
 
 def blocks(path):
-    """Heading and code of each block of Python, in order."""
+    """Heading, code and picture (a file, or None) of each block of Python, in order."""
     heading, found = "", []
     for match in FENCE.finditer(path.read_text("utf-8")):
         if match[2] is None:
             heading = match[1].lstrip("# ")
         else:
-            found.append((heading, match[2]))
+            found.append((heading, match[2], match[3] and (path.parent / match[3]).resolve()))
     return found
 
 
@@ -105,6 +113,20 @@ def results(demo, monkeypatch):
 NEEDS = {"archive.md": archive, "client.md": client, "dialect.md": dialect, "results.md": results}
 
 
+def drawn_as_shown(figure, file):
+    """The committed picture is the one that the code draws; `make pictures` draws them anew."""
+    made = io.BytesIO()
+    figure.savefig(made, format="png", dpi=100)
+    if os.environ.get("MARKETPOINTS_DRAW"):
+        file.parent.mkdir(exist_ok=True)
+        PIL.Image.open(made).convert("RGB").quantize(256, dither=PIL.Image.Dither.NONE).save(file, optimize=True)
+    shown, drawn = (np.asarray(PIL.Image.open(one).convert("RGB"), float) for one in (file, made))
+    assert shown.shape == drawn.shape, f"{file.name}: {shown.shape} is shown, {drawn.shape} drawn; make pictures"
+    apart = float(np.sqrt(((shown - drawn) ** 2).mean()))
+    assert apart < TOLERANCE, f"{file.name} differs from what its code draws by {apart:.1f}; make pictures"
+    assert file.stat().st_size < 150_000
+
+
 def write(name, text):
     Path(name).write_text(text, "utf-8")
     return name
@@ -125,15 +147,18 @@ def settings(demo, tmp_path, monkeypatch):
     logging.root.handlers[:] = handlers
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_block_runs(page, demo, monkeypatch, settings):
     ran = 0
     with NEEDS.get(page.name, nothing)(demo, monkeypatch) as names:
-        for number, (heading, code) in enumerate(blocks(page)):
+        for number, (heading, code, picture) in enumerate(blocks(page)):
             if page.name == "results.md" and heading in elsewhere():
                 continue
             exec(compile(code, f"{page.name}, block {number + 1}", "exec"), names)
             ran += 1
+            if picture is not None:
+                drawn_as_shown(plt.gcf(), picture)
+        plt.close("all")
         for value in names.values():
             if isinstance(value, mp.Client):
                 value.close()
@@ -141,9 +166,14 @@ def test_every_block_runs(page, demo, monkeypatch, settings):
 
 
 def test_blocks_of_frameworks_run_in_their_environments():
-    headings = {heading for heading, code in blocks(ROOT / "docs" / "results.md")}
+    headings = {heading for heading, *_ in blocks(ROOT / "docs" / "results.md")}
     assert len(elsewhere()) >= 3 and elsewhere() <= headings
 
 
 def test_no_page_of_the_table_is_gone():
     assert set(NEEDS) <= {page.name for page in PAGES} and len(PAGES) > 5
+
+
+def test_every_picture_is_drawn_by_a_block():
+    drawn = {picture for page in PAGES for *_, picture in blocks(page) if picture}
+    assert drawn == set((ROOT / "docs" / "pictures").glob("*.png"))

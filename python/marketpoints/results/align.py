@@ -75,6 +75,10 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if isinstance(left, (Series, SeriesSet)):
         (own,) = _each(left) if len(_each(left)) == 1 else _refuse_several(left)
         return np.ascontiguousarray(_ascending(own)), own.timestamps, own
+    # Of an index, or of a series: NumPy has no zones, and warns of them.
+    zoned = getattr(left, "dt", left)
+    if getattr(zoned, "tz", None) is not None:
+        left = zoned.tz_convert(None)
     try:
         moments = np.ascontiguousarray(np.asarray(left).astype("datetime64[ns]"))
     except (TypeError, ValueError):

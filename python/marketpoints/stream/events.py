@@ -61,7 +61,7 @@ class StreamEvent:
 
     @property
     def timestamp(self) -> "np.datetime64":
-        """The same as :attr:`time`: the name that it has in series."""
+        """The same as ``time``: the name that it has in series."""
         return self.time
 
 

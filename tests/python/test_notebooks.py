@@ -1,0 +1,62 @@
+"""The committed notebooks can be read where they lie: outputs and pictures are there, and none is an error.
+
+That they still run is shown by `pytest --nbmake notebooks` in `make test`; `make notebooks` makes their outputs anew.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+#: What shows nothing but numbers and tables.
+WITHOUT_PICTURES = {"study_cost"}
+
+
+def test_every_story_is_there():
+    names = {path.stem for path in NOTEBOOKS}
+    assert names >= {
+        "quickstart",
+        "study_cost",
+        "order_book",
+        "funding_carry",
+        "market_profile",
+        "prediction_traders",
+        "one_strategy",
+        "stream_to_bars",
+        "own_dumps",
+        "live_deployment",
+    }
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_outputs_are_kept_and_none_is_an_error(path):
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    # Run once, from top to bottom.
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert len(outputs) >= 3
+    assert [output for output in outputs if output["output_type"] == "error"] == []
+    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert bool(pictures) == (path.stem not in WITHOUT_PICTURES)
+    # A story needs words.
+    assert sum(cell["cell_type"] == "markdown" for cell in cells) >= 4
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_outputs_need_nothing_from_elsewhere_and_tell_no_key(path):
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    told = re.sub(r'"image/png": "[^"]*"', "", json.dumps(outputs))
+    assert not re.search(r"<(script|link|iframe)\b|(src|href)=.{0,2}https?:", told)
+    assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/|mp-(free|basic|standard|advanced)-", told)
+
+
+def test_they_stay_small():
+    sizes = {path.stem: path.stat().st_size for path in NOTEBOOKS}
+    assert max(sizes.values()) < 400_000, sizes
+    assert sum(sizes.values()) < 2_000_000, sizes
