@@ -17,8 +17,8 @@ use crate::archive::{self, Table, TextFormat};
 use crate::columns::{Column, Grid, Series};
 use crate::decode;
 use crate::protocol::analytics::ANALYTICS;
-use crate::protocol::contract;
 use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::exchange;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::PARAMETERS;
 use crate::protocol::suggest::hint;
@@ -247,7 +247,7 @@ pub(super) fn points_parameters() -> Vec<(&'static str, &'static str, &'static s
 /// USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin.
 #[pyfunction]
 pub(super) fn contract_usd(exchange: &str, raw_symbol: &str) -> Option<f64> {
-    contract::contract_usd(exchange, raw_symbol)
+    exchange::contract_usd(exchange, raw_symbol)
 }
 
 /// The data-type table.
