@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionFigures, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::MarketsQuery;
@@ -169,7 +169,7 @@ impl Source for Shuffled {
         None
     }
 
-    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
         None
     }
 }

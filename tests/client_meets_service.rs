@@ -7,7 +7,7 @@ use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsReq
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionFigures, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -113,7 +113,7 @@ impl Source for Waves {
         None
     }
 
-    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
         None
     }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use futures::{SinkExt, StreamExt};
 use marketpoints::client::log::{Level, Listener, listening};
 use marketpoints::client::{
-    Backoff, Client, ClientError, Config, ErrorKind, Event, EventStream, Gap, Overflow, Registry, StreamOptions,
-    StreamState, Told,
+    Backoff, Client, ClientError, Config, ErrorKind, Event, EventStream, Gap, Overflow, Registry, StreamItem,
+    StreamOptions, StreamState,
 };
 use marketpoints::protocol::stream::Channel;
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ fn hasty() -> (StreamOptions, Arc<Mutex<Vec<f64>>>) {
     (StreamOptions { backoff, ..StreamOptions::default() }, pauses)
 }
 
-async fn told(stream: &EventStream) -> Option<Result<Told, ClientError>> {
+async fn told(stream: &EventStream) -> Option<Result<StreamItem, ClientError>> {
     tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes")
 }
 
@@ -187,8 +187,8 @@ async fn told(stream: &EventStream) -> Option<Result<Told, ClientError>> {
 async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
     loop {
         match told(stream).await? {
-            Ok(Told::Event(event)) => return Some(Ok(event)),
-            Ok(Told::Gap(_)) => {}
+            Ok(StreamItem::Event(event)) => return Some(Ok(event)),
+            Ok(StreamItem::Gap(_)) => {}
             Err(error) => return Some(Err(error)),
         }
     }
@@ -196,7 +196,7 @@ async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
 
 async fn gap(stream: &EventStream) -> Gap {
     match told(stream).await {
-        Some(Ok(Told::Gap(gap))) => gap,
+        Some(Ok(StreamItem::Gap(gap))) => gap,
         other => panic!("no gap but {other:?}"),
     }
 }

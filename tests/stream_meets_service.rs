@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use marketpoints::client::{Backoff, Client, Config, ErrorKind, Event, EventStream, Registry, StreamOptions, Told};
+use marketpoints::client::{
+    Backoff, Client, Config, ErrorKind, Event, EventStream, Registry, StreamItem, StreamOptions,
+};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
@@ -42,7 +44,7 @@ fn trades(symbol: &str) -> Channel {
 
 async fn next(stream: &EventStream) -> Event {
     match tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end") {
-        Ok(Told::Event(event)) => event,
+        Ok(StreamItem::Event(event)) => event,
         other => panic!("no event but {other:?}"),
     }
 }
@@ -234,7 +236,7 @@ async fn what_a_gap_says_is_where_the_missing_events_are() {
     }
     wire.cut.send(()).unwrap();
     let gap = match tokio::time::timeout(PATIENCE, stream.next()).await.unwrap() {
-        Some(Ok(Told::Gap(gap))) => gap,
+        Some(Ok(StreamItem::Gap(gap))) => gap,
         other => panic!("no gap but {other:?}"),
     };
     twin.clock.advance(60 * SECOND);

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use marketpoints::client::{Client, ClientError, Config, ErrorKind, Event, EventStream, Registry, StreamOptions, Told};
+use marketpoints::client::{
+    Client, ClientError, Config, ErrorKind, Event, EventStream, Registry, StreamItem, StreamOptions,
+};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
@@ -59,7 +61,7 @@ impl Twin {
 
 async fn next(stream: &EventStream) -> Event {
     match tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes").expect("the end") {
-        Ok(Told::Event(event)) => event,
+        Ok(StreamItem::Event(event)) => event,
         other => panic!("no event but {other:?}"),
     }
 }

@@ -8,7 +8,7 @@ from . import _engine
 from .client.clients import AsyncClient, Client, Later
 from .common.arguments import folder, seconds, store_options
 from .common.display import card, shown_half_made
-from .common.hidden import Hidden, forgetful, told
+from .common.hidden import Hidden, forgetful, redacted
 from .common.logs import warn
 from .common.queries import QueryArguments, build_query
 from .common.warnings import ForeignFileWarning
@@ -326,4 +326,4 @@ def _client(client: object, call: str) -> Client | AsyncClient:
     if isinstance(client, (Client, AsyncClient)):
         return client
     first = f"the client that asks comes first: archive.{call}(client, …)"
-    raise InvalidRequest(f"client: {told(client)} is neither a Client nor an AsyncClient; {first}")
+    raise InvalidRequest(f"client: {redacted(client)} is neither a Client nor an AsyncClient; {first}")

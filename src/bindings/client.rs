@@ -14,7 +14,7 @@ use super::columns::Columns;
 use super::dialect::Dialect;
 use super::errors::{self, seconds};
 use super::plan::Plan;
-use super::progress::{Outcome, told};
+use super::progress::{Outcome, progress_and_raised};
 use super::query::Query;
 use super::records::records;
 use super::runtime::{Process, awaitable, wait};
@@ -68,7 +68,8 @@ impl Client {
     ) -> PyResult<Self> {
         let tier = tier
             .map(|name| {
-                let problem = || format!("tier {} is not one of free, basic, standard, advanced", protocol::told(name));
+                let problem =
+                    || format!("tier {} is not one of free, basic, standard, advanced", protocol::redacted(name));
                 Tier::find(name).ok_or_else(|| errors::invalid(py, &problem()))
             })
             .transpose()?;
@@ -430,7 +431,7 @@ impl Client {
     ) -> PyResult<impl Future<Output = Outcome<Vec<Series>>> + Send + use<>> {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
-        let (progress, raised) = told(progress);
+        let (progress, raised) = progress_and_raised(progress);
         Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
     }
 
@@ -455,7 +456,7 @@ impl Client {
     ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let (progress, raised) = told(progress);
+        let (progress, raised) = progress_and_raised(progress);
         Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
     }
 
@@ -469,7 +470,7 @@ impl Client {
     ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
         let now = self.now(py)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let (progress, raised) = told(progress);
+        let (progress, raised) = progress_and_raised(progress);
         Ok(async move {
             let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
             Outcome::new(answer, &raised)

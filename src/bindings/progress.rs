@@ -15,7 +15,7 @@ pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 /// The function as the engine calls it. An error of its own is written to `sys.unraisablehook`: it must not lose an
 /// answer that was paid. What is no `Exception`, such as `KeyboardInterrupt` and `SystemExit`, ends the call.
-pub(super) fn told(tell: Option<Py<PyAny>>) -> (Option<Progress>, Raised) {
+pub(super) fn progress_and_raised(tell: Option<Py<PyAny>>) -> (Option<Progress>, Raised) {
     let raised = Raised::default();
     let kept = raised.clone();
     let progress = tell.map(|tell| -> Progress {

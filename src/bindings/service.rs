@@ -13,7 +13,7 @@ use super::errors;
 use super::faults::Faults;
 use crate::clock::{Clock, RunningClock, SECOND};
 use crate::market::{self, Ingest, Market};
-use crate::protocol::told;
+use crate::protocol::redacted;
 use crate::service::{
     self, FaultSwitch, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry, read_keys,
 };
@@ -35,7 +35,7 @@ impl KeysArgument {
             Self::Given(given) => given
                 .iter()
                 .map(|(name, tier, key)| {
-                    key_entry(name, tier, key).map_err(|problem| format!("keys[{}]: {problem}", told(name)))
+                    key_entry(name, tier, key).map_err(|problem| format!("keys[{}]: {problem}", redacted(name)))
                 })
                 .collect(),
         }
@@ -82,9 +82,9 @@ impl LocalService {
         strict_symbols: Option<bool>,
         any_block_size: bool,
     ) -> PyResult<Self> {
-        let host: IpAddr = host
-            .parse()
-            .map_err(|_| errors::invalid(py, &format!("host {} is not an IP address such as 127.0.0.1", told(host))))?;
+        let host: IpAddr = host.parse().map_err(|_| {
+            errors::invalid(py, &format!("host {} is not an IP address such as 127.0.0.1", redacted(host)))
+        })?;
         let clock = Arc::new(match now {
             None => RunningClock::wall(),
             Some(now) if now.is_finite() && now.abs() < 9.2e9 => {

@@ -13,7 +13,7 @@ use super::errors;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
 use super::times::moment;
-use crate::client::{self, Backoff, ClientError, Gap, Overflow, StreamOptions, Told, nanoseconds};
+use crate::client::{self, Backoff, ClientError, Gap, Overflow, StreamItem, StreamOptions, nanoseconds};
 use crate::protocol::stream::Channel;
 
 /// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
@@ -171,10 +171,10 @@ impl EventStream {
 }
 
 /// An event or a gap as a dictionary, or an error to raise in its turn.
-fn handed_over(py: Python<'_>, told: Result<Told, ClientError>) -> PyResult<Py<PyAny>> {
+fn handed_over(py: Python<'_>, told: Result<StreamItem, ClientError>) -> PyResult<Py<PyAny>> {
     let event = match told {
-        Ok(Told::Event(event)) => event,
-        Ok(Told::Gap(gap)) => return gap_parts(py, &gap),
+        Ok(StreamItem::Event(event)) => event,
+        Ok(StreamItem::Gap(gap)) => return gap_parts(py, &gap),
         Err(error) => return errors::from_client(py, error).into_value(py).into_py_any(py),
     };
     let dict = PyDict::new(py);

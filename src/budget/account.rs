@@ -69,7 +69,7 @@ struct Flight {
 
 /// What an answer said about the budget (section 8.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct BudgetHeaders {
     /// Weight per minute.
     pub limit: Option<u32>,
     /// Whole weight left.
@@ -82,11 +82,11 @@ pub struct Told {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The service answered and charged.
-    Answered(Told),
+    Answered(BudgetHeaders),
     /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
     Refused {
         /// What its headers said.
-        told: Told,
+        told: BudgetHeaders,
         /// When to come again.
         wait: Option<Duration>,
     },
@@ -338,7 +338,7 @@ impl Account {
         }
     }
 
-    fn observe(&mut self, told: Told, latest: bool, now: i64) {
+    fn observe(&mut self, told: BudgetHeaders, latest: bool, now: i64) {
         if let Some(limit) = told.limit.filter(|limit| *limit > 0) {
             self.limits_told = true;
             if self.limits().is_none_or(|known| known.per_minute != limit) {

@@ -6,7 +6,7 @@ mod account;
 mod kept;
 mod spends;
 
-pub use account::{Account, LONGEST_PAUSE, Outcome, Taken, Told};
+pub use account::{Account, BudgetHeaders, LONGEST_PAUSE, Outcome, Taken};
 
 use std::time::Duration;
 

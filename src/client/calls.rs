@@ -71,13 +71,13 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
         if let Some(one) = requests.only() {
-            return told(self.points(one, now, progress).await, one);
+            return with_asked_identity(self.points(one, now, progress).await, one);
         }
         let run = Run::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
         let fetch = |place: usize, expected| async move {
             let request = &requests.each()[place];
-            told(client.points_within(run, request, now, expected).await, request)
+            with_asked_identity(client.points_within(run, request, now, expected).await, request)
         };
         let outcomes = run.watched(self.each(run, requests, Work::Points, now, fetch)).await?;
         let (mut arrived, mut failures) = (Vec::new(), Vec::new());
@@ -225,7 +225,10 @@ impl Inner {
 }
 
 /// An outcome whose series, also those that arrived of what failed, say what they are of.
-fn told(outcome: Result<Vec<Series>, ClientError>, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
+fn with_asked_identity(
+    outcome: Result<Vec<Series>, ClientError>,
+    request: &PointsRequest,
+) -> Result<Vec<Series>, ClientError> {
     match outcome {
         Ok(series) => Ok(named(series, request)),
         Err(mut error) => {
@@ -279,7 +282,7 @@ pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option
 /// As there. Where data of some symbols were never asked, the error has what is there of all, and a failure for each.
 pub fn read_archive_all(archive: &Archive, requests: &PointsRequests) -> Result<Vec<Series>, ClientError> {
     if let Some(one) = requests.only() {
-        return told(read_archive(archive, one), one);
+        return with_asked_identity(read_archive(archive, one), one);
     }
     let (mut arrived, mut lacking) = (Vec::new(), Vec::new());
     for request in requests.each() {

@@ -39,7 +39,7 @@ pub use request::{PointsArguments, PointsRequest};
 pub use run::{HowFar, Progress};
 pub use several::{PointsRequests, Subjects};
 pub use stream::{
-    Backoff, Event, EventStream, Gap, Overflow, Pause, StreamOptions, StreamState, Taken, Told, nanoseconds,
+    Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, nanoseconds,
 };
 pub use tiers::TierWait;
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
-use crate::budget::{Account, LONGEST_PAUSE, Limits, Outcome, Refusal, Told};
+use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Outcome, Refusal};
 use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::tier::TIERS;
 
@@ -278,12 +278,12 @@ impl Patience {
 
 impl Permit {
     /// The service answered and charged.
-    pub(super) async fn answered(self, told: Told) {
+    pub(super) async fn answered(self, told: BudgetHeaders) {
         self.settle(Outcome::Answered(told)).await;
     }
 
     /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
-    pub(super) async fn refused(self, told: Told, wait: Option<Duration>) {
+    pub(super) async fn refused(self, told: BudgetHeaders, wait: Option<Duration>) {
         self.settle(Outcome::Refused { told, wait }).await;
     }
 

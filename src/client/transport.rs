@@ -15,7 +15,7 @@ use super::reading::Reading;
 use super::retry::retry_after;
 use super::unpack::Unpacker;
 use crate::archive::read_settings;
-use crate::budget::Told;
+use crate::budget::BudgetHeaders;
 use crate::protocol::Dialect;
 use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
@@ -85,7 +85,7 @@ impl Way {
 pub(super) struct Answer {
     pub status: u16,
     /// What its headers said about the budget.
-    pub told: Told,
+    pub told: BudgetHeaders,
     pub retry_after: Option<Duration>,
     /// The service's clock when it answered, Unix seconds.
     pub date: Option<i64>,
@@ -192,7 +192,7 @@ impl Transport {
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
-        let told = told(response.headers());
+        let told = budget_headers(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
         let date = date(response.headers());
@@ -358,9 +358,9 @@ fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     if attempt.previous().len() > MAX_REDIRECTS { attempt.error("too many redirects") } else { attempt.follow() }
 }
 
-fn told(headers: &HeaderMap) -> Told {
+fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    Told {
+    BudgetHeaders {
         limit: number(LIMIT_HEADER).filter(|limit| *limit > 0).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         remaining: number(REMAINING_HEADER),
         used: number(USED_HEADER),
@@ -477,8 +477,8 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(LIMIT_HEADER, HeaderValue::from_static("0"));
         headers.insert(REMAINING_HEADER, HeaderValue::from_static("-5"));
-        assert_eq!(told(&headers), Told::default());
+        assert_eq!(budget_headers(&headers), BudgetHeaders::default());
         headers.insert(LIMIT_HEADER, HeaderValue::from_static("99999999999"));
-        assert_eq!(told(&headers).limit, Some(u32::MAX));
+        assert_eq!(budget_headers(&headers).limit, Some(u32::MAX));
     }
 }

@@ -34,7 +34,7 @@ pub use moment::Moment;
 pub use query::error::MarketError;
 pub use raw::{
     Bar, Book, Counts, Feed, Feeds, Gauge, GaugeBar, Level, Listing, OptionSummary, Outcome, Position, PositionTable,
-    PredictionEvent, PredictionState, PredictionTold, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
+    PredictionEvent, PredictionFigures, PredictionState, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
     Ticker, Token, Trade,
 };
 pub use sources::demo::Demo;

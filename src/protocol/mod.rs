@@ -16,11 +16,11 @@ pub mod identity;
 pub mod interval;
 pub mod query;
 pub mod records;
+pub mod redacted;
 pub mod stream;
 pub mod suggest;
 pub mod symbol;
 pub mod tier;
-pub mod told;
 pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
@@ -37,5 +37,5 @@ pub use query::{
     AnalyticsAsk, AnalyticsQuery, Filters, GroupBy, MarketSort, MarketsQuery, ParamError, PointsQuery, SortDirection,
 };
 pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
+pub use redacted::redacted;
 pub use tier::{Tier, TierSpec};
-pub use told::told;

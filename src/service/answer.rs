@@ -20,13 +20,13 @@ pub(super) struct Caller(pub(super) Option<Arc<Access>>);
 
 /// The budget that a response's body tells, put into its extensions so that the headers tell the same.
 #[derive(Clone)]
-pub(super) struct Told(pub(super) Usage);
+pub(super) struct BudgetOfBody(pub(super) Usage);
 
 /// What a route gives.
 pub(super) type Answer = Result<Response<Body>, Refused>;
 
 /// An error on its way out, and the budget that it goes by, where it does.
-pub(super) struct Refused(ErrorBody, Option<Told>);
+pub(super) struct Refused(ErrorBody, Option<BudgetOfBody>);
 
 impl<E: Into<ErrorBody>> From<E> for Refused {
     fn from(error: E) -> Self {
@@ -36,7 +36,7 @@ impl<E: Into<ErrorBody>> From<E> for Refused {
 
 impl From<Uncharged> for Refused {
     fn from(Uncharged { error, usage }: Uncharged) -> Self {
-        Self(error, Some(Told(usage)))
+        Self(error, Some(BudgetOfBody(usage)))
     }
 }
 

@@ -18,11 +18,11 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use super::access::Access;
-use super::answer::{Caller, Told};
+use super::answer::{BudgetOfBody, Caller};
 use super::faults::{Fault, Injected, header};
 use super::link::Link;
 use super::log::{self, AccessRecord};
-use super::redact::told;
+use super::redact::redacted_request_line;
 use super::reply::{self, Paid, is_dropped, refusal, tell};
 use super::routes;
 use super::shared::Shared;
@@ -52,7 +52,8 @@ impl Front {
         let (time, begun) = (shared.clock.now(), Instant::now());
         let bodiless = request.method() == Method::HEAD;
         let peer = Some(link.peer);
-        let (method, target) = told(request.method().as_str(), &request.uri().to_string(), MAX_TARGET, &shared.keys);
+        let (method, target) =
+            redacted_request_line(request.method().as_str(), &request.uri().to_string(), MAX_TARGET, &shared.keys);
         let (response, access) = self.serve(link, request).await;
         let record = AccessRecord {
             time,
@@ -142,7 +143,7 @@ impl Asked<'_> {
             refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
         });
         if let Some(access) = access {
-            let told = response.extensions_mut().remove::<Told>().map(|Told(usage)| usage);
+            let told = response.extensions_mut().remove::<BudgetOfBody>().map(|BudgetOfBody(usage)| usage);
             tell(&mut response, &told.unwrap_or_else(|| access.usage()));
         }
         front.shared.dated(response)

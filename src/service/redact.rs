@@ -8,7 +8,7 @@ const INSTEAD: &str = "[key]";
 const MAX_METHOD: usize = 32;
 
 /// A request line's method and target for the log. One that is too long is refused unread, and so it is not told either.
-pub(super) fn told(method: &str, target: &str, longest: usize, keys: &KeyRing) -> (String, String) {
+pub(super) fn redacted_request_line(method: &str, target: &str, longest: usize, keys: &KeyRing) -> (String, String) {
     let method = if method.len() > MAX_METHOD { "[long method]" } else { hidden(method, keys) };
     let target = match target.len() {
         length if length > longest => format!("[URL of {length} bytes]"),

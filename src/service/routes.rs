@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::routing::{any, get};
 use axum::{Router, middleware};
 
-use super::answer::{Answer, Caller, Told, Work, compute, compute_here, known};
+use super::answer::{Answer, BudgetOfBody, Caller, Work, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
@@ -93,7 +93,7 @@ async fn usage(Extension(caller): Extension<Caller>) -> Answer {
     let usage = known(caller)?.usage();
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
     let mut response = reply::json(StatusCode::OK, body);
-    response.extensions_mut().insert(Told(usage));
+    response.extensions_mut().insert(BudgetOfBody(usage));
     Ok(response)
 }
 

@@ -8,7 +8,7 @@ from ..common.arguments import Extra, number, pairs, rows, text, weight_bound, w
 from ..common.progress import Progress
 from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
-from ..records.plan import Plan, told_plan
+from ..records.plan import Plan, plan_of
 from ..records.tables import Records
 from .base import Connection
 
@@ -245,7 +245,7 @@ class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
         raise NotImplementedError  # nor are they archived
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
-        return told_plan(self._client._live.plan_analytics(**arguments))
+        return plan_of(self._client._live.plan_analytics(**arguments))
 
 
 def _offset(offset: int) -> int | None:

@@ -18,7 +18,7 @@ from ..common.queries import (
 )
 from ..common.signatures import taking
 from ..common.times import Interval
-from ..records.plan import Plan, told_plan
+from ..records.plan import Plan, plan_of
 from .base import Connection
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         named.pop("progress", None)
         if method := analytics(type):
             return self._plan_analytics(method, arguments, named)
-        return told_plan(self._live.plan(build_query(type, *arguments, **named)))
+        return plan_of(self._live.plan(build_query(type, *arguments, **named)))
 
     @taking(CandleArguments)
     def candles(

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .hidden import Hidden, told, told_path
+from .hidden import Hidden, redacted, redacted_path
 from .times import Interval, to_duration
 
 __all__ = [
@@ -113,7 +113,7 @@ def names(value: Names, name: str) -> list[str]:
     try:
         listed = [text(one, name) or "" for one in several]
     except TypeError:
-        raise InvalidRequest(f"{name}: {told(value)} is neither a name nor a list of names") from None
+        raise InvalidRequest(f"{name}: {redacted(value)} is neither a name nor a list of names") from None
     return _filled(listed, name)
 
 
@@ -147,7 +147,7 @@ def pairs(extra: Extra) -> list[tuple[str, str]]:
     if extra is None:
         return []
     if not isinstance(extra, Mapping):
-        raise InvalidRequest(f"extra: {told(extra)} is not a mapping of parameter names to values")
+        raise InvalidRequest(f"extra: {redacted(extra)} is not a mapping of parameter names to values")
     spelled = []
     for name, value in extra.items():
         several = value if isinstance(value, (list, tuple)) else [value]
@@ -196,7 +196,7 @@ def folder(value: Any) -> str:
     except TypeError:
         path = None
     if not isinstance(path, str) or not path:
-        raise InvalidRequest(f"archive: {told(value)} is not a folder")
+        raise InvalidRequest(f"archive: {redacted(value)} is not a folder")
     if path.startswith("file://"):
         address = urllib.parse.urlsplit(path)
         if address.netloc not in ("", "localhost"):
@@ -219,8 +219,8 @@ def path_text(value: Any, name: str) -> str:
     except TypeError:
         path = None
     if not isinstance(path, str):
-        raise InvalidRequest(f"{name}: {told(value)} is not a path")
-    shown = told_path(path)
+        raise InvalidRequest(f"{name}: {redacted(value)} is not a path")
+    shown = redacted_path(path)
     if shown != path and not os.path.lexists(path):
         raise InvalidRequest(f"{name}: {shown} is no path of anything that is there")
     return path
@@ -269,7 +269,7 @@ def flag(value: object, name: str) -> bool:
     """
     if isinstance(value, bool):
         return value
-    raise InvalidRequest(f"{name}: {told(value)} is neither True nor False")
+    raise InvalidRequest(f"{name}: {redacted(value)} is neither True nor False")
 
 
 def seconds(value: Any, name: str) -> float:
@@ -331,7 +331,7 @@ def between(value: Any, name: str, least: int, most: int) -> int:
         return number
     # A bound of the machine's says nothing to people, unless it is what was passed.
     bounds = f"from {least} to {most}" if most < 2**31 or number > most else f"of {least} or more"
-    raise InvalidRequest(f"{name}: {told(value)} is not a whole number {bounds}")
+    raise InvalidRequest(f"{name}: {redacted(value)} is not a whole number {bounds}")
 
 
 def whole(value: Any, name: str) -> int | None:
@@ -357,12 +357,12 @@ def number(value: Any, name: str) -> float | None:
             return float(value)
     except (TypeError, ValueError):
         pass
-    raise InvalidRequest(f"{name}: {told(value)} is not a number")
+    raise InvalidRequest(f"{name}: {redacted(value)} is not a number")
 
 
 def _of_type(value: object) -> str:
     """A value and its type; of what may be a secret the type alone."""
-    shown, kind = told(value), type(value).__name__
+    shown, kind = redacted(value), type(value).__name__
     return shown if kind in shown else f"{shown} of type {kind}"
 
 

@@ -8,7 +8,7 @@ from .. import _engine
 from ..errors import InvalidRequest
 from .arguments import path_text, text
 from .display import shown_half_made
-from .hidden import forgetful, told
+from .hidden import forgetful, redacted
 
 __all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "spoken"]
 
@@ -130,7 +130,7 @@ def spoken(given: Any) -> Dialect | None:
         return given
     if isinstance(given, (str, os.PathLike)):
         return Dialect.from_toml(path_text(given, "dialect"))
-    raise InvalidRequest(f"dialect: {told(given)} is neither a Dialect nor the path of a TOML file")
+    raise InvalidRequest(f"dialect: {redacted(given)} is neither a Dialect nor the path of a TOML file")
 
 
 def dialect_of_environment() -> Dialect | None:
@@ -152,7 +152,7 @@ def _mapping(given: Any, name: str) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InvalidRequest(f"{name}: {told(given)} is not a mapping of neutral names to published ones")
+        raise InvalidRequest(f"{name}: {redacted(given)} is not a mapping of neutral names to published ones")
     return {
         text(neutral, name) or "": text(published, f"{name}.{neutral}") or "" for neutral, published in given.items()
     }

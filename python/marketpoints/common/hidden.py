@@ -13,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Hidden", "forgetful", "hidden_text", "told", "told_path"]
+__all__ = ["Hidden", "forgetful", "hidden_text", "redacted", "redacted_path"]
 
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
@@ -96,7 +96,7 @@ def forget(error: BaseException, before: Hidden[BaseException | None]) -> None:
         waiting += [one.__cause__, one.__context__]
 
 
-def told(value: object) -> str:
+def redacted(value: object) -> str:
     """What a message may tell of an argument beside which a key stands: it may be the key, in the wrong place.
 
     A short word and a number are told as they are; of any other text its length, of anything else its type.
@@ -112,8 +112,8 @@ def told(value: object) -> str:
     return shown if 0 < len(shown) <= LONGEST_REPR else f"a value of type {kind.__name__}"
 
 
-def told_path(path: str) -> str:
-    """As :func:`told`, of what should be a path: told where it looks like one."""
+def redacted_path(path: str) -> str:
+    """As :func:`redacted`, of what should be a path: told where it looks like one."""
     folder = os.path.dirname(path)  # noqa: PTH120 - of a text that may be none
     looks_so = os.path.isabs(path) or (folder and os.path.isdir(folder)) or ENDING.search(path)  # noqa: PTH112, PTH117
-    return printable(path) if looks_so else told(path)
+    return printable(path) if looks_so else redacted(path)

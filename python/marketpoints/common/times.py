@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from ..errors import InvalidRequest
-from .hidden import told
+from .hidden import redacted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -209,13 +209,13 @@ def spell(time: "np.datetime64") -> str:
 def _from_text(text: str, name: str) -> float:
     match = ISO_TIME.fullmatch(text.strip())
     if match is None:
-        raise InvalidRequest(f"{name}: {told(text)} is not a time; {WANTED}")
+        raise InvalidRequest(f"{name}: {redacted(text)} is not a time; {WANTED}")
     *fields, fraction, offset = match.groups()
     try:
         year, month, day, hour, minute, second = (int(field or 0) for field in fields)
         moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=_zone(offset))
     except ValueError as problem:
-        raise InvalidRequest(f"{name}: {told(text)} is not a time: {problem}") from None
+        raise InvalidRequest(f"{name}: {redacted(text)} is not a time: {problem}") from None
     return _seconds(moment) + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
 
 
@@ -242,7 +242,7 @@ def _from_numpy(value: Any, name: str) -> float:
 def _from_number(value: Any, name: str) -> float:
     if not _is_number(value):
         kind = type(value).__name__
-        shown = told(value)
+        shown = redacted(value)
         shown = shown if kind in shown else f"{shown} of type {kind}"
         raise InvalidRequest(f"{name}: {shown} is not a time; {WANTED}")
     try:

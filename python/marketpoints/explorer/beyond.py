@@ -118,7 +118,7 @@ class Beyond:
         self._number += 1
         self._offers = {self._number: (missing, weight)}
         wait = max(plan.eta for plan in plans)
-        stretches = " and ".join(f"{_told(first)} to {_told(last)}" for first, last in missing)
+        stretches = " and ".join(f"{_utc(first)} to {_utc(last)}" for first, last in missing)
         waits = f", waits {wait:,.0f} s for budget" if wait >= 1 else ""
         return {
             "kind": "offer",
@@ -137,7 +137,7 @@ class Beyond:
             return {"kind": "note", "text": "this offer is out of date; move the view for another"}
         missing, weight = self._offers.pop(offer)
         for window in missing:
-            note(f"loading {_told(window[0])} to {_told(window[1])} UTC …")
+            note(f"loading {_utc(window[0])} to {_utc(window[1])} UTC …")
             plan = self._client.plan(*self._call, start=window[0], end=window[1], **self._named)
             most = min(weight, plan.weight)
             answer = self._client.points(*self._call, start=window[0], end=window[1], max_weight=most, **self._named)
@@ -152,5 +152,5 @@ def _nanos(window: tuple[int, int]) -> tuple[int, int]:
     return window[0] * SECOND, window[1] * SECOND
 
 
-def _told(second: int) -> str:
+def _utc(second: int) -> str:
     return str(from_seconds(second))[:16].replace("T", " ")

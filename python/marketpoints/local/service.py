@@ -15,7 +15,7 @@ from ..common.arguments import between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden, forgetful, told
+from ..common.hidden import Hidden, forgetful, redacted
 from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
@@ -226,7 +226,7 @@ class LocalService:
             hint = "only its hash is known here; give the key itself: Client(key, service.url, clock=service.now)"
             raise InvalidRequest(f"tier: {tier!r} has a key, but {hint}")
         if name is None:
-            raise InvalidRequest(f"tier: {told(tier)} is not one of {', '.join(sorted(names))}")
+            raise InvalidRequest(f"tier: {redacted(tier)} is not one of {', '.join(sorted(names))}")
         # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
         known = None if tiers[name] == "unlimited" else tiers[name]
         return {
@@ -274,7 +274,7 @@ def _keys(given: Hidden[Any]) -> Hidden[str | list[tuple[str, str, str]] | None]
     # Without the entry itself: it may hold the key.
     wrong = [name for name, entry in given.reveal().items() if not _is_entry(entry)]
     if wrong:
-        raise InvalidRequest(f"keys: {told(wrong[0])} needs a tier and a key, such as ('advanced', 'my-own-key')")
+        raise InvalidRequest(f"keys: {redacted(wrong[0])} needs a tier and a key, such as ('advanced', 'my-own-key')")
     return Hidden([(name, *entry) for name, entry in given.reveal().items()])
 
 

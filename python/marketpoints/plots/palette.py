@@ -173,14 +173,14 @@ def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015) -> Any:
     bar = ax.figure.colorbar(picture, ax=ax, pad=pad, aspect=30, extend="both")
     bar.set_label(text)
     most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.36)))
-    bar.set_ticks(told(picture.norm, most))
+    bar.set_ticks(tick_values(picture.norm, most))
     bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     bar.outline.set_visible(False)
     return bar
 
 
-def told(norm: Any, most: int) -> list[float]:
+def tick_values(norm: Any, most: int) -> list[float]:
     """Numbers for a colour bar: of a scale with steps some of them, rounded, that are about evenly apart."""
     import numpy as np
 

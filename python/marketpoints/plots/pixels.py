@@ -111,8 +111,8 @@ def asked_view(
         asked = _window(window)
         if there and (asked[1] <= there[0] or asked[0] >= there[1]):
             raise InvalidRequest(
-                f"window: no snapshot from {_told(asked[0])} to {_told(asked[1])}; they lie from {_told(there[0])} to "
-                f"{_told(there[1])} UTC: give times between these"
+                f"window: no snapshot from {_utc(asked[0])} to {_utc(asked[1])}; they lie from {_utc(there[0])} to "
+                f"{_utc(there[1])} UTC: give times between these"
             )
     shown = price_range(prices) or levels or (0.0, 1.0)
     if levels and (shown[1] <= levels[0] or shown[0] >= levels[1]):
@@ -146,7 +146,7 @@ def _window(window: Any) -> tuple[int, int]:
             raise InvalidRequest("window: None is no time; give a start and an end, or no window")
         edges.append(int(from_seconds(seconds).astype("int64")))
     if edges[0] >= edges[1]:
-        raise InvalidRequest(f"window: {_told(edges[0])} is not before {_told(edges[1])}; give the start first")
+        raise InvalidRequest(f"window: {_utc(edges[0])} is not before {_utc(edges[1])}; give the start first")
     return edges[0], edges[1]
 
 
@@ -162,7 +162,7 @@ def _only(levels: Any) -> float:
     return max(abs(float(levels[0, 0])) * 1e-4, 1e-12) if len(levels) else 1.0
 
 
-def _told(moment: int) -> str:
+def _utc(moment: int) -> str:
     """A moment in nanoseconds as people read it."""
     import numpy as np
 

@@ -165,7 +165,7 @@ class Plan:
         return Records(self.requests, PlannedRequest).to_pandas()
 
 
-def told_plan(plan: _engine.Plan) -> Plan:
+def plan_of(plan: _engine.Plan) -> Plan:
     """The engine's plan as plain records."""
     requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
     waits = {tier: eta for tier, eta, _ in plan.tiers}

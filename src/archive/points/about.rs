@@ -35,7 +35,7 @@ impl About {
 }
 
 /// What stands where an archive speaks of itself.
-enum Told {
+enum FoundSource {
     /// Nothing.
     Absent,
     /// Something that cannot be read.
@@ -56,11 +56,11 @@ impl Archive {
     /// [`ArchiveFault::File`] where it is another program's or a newer version's, and where it is lost and the data are of
     /// several services.
     pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
-        match self.told()? {
-            Told::Source { source, is_checked: true, .. } => Ok(Some(source)),
+        match self.found_source()? {
+            FoundSource::Source { source, is_checked: true, .. } => Ok(Some(source)),
             // Without a checksum the ledgers know better, as far as they agree.
-            Told::Source { source, .. } => Ok(Some(self.known_source().ok().flatten().unwrap_or(source))),
-            Told::Absent | Told::Damaged(_) => self.known_source(),
+            FoundSource::Source { source, .. } => Ok(Some(self.known_source().ok().flatten().unwrap_or(source))),
+            FoundSource::Absent | FoundSource::Damaged(_) => self.known_source(),
         }
     }
 
@@ -69,19 +69,19 @@ impl Archive {
     /// # Errors
     /// As [`Archive::source`].
     pub(super) fn about_problem(&self) -> Result<(), ArchiveFault> {
-        match self.told()? {
-            Told::Damaged(_) => {
+        match self.found_source()? {
+            FoundSource::Damaged(_) => {
                 let problem =
                     "damaged; the data are read all the same, and the next sync writes it anew from the ledgers";
                 Err(ArchiveFault::file(&file(), FileState::Damaged, problem))
             }
-            Told::Absent | Told::Source { .. } => Ok(()),
+            FoundSource::Absent | FoundSource::Source { .. } => Ok(()),
         }
     }
 
-    fn told(&self) -> Result<Told, ArchiveFault> {
-        let Some(found) = self.store.read(&file())? else { return Ok(Told::Absent) };
-        let Ok(value) = serde_json::from_slice::<Value>(&found.bytes) else { return Ok(Told::Damaged(found)) };
+    fn found_source(&self) -> Result<FoundSource, ArchiveFault> {
+        let Some(found) = self.store.read(&file())? else { return Ok(FoundSource::Absent) };
+        let Ok(value) = serde_json::from_slice::<Value>(&found.bytes) else { return Ok(FoundSource::Damaged(found)) };
         let fault = |state, problem: &str| Err(ArchiveFault::file(&file(), state, problem));
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         // By its checksum it is ours and of this version, whatever a flipped bit made of the rest.
@@ -89,21 +89,21 @@ impl Archive {
         let is_ours = text("source").and_then(is_right) == Some(true);
         if value.get("format").and_then(Value::as_str).is_some_and(|format| format != FORMAT) {
             if is_ours {
-                return Ok(Told::Damaged(found));
+                return Ok(FoundSource::Damaged(found));
             }
             return fault(FileState::Foreign, "not of this package; use another folder or prefix");
         }
         if value.get("version").and_then(Value::as_f64).is_some_and(|version| version > f64::from(VERSION)) {
             if is_ours {
-                return Ok(Told::Damaged(found));
+                return Ok(FoundSource::Damaged(found));
             }
             return fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one");
         }
         Ok(match serde_json::from_value::<About>(value) {
             Ok(about) if about.version == VERSION && (is_ours || about.check.is_none()) => {
-                Told::Source { source: about.source, is_checked: is_ours, found }
+                FoundSource::Source { source: about.source, is_checked: is_ours, found }
             }
-            _ => Told::Damaged(found),
+            _ => FoundSource::Damaged(found),
         })
     }
 
@@ -149,9 +149,9 @@ impl Archive {
     /// is whose lock is held.
     pub(super) fn claim(&self, source: &str, owner: &str) -> Result<Option<String>, ArchiveFault> {
         for _ in 0..TRIES {
-            let (stands, seen) = match self.told()? {
-                Told::Source { source: holds, is_checked: true, .. } if holds == source => return Ok(None),
-                Told::Source { source: holds, found, .. } if holds == source => {
+            let (stands, seen) = match self.found_source()? {
+                FoundSource::Source { source: holds, is_checked: true, .. } if holds == source => return Ok(None),
+                FoundSource::Source { source: holds, found, .. } if holds == source => {
                     // Of a version that wrote no checksum: now there is one, unless another writer is faster.
                     return match self.write_about(source, owner, &found.version) {
                         Ok(()) | Err(ArchiveFault::Conflict { .. }) => Ok(None),
@@ -159,12 +159,14 @@ impl Archive {
                     };
                 }
                 // A flipped bit makes another name: then the data know better.
-                Told::Source { is_checked: false, found, .. } if self.known_source()?.as_deref() == Some(source) => {
+                FoundSource::Source { is_checked: false, found, .. }
+                    if self.known_source()?.as_deref() == Some(source) =>
+                {
                     (Some(found.bytes), found.version)
                 }
-                Told::Source { source: holds, .. } => return Err(self.of_another(holds, source)),
-                Told::Damaged(found) => (Some(found.bytes), found.version),
-                Told::Absent => (None, Version::Absent),
+                FoundSource::Source { source: holds, .. } => return Err(self.of_another(holds, source)),
+                FoundSource::Damaged(found) => (Some(found.bytes), found.version),
+                FoundSource::Absent => (None, Version::Absent),
             };
             let known = self.known_source()?;
             let mended = match &stands {

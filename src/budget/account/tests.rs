@@ -11,15 +11,15 @@ fn free() -> Account {
 /// Takes a weight that the service charges at once.
 fn spend(account: &mut Account, id: u64, weight: u64, now: i64) {
     account.take(id, weight, now).unwrap();
-    account.settle(id, weight, Outcome::Answered(Told::default()), now);
+    account.settle(id, weight, Outcome::Answered(BudgetHeaders::default()), now);
 }
 
 fn left(account: &mut Account, now: i64) -> u64 {
     account.bucket(now).unwrap().remaining(now)
 }
 
-fn told(remaining: u64) -> Told {
-    Told { remaining: Some(remaining), ..Told::default() }
+fn told(remaining: u64) -> BudgetHeaders {
+    BudgetHeaders { remaining: Some(remaining), ..BudgetHeaders::default() }
 }
 
 fn seconds(seconds: u64) -> Refusal {
@@ -64,7 +64,7 @@ fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
     account.take(1, 20, 0).unwrap();
     assert!(account.take(2, 10, 0).is_err());
     account.take(3, 0, 0).unwrap();
-    account.settle(1, 20, Outcome::Refused { told: Told::default(), wait: Some(Duration::from_secs(7)) }, 0);
+    account.settle(1, 20, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) }, 0);
     assert_eq!(account.take(4, 0, 0), Err(seconds(7)));
     account.take(4, 0, 7 * SECOND).unwrap();
 }
@@ -73,7 +73,7 @@ fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
 fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
     let mut account = free();
     account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { told: Told::default(), wait: Some(Duration::from_secs(30)) }, 0);
+    account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) }, 0);
     for id in 2..5 {
         assert_eq!(account.take(id, 5, 0), Err(seconds(30)), "{id}");
     }
@@ -87,7 +87,7 @@ fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
 fn d3_02_a_refusal_without_a_time_waits_until_the_weight_has_refilled() {
     let mut account = free();
     account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { told: Told::default(), wait: None }, 0);
+    account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: None }, 0);
     assert_eq!(left(&mut account, 0), 0);
     assert_eq!(account.take(2, 5, 0), Err(seconds(30)));
     // Its headers say what is there.
@@ -101,17 +101,17 @@ fn d3_02_a_refusal_without_a_time_waits_until_the_weight_has_refilled() {
 fn d3_04_the_services_limit_stands_above_the_tiers_and_changes_with_it() {
     let mut account = free();
     account.take(1, 1, 0).unwrap();
-    account.settle(1, 1, Outcome::Answered(Told { limit: Some(50), remaining: Some(99), used: Some(1) }), 0);
+    account.settle(1, 1, Outcome::Answered(BudgetHeaders { limit: Some(50), remaining: Some(99), used: Some(1) }), 0);
     assert_eq!(account.limits(), Some(Limits { per_minute: 50, burst: 100, per_day: None }));
     assert_eq!(left(&mut account, 0), 99);
     account.assume(Tier::Free.spec().into(), 0); // another client with the wrong tier
     assert_eq!(account.limits().unwrap().per_minute, 50);
     account.take(2, 1, 0).unwrap();
-    account.settle(2, 1, Outcome::Answered(Told { limit: Some(10), ..Told::default() }), 0); // a downgrade
+    account.settle(2, 1, Outcome::Answered(BudgetHeaders { limit: Some(10), ..BudgetHeaders::default() }), 0); // a downgrade
     assert_eq!((account.limits().unwrap().burst, left(&mut account, 0)), (20, 20));
     // Nonsense changes nothing; a word above the capacity is the capacity.
     account.take(3, 1, 0).unwrap();
-    account.settle(3, 1, Outcome::Answered(Told { limit: Some(0), remaining: Some(u64::MAX), used: None }), 0);
+    account.settle(3, 1, Outcome::Answered(BudgetHeaders { limit: Some(0), remaining: Some(u64::MAX), used: None }), 0);
     assert_eq!((account.limits().unwrap().per_minute, left(&mut account, 0)), (10, 20));
 }
 
@@ -189,7 +189,7 @@ fn a_full_bucket_refills_from_the_first_answer_on() {
     let mut account = free();
     account.take(1, 10, 0).unwrap();
     assert_eq!(left(&mut account, SECOND), 10);
-    account.settle(1, 10, Outcome::Answered(Told::default()), SECOND);
+    account.settle(1, 10, Outcome::Answered(BudgetHeaders::default()), SECOND);
     assert_eq!((left(&mut account, 6 * SECOND), left(&mut account, 7 * SECOND)), (10, 11));
     // An answer that is long in coming holds up nothing for long.
     let mut account = free();
@@ -254,7 +254,7 @@ fn many_small_spends_are_kept_short() {
     account.assume(Limits::of_rate(1_000_000), 0);
     for id in 0..10_000i64 {
         account.take(id as u64, 1, id * SECOND / 200).unwrap();
-        account.settle(id as u64, 1, Outcome::Answered(Told::default()), id * SECOND / 200);
+        account.settle(id as u64, 1, Outcome::Answered(BudgetHeaders::default()), id * SECOND / 200);
     }
     let now = 50 * SECOND;
     account.shorten();
@@ -276,7 +276,7 @@ proptest! {
         account.assume(limits, 0);
         let mut service = Bucket::new(limits, 0);
         let mut sent: Vec<(u64, u64, i64)> = Vec::new();
-        let mut answered: Vec<(u64, u64, Told)> = Vec::new();
+        let mut answered: Vec<(u64, u64, BudgetHeaders)> = Vec::new();
         let (mut now, mut id) = (0, 0);
         for (kind, weight, pause, pick) in steps {
             now += pause;
@@ -286,7 +286,7 @@ proptest! {
             }) {
                 let (id, weight, _) = sent.remove(late);
                 prop_assert!(service.try_take(weight, now).is_ok(), "a 429");
-                let told = Told { limit: Some(rate), remaining: Some(service.remaining(now)), used: None };
+                let told = BudgetHeaders { limit: Some(rate), remaining: Some(service.remaining(now)), used: None };
                 answered.push((id, weight, told));
             }
             if kind < 4 {
@@ -315,7 +315,7 @@ fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     let day = Duration::from_secs(80_349);
     let refused = |account: &mut Account, now| {
         account.take(1, 5, now).unwrap();
-        account.settle(1, 5, Outcome::Refused { told: Told::default(), wait: Some(day) }, now);
+        account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(day) }, now);
     };
     let mut account = free();
     refused(&mut account, 0);

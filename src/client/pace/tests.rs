@@ -21,7 +21,7 @@ async fn a_refused_weight_is_given_back_and_everybody_pauses() {
     let pacer = pacer();
     let permit = pacer.acquire(5, Patience::default()).await.unwrap();
     assert_eq!(pacer.view().unwrap().remaining, 15);
-    permit.refused(Told::default(), Some(Duration::from_secs(30))).await;
+    permit.refused(BudgetHeaders::default(), Some(Duration::from_secs(30))).await;
     let error = pacer.acquire(1, impatient()).await.err().unwrap();
     assert!(error.retry_after.unwrap() > 29.0 && error.kind == ErrorKind::RateLimit);
 }
@@ -41,7 +41,7 @@ async fn headers_teach_the_limit_and_the_level() {
     let pacer = Arc::new(Pacer::new(ledger));
     assert_eq!(pacer.view(), None);
     let permit = pacer.acquire(3, Patience::default()).await.unwrap();
-    permit.answered(Told { limit: Some(50), remaining: Some(12), used: Some(88) }).await;
+    permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12), used: Some(88) }).await;
     let view = pacer.view().unwrap();
     assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
     // 88 at 50 a minute.
@@ -131,7 +131,7 @@ async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
                 async move {
                     let permit = pacer.acquire(weight, Patience::default()).await.unwrap();
                     let sent = (weight, clock.now());
-                    permit.answered(Told::default()).await;
+                    permit.answered(BudgetHeaders::default()).await;
                     sent
                 }
             })

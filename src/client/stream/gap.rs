@@ -11,10 +11,10 @@ use crate::protocol::stream::Channel;
 
 /// What a stream tells.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum StreamItem {
     /// An event of a channel.
     Event(Event),
-    /// A connection broke and was made again. Told before the first event of the new connection.
+    /// A connection broke and was made again. StreamItem before the first event of the new connection.
     Gap(Gap),
 }
 

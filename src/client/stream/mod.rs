@@ -11,7 +11,7 @@ mod socket;
 
 pub use backoff::{Backoff, Pause};
 pub use event::{Event, nanoseconds};
-pub use gap::{Gap, Told};
+pub use gap::{Gap, StreamItem};
 pub use queue::{Overflow, Taken};
 
 use std::collections::BTreeMap;
@@ -208,7 +208,7 @@ impl EventStream {
 
     /// The next event or gap, or what went wrong; `None` at the end. An error of a single frame
     /// ([`super::ErrorKind::Decode`], or a refusal that the service sent on its own) does not end the stream.
-    pub async fn next(&self) -> Option<Result<Told, ClientError>> {
+    pub async fn next(&self) -> Option<Result<StreamItem, ClientError>> {
         loop {
             self.ready().await;
             let mut taken = self.take(1);

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::gap::Told;
+use super::gap::StreamItem;
 use crate::client::ClientError;
 use crate::client::log::{self, Level, Record};
 
@@ -27,14 +27,14 @@ pub enum Overflow {
 #[derive(Debug)]
 pub struct Taken {
     /// Events and gaps, oldest first, and what went wrong between them.
-    pub events: Vec<Result<Told, ClientError>>,
+    pub events: Vec<Result<StreamItem, ClientError>>,
     /// Whether nothing more will come.
     pub ended: bool,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Result<Told, ClientError>>,
+    waiting: VecDeque<Result<StreamItem, ClientError>>,
     ended: bool,
     dropped: u64,
     /// What is to be logged by who waits next.
@@ -44,7 +44,7 @@ struct State {
 impl State {
     /// Drops the oldest event; of what tells that something is missing only when nothing else waits.
     fn drop_oldest(&mut self) {
-        let oldest = self.waiting.iter().position(|told| matches!(told, Ok(Told::Event(_)))).unwrap_or(0);
+        let oldest = self.waiting.iter().position(|told| matches!(told, Ok(StreamItem::Event(_)))).unwrap_or(0);
         self.waiting.remove(oldest);
         self.dropped += 1;
     }
@@ -69,7 +69,7 @@ impl Queue {
     }
 
     /// Adds one; `false` when the stream has ended.
-    pub(super) async fn push(&self, told: Result<Told, ClientError>) -> bool {
+    pub(super) async fn push(&self, told: Result<StreamItem, ClientError>) -> bool {
         loop {
             // Registered before the look, so that what is taken in between is noticed.
             let emptied = self.emptied.notified();
@@ -178,19 +178,19 @@ mod tests {
     use super::*;
     use crate::client::ErrorKind;
 
-    fn event(name: &str) -> Told {
-        Told::Event(Event { name: name.to_owned(), ..Event::default() })
+    fn event(name: &str) -> StreamItem {
+        StreamItem::Event(Event { name: name.to_owned(), ..Event::default() })
     }
 
-    fn gap(reason: &str) -> Told {
+    fn gap(reason: &str) -> StreamItem {
         let (channels, lasted, reason) = (Arc::new([]), std::time::Duration::ZERO, reason.to_owned());
-        Told::Gap(Gap { channels, from: 0, to: 0, lasted, attempts: 1, reason })
+        StreamItem::Gap(Gap { channels, from: 0, to: 0, lasted, attempts: 1, reason })
     }
 
     fn names(taken: Taken) -> Vec<String> {
         let name = |told| match told {
-            Ok(Told::Event(event)) => event.name,
-            Ok(Told::Gap(gap)) => gap.reason,
+            Ok(StreamItem::Event(event)) => event.name,
+            Ok(StreamItem::Gap(gap)) => gap.reason,
             Err(ClientError { message, .. }) => message,
         };
         taken.events.into_iter().map(name).collect()

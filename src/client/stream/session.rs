@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::event::Event;
-use super::gap::{Gap, ServiceTime, Told};
+use super::gap::{Gap, ServiceTime, StreamItem};
 use super::seen::Seen;
 use super::socket::{Socket, open};
 use super::{Common, Standing};
@@ -133,7 +133,7 @@ impl Session {
             attempts: lost.attempts,
             reason: lost.reason.clone(),
         };
-        self.push(Ok(Told::Gap(gap))).await
+        self.push(Ok(StreamItem::Gap(gap))).await
     }
 
     /// The channels are open, for the first time or again.
@@ -289,13 +289,13 @@ impl Session {
             self.tell_gap(time).await?;
             self.whole_until = self.whole_until.max(event.time());
             if self.seen.is_new(&event) {
-                self.push(Ok(Told::Event(event))).await?;
+                self.push(Ok(StreamItem::Event(event))).await?;
             }
         }
         Ok(())
     }
 
-    async fn push(&self, told: Result<Told, ClientError>) -> Result<(), End> {
+    async fn push(&self, told: Result<StreamItem, ClientError>) -> Result<(), End> {
         if self.common.queue.push(told).await { Ok(()) } else { Err(End::Closed) }
     }
 

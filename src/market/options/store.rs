@@ -48,7 +48,7 @@ fn value(reading: &Reading, kind: SummaryKind) -> f64 {
 
 /// One summary of a day's file, as its metadata tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct StoredSummary {
     root: String,
     tenor: String,
     /// Place in [`KINDS`].
@@ -74,9 +74,9 @@ pub(in crate::market) fn write(
             }
         }
     }
-    let told: Vec<Told> = told
+    let told: Vec<StoredSummary> = told
         .into_iter()
-        .map(|((root, kind, tenor), first)| Told {
+        .map(|((root, kind, tenor), first)| StoredSummary {
             root: root.to_owned(),
             tenor: TENORS[tenor].to_owned(),
             kind,
@@ -127,7 +127,7 @@ impl Options {
         let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
         for (exchange, symbol, day) in layout::files(root, Dataset::OptionMinutes)? {
             let path = layout::file(root, Dataset::OptionMinutes, &exchange, &symbol, day);
-            for one in told(&path)? {
+            for one in stored_summaries(&path)? {
                 let tenor = TENORS.iter().position(|tenor| *tenor == one.tenor);
                 let (Some(tenor), true) = (tenor, one.kind < KINDS.len()) else { return Err(foreign(&path)) };
                 let first = since.entry((exchange.clone(), one.root, one.kind, tenor)).or_insert(one.first);
@@ -204,7 +204,7 @@ impl Options {
     }
 }
 
-fn told(path: &Path) -> Result<Vec<Told>, SourceError> {
+fn stored_summaries(path: &Path) -> Result<Vec<StoredSummary>, SourceError> {
     let metadata = read_metadata(path).map_err(|error| SourceError(format!("{error}; ingest the dump again")))?;
     let told = metadata.iter().find(|(name, _)| name == SUMMARIES).ok_or_else(|| foreign(path))?;
     serde_json::from_str(&told.1).map_err(|_| foreign(path))

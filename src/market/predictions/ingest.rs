@@ -9,7 +9,7 @@ use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::shown;
 use crate::market::ingest::task::Task;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Counts, Position, PredictionEvent, PredictionTold};
+use crate::market::raw::{Counts, Position, PredictionEvent, PredictionFigures};
 
 const MARKET_COLUMNS: Columns = Columns {
     needed: &["condition_id", "question", "outcomes", "asset_ids", "available_since"],
@@ -165,7 +165,7 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
         price: record.number("last_price", Range::Probability)?,
         tick: record.number("order_price_min_tick_size", Range::Probability)?,
         prices: record.text("prices")?.to_owned(),
-        told: PredictionTold {
+        told: PredictionFigures {
             slug: record.text("slug")?.to_owned(),
             group_item_title: record.text("group_item_title")?.to_owned(),
             sports_market_type: record.text("sports_market_type")?.to_owned(),

@@ -8,7 +8,7 @@ use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{Face, Row, asked, wants};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{
-    PREDICTION_VENUE, Position, PositionTable, PredictionEvent, PredictionState, PredictionTold, Source,
+    PREDICTION_VENUE, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, Source,
 };
 use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
@@ -104,7 +104,7 @@ impl View<'_> {
             ..PredictionMarket::default()
         };
         let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
-        if let Some(told) = self.source.prediction_told(self.place, second) {
+        if let Some(told) = self.source.prediction_figures(self.place, second) {
             hear(&mut inner, told);
             if told.buy_volume >= 0.0 || told.sell_volume >= 0.0 {
                 worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
@@ -158,7 +158,7 @@ impl View<'_> {
 }
 
 /// What was told counts, the rest is as computed.
-fn hear(entry: &mut PredictionMarket, told: &PredictionTold) {
+fn hear(entry: &mut PredictionMarket, told: &PredictionFigures) {
     for (figure, told) in [
         (&mut entry.one_day_price_change, told.one_day_price_change),
         (&mut entry.total_volume, told.total_volume),

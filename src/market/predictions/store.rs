@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::clock::SECOND;
 use crate::market::raw::{
-    Outcome, Position, PositionTable, PredictionEvent, PredictionState, PredictionTold, SourceError,
+    Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
 use crate::market::store::layout::Dataset;
 use crate::market::store::sheets::{BETWEEN, Sheet};
@@ -37,7 +37,7 @@ pub(in crate::market) struct MarketLine {
     /// The prices before, as a list.
     pub prices: String,
     /// The figures that are told rather than computed.
-    pub told: PredictionTold,
+    pub told: PredictionFigures,
 }
 
 /// Sheets of prediction markets.
@@ -182,7 +182,7 @@ impl Predictions {
     }
 
     /// What is told of a market at a Unix second beside its state.
-    pub(in crate::market) fn told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
+    pub(in crate::market) fn figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
         self.line(event, at).map(|line| &line.told)
     }
 }
@@ -370,7 +370,7 @@ mod tests {
             [None, Some(0.4), Some(0.4), Some(0.9)]
         );
         assert_eq!([price(1, 99), price(1, 100), price(2, 1_000)], [None, Some(0.1), None]);
-        let prices = &venue.told(0, 300).unwrap().prices;
+        let prices = &venue.figures(0, 300).unwrap().prices;
         assert!(prices[0] == 0.25 && prices[1].is_nan() && prices[2] == 0.5 && prices.len() == 3);
         let table = venue.table();
         let outcomes: Vec<(&str, &str, Option<f64>)> =

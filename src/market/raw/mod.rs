@@ -19,7 +19,7 @@ pub use listing::Listing;
 pub use options::{OptionSummary, SummaryKind};
 pub use positions::{Counts, Outcome, Position, PositionTable, PredictionEvent};
 pub(super) use predictions::PREDICTION_VENUE;
-pub use predictions::{PredictionState, PredictionTold};
+pub use predictions::{PredictionFigures, PredictionState};
 pub use source::{Source, SourceError};
 pub use stop::Stop;
 pub(super) use stop::Stoppable;

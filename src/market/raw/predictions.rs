@@ -21,7 +21,7 @@ pub struct PredictionState {
 /// Figures of a prediction market that a source was told and need not compute (section 2.4); NaN or empty where it was
 /// not. Volumes and open interest count outcome tokens.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct PredictionTold {
+pub struct PredictionFigures {
     /// Market URL slug.
     pub slug: String,
     /// Title within a grouped market.

@@ -6,7 +6,7 @@ use super::book::Book;
 use super::listing::Listing;
 use super::options::OptionSummary;
 use super::positions::PositionTable;
-use super::predictions::{PredictionState, PredictionTold};
+use super::predictions::{PredictionFigures, PredictionState};
 use super::supply::{Supply, Token};
 use super::ticker::{Gauge, GaugeBar, Ticker};
 use super::trade::{Bar, Trade, join};
@@ -177,5 +177,5 @@ pub trait Source: Send + Sync {
 
     /// What the source was told of a prediction market beside its state, as of a Unix second; `None` for a source that
     /// computes it from the positions.
-    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold>;
+    fn prediction_figures(&self, event: usize, at: i64) -> Option<&PredictionFigures>;
 }

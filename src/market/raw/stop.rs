@@ -8,7 +8,7 @@ use super::book::Book;
 use super::listing::Listing;
 use super::options::OptionSummary;
 use super::positions::PositionTable;
-use super::predictions::{PredictionState, PredictionTold};
+use super::predictions::{PredictionFigures, PredictionState};
 use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
 use super::ticker::{Gauge, GaugeBar, Ticker};
@@ -239,8 +239,8 @@ impl Source for Stoppable<'_> {
         self.all().prediction_volume(event, at)
     }
 
-    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
-        self.all().prediction_told(event, at)
+    fn prediction_figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
+        self.all().prediction_figures(event, at)
     }
 }
 

@@ -22,8 +22,8 @@ use crate::market::predictions::demo::odds;
 use crate::market::predictions::demo::tape::Tape;
 use crate::market::predictions::demo::venue::Venue;
 use crate::market::raw::{
-    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
-    SourceError, Supply, Ticker, Token, Trade, join,
+    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState,
+    Source, SourceError, Supply, Ticker, Token, Trade, join,
 };
 use crate::market::supply::demo::DemoSupply;
 use crate::market::trades::demo::{CoinTrades, TRADES};
@@ -306,7 +306,7 @@ impl Source for Demo {
         self.venue.volume(event, at)
     }
 
-    fn prediction_told(&self, event: usize, _at: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, event: usize, _at: i64) -> Option<&PredictionFigures> {
         self.venue.figures(event)
     }
 }

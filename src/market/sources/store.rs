@@ -20,8 +20,8 @@ use crate::market::funding::store::{self as tickers, StoredTickers};
 use crate::market::options::store::Options;
 use crate::market::predictions::store::Predictions;
 use crate::market::raw::{
-    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
-    SourceError, Supply, Ticker, Token, Trade,
+    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState,
+    Source, SourceError, Supply, Ticker, Token, Trade,
 };
 use crate::market::store::layout::{self, DAY, Dataset};
 use crate::market::store::partitions::{Days, Partitions};
@@ -283,7 +283,7 @@ impl Source for Store {
         None // only the positions tell
     }
 
-    fn prediction_told(&self, event: usize, at: i64) -> Option<&PredictionTold> {
-        self.predictions.as_ref()?.told(event, at)
+    fn prediction_figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
+        self.predictions.as_ref()?.figures(event, at)
     }
 }

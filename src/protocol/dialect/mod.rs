@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use self::names::{Kind, Names};
 use super::SeriesId;
 use super::analytics::ANALYTICS_PREFIX;
+use super::redacted::redacted;
 use super::stream::Channel;
-use super::told::told;
 
 /// What a dialect is made from: each part absent or empty where the neutral names hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -250,7 +250,7 @@ fn header_problem(name: &str) -> Option<String> {
         return Some("the name is empty; write the header that carries the key, such as X-Service-Key".to_owned());
     }
     if !name.bytes().all(token) {
-        return Some(format!("{} is no name of a header; use letters, digits and hyphens", told(name)));
+        return Some(format!("{} is no name of a header; use letters, digits and hyphens", redacted(name)));
     }
     let lower = name.to_ascii_lowercase();
     if TRANSPORT_HEADERS.contains(&lower.as_str()) || lower.starts_with("sec-") {
@@ -278,7 +278,7 @@ fn prefix_problem(prefix: &str) -> Option<String> {
         return None;
     }
     // One without the slash at its begin may be anything.
-    let shown = if prefix.starts_with('/') { format!("{prefix:?}") } else { told(prefix) };
+    let shown = if prefix.starts_with('/') { format!("{prefix:?}") } else { redacted(prefix) };
     Some(format!(
         "{shown} is no path; write one that starts with / and does not end with it, such as {ANALYTICS_PREFIX}"
     ))

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND};
 use crate::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
     SourceError, Token, Trade,
 };
 use crate::protocol::DataType;
@@ -140,7 +140,7 @@ impl Source for Mischief {
         None
     }
 
-    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
         None
     }
 

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
-use crate::protocol::told;
+use crate::protocol::redacted;
 
 /// Time that one request may take; a file may be a hundred megabytes. The library's own default is made for small ones.
 const TIMEOUT: (&str, &str) = ("timeout", "120s");
@@ -117,7 +117,7 @@ impl Address {
         };
         let scheme = scheme.to_ascii_lowercase();
         let Some(kind) = Kind::find(&scheme) else {
-            let scheme = told(&scheme);
+            let scheme = redacted(&scheme);
             return bad(format!("archive: {scheme}:// is neither a folder nor an object store; addresses are {known}"));
         };
         let (host, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -207,7 +207,7 @@ impl Address {
             Err(_) => Err(ArchiveFault::Address(format!(
                 "storage_options: {} is no option of {}; options are named as the environment's variables, such as \
                  {}",
-                told(name),
+                redacted(name),
                 self.bucket,
                 self.kind.credentials(),
             ))),

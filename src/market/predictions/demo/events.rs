@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::market::demo::noise::{place, uniform};
-use crate::market::raw::{Outcome, PredictionEvent, PredictionTold};
+use crate::market::raw::{Outcome, PredictionEvent, PredictionFigures};
 
 const DAY: i64 = 86_400;
 /// First days of the years in which the questions are asked, 2025 to 2030: Unix days.
@@ -234,7 +234,7 @@ pub(in crate::market) struct Events {
     /// The two outcomes of each market, one after the other; what they pay is not told.
     pub(in crate::market) outcomes: Vec<Outcome>,
     /// What only the venue can tell of a market: of sports.
-    pub(in crate::market) told: Vec<Option<PredictionTold>>,
+    pub(in crate::market) told: Vec<Option<PredictionFigures>>,
 }
 
 /// How many years the questions are asked in.
@@ -306,9 +306,9 @@ fn in_year(text: &str, year: usize, before: &str, after: &str) -> String {
 }
 
 /// What is told of a sports market; the rest is computed.
-fn of_sports(kind: &str, line: f64) -> PredictionTold {
+fn of_sports(kind: &str, line: f64) -> PredictionFigures {
     let unknown = f64::NAN;
-    PredictionTold {
+    PredictionFigures {
         sports_market_type: kind.to_owned(),
         line,
         one_day_price_change: unknown,
@@ -320,7 +320,7 @@ fn of_sports(kind: &str, line: f64) -> PredictionTold {
         one_day_oi_change: unknown,
         unique_traders: unknown,
         liquidity: unknown,
-        ..PredictionTold::default()
+        ..PredictionFigures::default()
     }
 }
 

@@ -10,7 +10,7 @@ use super::tape::Tape;
 use crate::clock::SECOND;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
-use crate::market::raw::{Feed, Feeds, Listing, PREDICTION_VENUE, PositionTable, PredictionState, PredictionTold};
+use crate::market::raw::{Feed, Feeds, Listing, PREDICTION_VENUE, PositionTable, PredictionFigures, PredictionState};
 use crate::market::trades::demo::CoinTrades;
 
 /// Tables of positions kept for the next question: about 5 MB each.
@@ -79,7 +79,7 @@ impl Venue {
     }
 
     /// The figures of a market that are not computed.
-    pub(in crate::market) fn figures(&self, event: usize) -> Option<&PredictionTold> {
+    pub(in crate::market) fn figures(&self, event: usize) -> Option<&PredictionFigures> {
         self.events.told.get(event)?.as_ref()
     }
 

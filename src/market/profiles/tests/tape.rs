@@ -6,7 +6,7 @@ use crate::clock::SECOND;
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{
-    Bar, Book, Feed, Feeds, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source,
+    Bar, Book, Feed, Feeds, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
     SourceError, Token, Trade,
 };
 use crate::protocol::{DataType, Interval, PointsQuery};
@@ -130,7 +130,7 @@ impl Source for Tape {
         None
     }
 
-    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
         None
     }
 }

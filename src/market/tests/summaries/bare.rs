@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::market::raw::{
-    Bar, Book, Listing, OptionSummary, PositionTable, PredictionState, PredictionTold, Source, SourceError, Token,
+    Bar, Book, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source, SourceError, Token,
     Trade,
 };
 use crate::market::supply::answer::Marketcaps;
@@ -60,7 +60,7 @@ impl Source for Bare {
         None
     }
 
-    fn prediction_told(&self, _: usize, _: i64) -> Option<&PredictionTold> {
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
         None
     }
 }

@@ -7,7 +7,7 @@ const LONGEST: usize = 32;
 
 /// A text as it is, in quotes, where it is short or looks like words (letters of one case with `_` or `-` between them);
 /// of any other its length.
-pub fn told(text: &str) -> String {
+pub fn redacted(text: &str) -> String {
     let length = text.chars().count();
     if length <= SHORT || (length <= LONGEST && looks_like_words(text)) {
         format!("{text:?}")
@@ -30,7 +30,7 @@ fn looks_like_words(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::redacted;
 
     #[test]
     fn words_are_told_and_what_may_be_a_key_is_not() {
@@ -46,7 +46,7 @@ mod tests {
             ("dGhpcyBpcyBh", "(a text of 12 characters)"),
             ("AKIAIOSFODNNSEVENEXAMPLE", "(a text of 24 characters)"),
         ] {
-            assert_eq!(told(text), shown);
+            assert_eq!(redacted(text), shown);
         }
     }
 }
