@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionFigures, Source,
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::MarketsQuery;

@@ -7,7 +7,7 @@ use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsReq
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionState, PredictionFigures, Source,
+    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
