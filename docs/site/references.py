@@ -1,10 +1,12 @@
-"""Docstrings name classes and methods by roles (``:class:`~marketpoints.Series```); here they become links."""
+"""What the reference shows: links where docstrings have roles, arguments where signatures have typed dictionaries."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
 
+MODULES = {"SeriesMethods": "series", "DiscoveryMethods": "discovery", "AnalyticsMethods": "analytics"}
 ROLE = re.compile(r":(?:class|meth|func|attr|mod|data|exc):`(~?)([^`]+)`")
 
 
@@ -15,6 +17,59 @@ class References(griffe.Extension):
         """Called for each object that is read."""
         if obj.docstring is not None:
             obj.docstring.value = ROLE.sub(lambda found: _link(found, obj), obj.docstring.value)
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Called when the whole package was read."""
+        for function in _functions(pkg):
+            _spell_out(function, pkg)
+        _name_answers(pkg["client.clients.Client"], pkg)
+
+
+def _functions(within: griffe.Object) -> Iterator[griffe.Function]:
+    for member in within.members.values():
+        if isinstance(member, griffe.Function):
+            yield from [member, *(member.overloads or [])]
+        elif not isinstance(member, griffe.Alias) and not member.is_attribute:
+            yield from _functions(member)
+
+
+def _spell_out(function: griffe.Function, pkg: griffe.Module) -> None:
+    """`**arguments: Unpack[…]` becomes the arguments that the typed dictionary and its bases hold."""
+    shown, rest = list(function.parameters), []
+    last = shown[-1] if shown else None
+    found = re.fullmatch(r"Unpack\[(\w+)\]", str(last.annotation)) if last is not None else None
+    if last is None or found is None:
+        return
+    taken = {parameter.name for parameter in shown}
+    for name, annotation in _entries(found[1], function.module, pkg).items():
+        if name not in taken:
+            default = "False" if str(annotation) == "bool" else "None"
+            kind = griffe.ParameterKind.keyword_only
+            rest.append(griffe.Parameter(name, annotation=annotation, kind=kind, default=default))
+    function.parameters = griffe.Parameters(*shown[:-1], *rest)
+
+
+def _entries(name: str, module: griffe.Module, pkg: griffe.Module) -> dict[str, Any]:
+    """Names and annotations of a typed dictionary, those of its bases first."""
+    if name == "TypedDict":
+        return {}
+    home = next(one for one in (module, pkg["common.queries"]) if name in one.members and one[name].is_class)
+    dictionary = home[name]
+    made: dict[str, Any] = {}
+    for base in dictionary.bases:
+        made |= _entries(str(base), home, pkg)
+    return made | {key: one.annotation for key, one in dictionary.members.items() if one.is_attribute}
+
+
+def _name_answers(client: griffe.Class, pkg: griffe.Module) -> None:
+    """Methods that both clients share answer a type variable: what it is in the blocking one."""
+    for base in client.bases:
+        generic = pkg[f"client.{MODULES[str(base.left)]}.{base.left}"]
+        (variables,) = [one.slice for one in generic.bases if str(one).startswith("Generic[")]
+        names, answers = (getattr(one, "elements", [one]) for one in (variables, base.slice))
+        known = {str(name): answer for name, answer in zip(names, answers, strict=True)}
+        for function in _functions(generic):
+            function.returns = known.get(str(function.returns), function.returns)
 
 
 def _link(found: re.Match[str], within: griffe.Object) -> str:

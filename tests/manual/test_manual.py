@@ -1,5 +1,6 @@
 """The manual's builder says what is wrong with a manual; run by `make docs` in the builder's own environment."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -105,7 +106,9 @@ def test_the_manual_as_it_is_has_no_fault(whole):
     assert found == []
     client = (site / "reference/client.html").read_text("utf-8")
     # Methods stand there with their arguments, those of the typed dictionaries too, and roles became links.
-    assert 'id="marketpoints.Client.candles"' in client and "include_forming" in client
+    candles = re.sub(r"<[^>]+>", "", client.partition('id="marketpoints.Client.candles"')[2].partition("</pre>")[0])
+    assert all(f"{name}:" in candles for name in ("exchange", "start", "include_forming", "gapfill", "max_weight"))
+    assert "tenor" not in candles and candles.rstrip().endswith("SeriesSet")
     assert ":class:" not in client and ":meth:" not in client
     assert len(list(site.glob("notebooks/order_book-*.png"))) >= 2
 

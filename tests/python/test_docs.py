@@ -103,6 +103,23 @@ def test_every_option_of_the_command_line_is_told():
         assert shown <= every, f"{command} has no {shown - every}"
 
 
+def test_every_error_and_warning_is_told_with_what_to_do():
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    told = set(re.findall(r"`(\w+(?:Error|Request|Warning))`(?=[^|]*\|[^|]+\|[^|]+\|$)", page, flags=re.MULTILINE))
+    public = [(name, getattr(mp, name)) for name in mp.__all__]
+    classes = {name for name, one in public if isinstance(one, type) and issubclass(one, (Exception, Warning))}
+    assert classes - {"Error", "ArchiveError"} <= told <= classes
+
+
+def test_the_tiers_of_the_budget_s_page_are_the_engine_s():
+    page = (ROOT / "docs" / "budget.md").read_text("utf-8")
+    rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("| ")]
+    told = {row[0]: [cell.replace(",", "").removesuffix(" days") for cell in row[1:]] for row in rows}
+    for name, tier in mp.TIERS.items():
+        day = "" if tier.weight_per_day is None else str(tier.weight_per_day)
+        assert told[name] == [str(tier.weight_per_minute), str(tier.burst), day, str(tier.history_days)]
+
+
 def told_by(*command):
     """What `--help` of a command says."""
     run = subprocess.run(
@@ -126,7 +143,7 @@ def mine_of(sections, command):
     return name.split(" and ")
 
 
-def test_the_readme_s_ten_lines_run(capsys):
+def test_the_readme_s_dozen_lines_run(capsys):
     code = next(block for block in blocks("README.md") if "to_grid" in block)
     names = play(code)
     # 90 days of minutes weigh 1 for each started thousand (section 8.2); more than 100,000 go in two requests.
