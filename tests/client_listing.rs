@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
+    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::MarketsQuery;
@@ -102,10 +102,10 @@ async fn rows_of_the_prediction_venue_are_told_apart_by_their_conditions() {
 }
 
 /// Markets whose order by volume is another each hour.
-struct Shuffled(Vec<Listing>);
+struct Shuffled(Vec<Instrument>);
 
 impl Source for Shuffled {
-    fn listings(&self) -> &[Listing] {
+    fn instruments(&self) -> &[Instrument] {
         &self.0
     }
 
@@ -176,7 +176,7 @@ impl Source for Shuffled {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_local_services_clock_moves_on_between_two_pages() {
-    let listing = |row: usize| Listing {
+    let instrument = |row: usize| Instrument {
         exchange: "BYBIT".into(),
         raw_symbol: format!("S{row}"),
         coin: format!("C{row}"),
@@ -184,9 +184,9 @@ async fn the_local_services_clock_moves_on_between_two_pages() {
         category: "SPOT".into(),
         coin_name: String::new(),
         available_since: 0,
-        feeds: [Feed::Trades].into_iter().collect(),
+        raw_data: [RawData::Trades].into_iter().collect(),
     };
-    let market = Market::new(Box::new(Shuffled((0..MARKETS).map(listing).collect())));
+    let market = Market::new(Box::new(Shuffled((0..MARKETS).map(instrument).collect())));
     let page = |offset: u32, hour: i64| {
         let query = MarketsQuery { page_size: Some(100), page_offset: Some(offset), ..MarketsQuery::default() };
         names(&market.markets(&query, (NOW + 3_600 * hour) * SECOND).unwrap().symbols)

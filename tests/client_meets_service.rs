@@ -7,7 +7,7 @@ use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsReq
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
+    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
     SourceError, Token, Trade,
 };
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -19,11 +19,11 @@ const NOW: i64 = 1_776_880_800;
 const MORE: usize = 250;
 
 /// A bar and a book in each minute, of numbers that need every digit.
-struct Waves(Vec<Listing>);
+struct Waves(Vec<Instrument>);
 
 impl Waves {
     fn new() -> Self {
-        let listing = |exchange: &str, raw_symbol: String, coin: &str| Listing {
+        let instrument = |exchange: &str, raw_symbol: String, coin: &str| Instrument {
             exchange: exchange.into(),
             raw_symbol,
             coin: coin.into(),
@@ -31,12 +31,12 @@ impl Waves {
             category: "PERPETUAL".into(),
             coin_name: String::new(),
             available_since: 0,
-            feeds: [Feed::Trades, Feed::Books, Feed::Liquidations].into_iter().collect(),
+            raw_data: [RawData::Trades, RawData::Books, RawData::Liquidations].into_iter().collect(),
         };
-        let mut listings: Vec<_> =
-            ["BYBIT", "OKEX_SWAP", "BITGET"].map(|exchange| listing(exchange, "BTCUSDT".into(), "BTC")).into();
-        listings.extend((0..MORE).map(|row| listing("BYBIT", format!("S{row}"), &format!("C{row}"))));
-        Self(listings)
+        let mut instruments: Vec<_> =
+            ["BYBIT", "OKEX_SWAP", "BITGET"].map(|exchange| instrument(exchange, "BTCUSDT".into(), "BTC")).into();
+        instruments.extend((0..MORE).map(|row| instrument("BYBIT", format!("S{row}"), &format!("C{row}"))));
+        Self(instruments)
     }
 }
 
@@ -53,7 +53,7 @@ fn bar(start: i64) -> Bar {
 }
 
 impl Source for Waves {
-    fn listings(&self) -> &[Listing] {
+    fn instruments(&self) -> &[Instrument] {
         &self.0
     }
 

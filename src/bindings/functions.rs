@@ -256,6 +256,7 @@ pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |row: &'static TypeSpec| {
         let fields = PyDict::new(py);
         fields.set_item("name", row.name)?;
+        fields.set_item("method", row.method)?;
         fields.set_item("cost", row.cost)?;
         fields.set_item("max_points", row.max_points)?;
         fields.set_item("included_depth", row.included_depth)?;

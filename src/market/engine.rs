@@ -105,7 +105,7 @@ impl Market {
     pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
         let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
         let mut markets = QueryContext::without_markets(self.source(), query, now)?.select();
-        markets.retain(|&market| !query.usd || self.source.listings()[market].is_usd_like());
+        markets.retain(|&market| !query.usd || self.source.instruments()[market].is_usd_like());
         block_size::check(self.source(), &markets, size, now)
     }
 

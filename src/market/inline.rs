@@ -33,7 +33,7 @@ impl Market {
     /// before: candles of one market over at most two days, all of them closed at `now` (Unix nanoseconds). The minute that
     /// holds `now` is made of raw trades; other types look at more; what a gap is filled with, or a quote is worth, may have
     /// to be looked for.
-    pub fn is_short(query: &PointsQuery, now: i64) -> bool {
+    pub fn runs_inline(query: &PointsQuery, now: i64) -> bool {
         let candles = [DataType::TradeSideAgnosticAgg, DataType::TradeAgg];
         let plain = DataType::find(&query.data_type).is_some_and(|data_type| candles.contains(&data_type))
             && query.exchanges.len() == 1
@@ -52,17 +52,17 @@ mod tests {
 
     const NOW: i64 = 1_776_880_830;
 
-    fn is_short(change: &str) -> bool {
+    fn runs_inline(change: &str) -> bool {
         let base = "type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from=1776877200&period=3600";
         let changed = |pair: &&str| !change.split('&').any(|other| other.split('=').next() == pair.split('=').next());
         let kept: Vec<&str> = base.split('&').filter(changed).collect();
-        Market::is_short(&PointsQuery::parse(&format!("{}&{change}", kept.join("&"))).unwrap(), NOW * SECOND)
+        Market::runs_inline(&PointsQuery::parse(&format!("{}&{change}", kept.join("&"))).unwrap(), NOW * SECOND)
     }
 
     #[test]
     fn closed_candles_of_one_market_are_short() {
         for change in ["type=TRADE_SIDE_AGNOSTIC_AGG", "interval=HOUR", "from=1776700000&period=170000", "period=60"] {
-            assert!(is_short(change), "{change}");
+            assert!(runs_inline(change), "{change}");
         }
     }
 
@@ -79,10 +79,10 @@ mod tests {
             "transform.normalize.quote=USD",
             "interval=",
         ] {
-            assert!(!is_short(change), "{change}");
+            assert!(!runs_inline(change), "{change}");
         }
         let several = "type=TRADE_AGG&exchange=BYBIT&coin=BTC&interval=MINUTE&from=1776877200&period=3600";
-        assert!(!Market::is_short(&PointsQuery::parse(several).unwrap(), NOW * SECOND));
+        assert!(!Market::runs_inline(&PointsQuery::parse(several).unwrap(), NOW * SECOND));
     }
 
     #[test]

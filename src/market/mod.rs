@@ -33,9 +33,9 @@ pub use ingest::report::{IngestReport, Problem};
 pub use moment::Moment;
 pub use query::error::MarketError;
 pub use raw::{
-    Bar, Book, Counts, Feed, Feeds, Gauge, GaugeBar, Level, Listing, OptionSummary, Outcome, Position, PositionTable,
-    PredictionEvent, PredictionFigures, PredictionState, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
-    Ticker, Token, Trade,
+    Bar, Book, Counts, Instrument, Level, OhlcBar, OptionSummary, Outcome, Position, PositionTable, PredictionEvent,
+    PredictionFigures, PredictionState, RawData, RawDataSet, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
+    Ticker, TickerField, Token, Trade,
 };
 pub use sources::demo::Demo;
 pub use sources::ingest::{Ingest, ingest};

@@ -13,13 +13,13 @@ pub struct Inverse {
 }
 
 /// Contracts of 100 USD for Bitcoin and 10 USD for any other coin: the size that most venues chose.
-pub(super) const fn hundred(is: fn(&str) -> bool) -> Option<Inverse> {
-    Some(Inverse { is, bitcoin: 100.0, other: 10.0 })
+pub(super) const fn hundred(is: fn(&str) -> bool) -> Inverse {
+    Inverse { is, bitcoin: 100.0, other: 10.0 }
 }
 
 /// Amounts that are told in USD.
-pub(super) const fn dollars(is: fn(&str) -> bool) -> Option<Inverse> {
-    Some(Inverse { is, bitcoin: 1.0, other: 1.0 })
+pub(super) const fn dollars(is: fn(&str) -> bool) -> Inverse {
+    Inverse { is, bitcoin: 1.0, other: 1.0 }
 }
 
 impl Inverse {

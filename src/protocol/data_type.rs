@@ -25,6 +25,26 @@ pub enum DataType {
     TokenSupplyAgg,
 }
 
+/// A kind of raw data of a market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RawData {
+    /// Trades.
+    Trades,
+    /// Order books.
+    Books,
+    /// Forced orders.
+    Liquidations,
+    /// Funding rates, present or predicted.
+    FundingRates,
+    /// Open interest.
+    OpenInterest,
+}
+
+impl RawData {
+    /// Every kind; a kind's place is `kind as usize`.
+    pub const ALL: [Self; 5] = [Self::Trades, Self::Books, Self::Liquidations, Self::FundingRates, Self::OpenInterest];
+}
+
 /// How a query of the type says what it is of (section 4.1, "Selection").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
@@ -107,6 +127,10 @@ pub struct TypeSpec {
     pub data_type: DataType,
     /// Name on the wire.
     pub name: &'static str,
+    /// Name of the method of the Python client that asks for it.
+    pub method: &'static str,
+    /// The raw data of a market that it is made of; `None` where it is not made of a market's.
+    pub made_of: Option<RawData>,
     /// Weight per started thousand points (section 8.3).
     pub cost: u32,
     /// Most points of one request (section 8.3).
@@ -243,6 +267,8 @@ const TPO: &[Field] = &[
 const BASE: TypeSpec = TypeSpec {
     data_type: DataType::TradeSideAgnosticAgg,
     name: "TRADE_SIDE_AGNOSTIC_AGG",
+    method: "candles",
+    made_of: Some(RawData::Trades),
     cost: 1,
     max_points: 100_000,
     included_depth: None,
@@ -264,10 +290,19 @@ const BASE: TypeSpec = TypeSpec {
 /// Every data type, in the order of service.md 2.3.
 pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec { gapfill: true, ..BASE },
-    TypeSpec { data_type: DataType::TradeAgg, name: "TRADE_AGG", gapfill: true, per_side: true, ..BASE },
+    TypeSpec {
+        data_type: DataType::TradeAgg,
+        name: "TRADE_AGG",
+        method: "side_candles",
+        gapfill: true,
+        per_side: true,
+        ..BASE
+    },
     TypeSpec {
         data_type: DataType::LiquidationAgg,
         name: "LIQUIDATION_AGG",
+        method: "liquidations",
+        made_of: Some(RawData::Liquidations),
         per_side: true,
         fields: LIQUIDATION,
         ..BASE
@@ -275,15 +310,25 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::FundingRateAgg,
         name: "FUNDING_RATE_AGG",
+        method: "funding_rate",
+        made_of: Some(RawData::FundingRates),
         usd: false,
         group_by: Some(GroupBy::OpenInterestWeighted),
         fields: FUNDING,
         ..BASE
     },
-    TypeSpec { data_type: DataType::OpenInterestAgg, name: "OPEN_INTEREST_AGG", fields: OPEN_INTEREST, ..BASE },
+    TypeSpec {
+        data_type: DataType::OpenInterestAgg,
+        name: "OPEN_INTEREST_AGG",
+        method: "open_interest",
+        made_of: Some(RawData::OpenInterest),
+        fields: OPEN_INTEREST,
+        ..BASE
+    },
     TypeSpec {
         data_type: DataType::VolumeProfileAgg,
         name: "VOLUME_PROFILE_AGG",
+        method: "volume_profile",
         normalized_symbol: true,
         cost: 2,
         max_points: 20_000,
@@ -294,6 +339,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::TpoAgg,
         name: "TPO_AGG",
+        method: "tpo",
         by_coin_alone: true,
         cost: 5,
         max_points: 20_000,
@@ -304,6 +350,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::BlockBookSnapshotAgg,
         name: "BLOCK_BOOK_SNAPSHOT_AGG",
+        method: "orderbook_heatmap",
+        made_of: Some(RawData::Books),
         cost: 10,
         max_points: 4_000,
         included_depth: Some(3_500),
@@ -315,6 +363,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::VenueLiquidationAgg,
         name: "VENUE_LIQUIDATION_AGG",
+        method: "liquidation_heatmap",
+        made_of: Some(RawData::Liquidations),
         cost: 5,
         max_points: 5_000,
         included_depth: Some(1_500),
@@ -328,6 +378,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::SkewOptionSummaryAgg,
         name: "SKEW_OPTION_SUMMARY_AGG",
+        method: "skew",
+        made_of: None,
         selection: Selection::OptionSummary,
         usd: false,
         group_by: None,
@@ -338,6 +390,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::ImpliedVolatilityOptionSummaryAgg,
         name: "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
+        method: "implied_volatility",
+        made_of: None,
         selection: Selection::OptionSummary,
         usd: false,
         group_by: None,
@@ -348,6 +402,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
     TypeSpec {
         data_type: DataType::TokenSupplyAgg,
         name: "TOKEN_SUPPLY_AGG",
+        method: "token_supply",
+        made_of: None,
         selection: Selection::Token,
         unique_times: false,
         usd: false,

@@ -62,29 +62,33 @@ const fn derivatives(name: &'static str) -> Exchange {
 /// USD follows the price, and so they are not inverse.
 pub static EXCHANGES: [Exchange; 26] = [
     derivatives("BINANCE_FUTURES"),
-    Exchange { inverse: hundred(|symbol| symbol.contains("USD_")), ..derivatives("BINANCE_DELIVERY") },
+    Exchange { inverse: Some(hundred(|symbol| symbol.contains("USD_"))), ..derivatives("BINANCE_DELIVERY") },
     Exchange {
         perp_in_usdc: true,
-        inverse: dollars(|symbol| undated(symbol).ends_with("USD")),
+        inverse: Some(dollars(|symbol| undated(symbol).ends_with("USD"))),
         ..derivatives("BYBIT")
     },
-    Exchange { inverse: hundred(|symbol| symbol.ends_with("-USD-SWAP")), ..derivatives("OKEX_SWAP") },
-    Exchange { all_dated: true, inverse: hundred(|symbol| symbol.contains("-USD-")), ..derivatives("OKEX_FUTURES") },
+    Exchange { inverse: Some(hundred(|symbol| symbol.ends_with("-USD-SWAP"))), ..derivatives("OKEX_SWAP") },
     Exchange {
-        inverse: dollars(|symbol| symbol.split('-').count() == 2 && !symbol.contains('_')),
+        all_dated: true,
+        inverse: Some(hundred(|symbol| symbol.contains("-USD-"))),
+        ..derivatives("OKEX_FUTURES")
+    },
+    Exchange {
+        inverse: Some(dollars(|symbol| symbol.split('-').count() == 2 && !symbol.contains('_'))),
         ..derivatives("DERIBIT")
     },
     Exchange {
         bare_months: true,
-        inverse: dollars(|symbol| symbol == "XBTUSD" || symbol != "XBT" && undated(symbol) == "XBT"),
+        inverse: Some(dollars(|symbol| symbol == "XBTUSD" || symbol != "XBT" && undated(symbol) == "XBT")),
         ..derivatives("BITMEX")
     },
     Exchange { perp_in_usdc: true, ..derivatives("BITGET") },
     derivatives("BITFINEX_DERIVATIVES"),
-    Exchange { inverse: dollars(|symbol| symbol == "BTC_USD"), ..derivatives("GATE_IO_FUTURES") },
+    Exchange { inverse: Some(dollars(|symbol| symbol == "BTC_USD")), ..derivatives("GATE_IO_FUTURES") },
     Exchange { funding_seconds: 3_600, bare_coins: true, ..derivatives("HYPERLIQUID_FUTURES") },
-    Exchange { all_dated: true, inverse: hundred(|_| true), ..derivatives("HUOBI_DM") },
-    Exchange { inverse: hundred(|symbol| symbol.ends_with("-USD")), ..derivatives("HUOBI_DM_SWAP") },
+    Exchange { all_dated: true, inverse: Some(hundred(|_| true)), ..derivatives("HUOBI_DM") },
+    Exchange { inverse: Some(hundred(|symbol| symbol.ends_with("-USD"))), ..derivatives("HUOBI_DM_SWAP") },
     derivatives("HUOBI_DM_LINEAR_SWAP"),
     Exchange { all_dated: true, bare_months: true, ..derivatives("CME") },
     spot("BINANCE"),

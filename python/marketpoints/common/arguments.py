@@ -36,20 +36,7 @@ Sizes: TypeAlias = float | Iterable[float] | None
 Extra: TypeAlias = Mapping[str, Any] | None
 
 #: The series methods and the data type that each asks for.
-METHODS = {
-    "candles": "TRADE_SIDE_AGNOSTIC_AGG",
-    "side_candles": "TRADE_AGG",
-    "liquidations": "LIQUIDATION_AGG",
-    "funding_rate": "FUNDING_RATE_AGG",
-    "open_interest": "OPEN_INTEREST_AGG",
-    "volume_profile": "VOLUME_PROFILE_AGG",
-    "orderbook_heatmap": "BLOCK_BOOK_SNAPSHOT_AGG",
-    "liquidation_heatmap": "VENUE_LIQUIDATION_AGG",
-    "tpo": "TPO_AGG",
-    "skew": "SKEW_OPTION_SUMMARY_AGG",
-    "implied_volatility": "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
-    "token_supply": "TOKEN_SUPPLY_AGG",
-}
+METHODS: dict[str, str] = {row["method"]: row["name"] for row in _engine.data_types()}
 
 #: The analytics methods.
 ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})

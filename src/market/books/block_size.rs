@@ -9,7 +9,7 @@ use crate::clock::SECOND;
 use crate::market::instruments::availability::EARLY;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::nearest_step;
-use crate::market::raw::{Feed, Source, SourceError};
+use crate::market::raw::{RawData, Source, SourceError};
 use crate::protocol::{DataType, ParamError, check_block_size};
 
 /// Share of the price that the included depth reaches with the recommended block size, to either side.
@@ -26,13 +26,13 @@ pub(in crate::market) fn recommended(source: &dyn Source, market: usize, now: i6
 
 /// The last traded price of a market as of `now`, or without trades the middle of its last book.
 fn last_price(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64>, SourceError> {
-    let feeds = source.listings()[market].feeds;
+    let raw_data = source.instruments()[market].raw_data;
     let end = now.div_euclid(SECOND).saturating_add(1);
-    let traded = if feeds.has(Feed::Trades) { source.bar_before(market, end, now)? } else { None };
-    if traded.is_some() || !feeds.has(Feed::Books) {
+    let traded = if raw_data.has(RawData::Trades) { source.bar_before(market, end, now)? } else { None };
+    if traded.is_some() || !raw_data.has(RawData::Books) {
         return Ok(traded.map(|bar| bar.close));
     }
-    let since = source.listings()[market].available_since.saturating_sub(EARLY);
+    let since = source.instruments()[market].available_since.saturating_sub(EARLY);
     let book = source.last_book(market, since, end, now)?.unwrap_or_default();
     let best = book.bids.first().into_iter().chain(book.asks.first()).map(|(price, _)| *price);
     let (sum, count) = best.fold((0.0, 0.0), |(sum, count), price| (sum + price, count + 1.0));

@@ -8,7 +8,7 @@ use crate::archive::{ArchiveError, Table, read_first, read_metadata};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::cache::Cache;
-use crate::market::raw::{Book, Feed, Level, SourceError};
+use crate::market::raw::{Book, Level, RawData, SourceError};
 use crate::market::store::changes::prepared;
 use crate::market::store::columns::Columns;
 use crate::market::store::layout::Dataset;
@@ -303,7 +303,7 @@ impl StoredBooks {
         (from, to): (i64, i64),
         now: i64,
     ) -> Result<Option<Book>, SourceError> {
-        for &day in near(self.partitions.days(market, Feed::Books), from, to).iter().rev() {
+        for &day in near(self.partitions.days(market, RawData::Books), from, to).iter().rev() {
             let file = |dataset| self.partitions.file(dataset, market, day);
             let books = self.books.get((market, day), || read(&file(Dataset::Books)))?;
             let events = || self.events.get((market, day), || read_events(&file(Dataset::BookEvents)));

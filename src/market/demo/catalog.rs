@@ -4,7 +4,7 @@ use super::clock::BEGIN;
 use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
-use crate::market::raw::{Feed, Feeds, Listing};
+use crate::market::raw::{Instrument, RawData, RawDataSet};
 use crate::protocol::symbol::Category;
 
 struct Coin {
@@ -178,13 +178,13 @@ pub(in crate::market) struct Traits {
 }
 
 /// Spot markets have trades and books, perpetuals all there is.
-fn feeds(perpetual: bool) -> Feeds {
-    Feed::ALL.into_iter().filter(|feed| perpetual || matches!(feed, Feed::Trades | Feed::Books)).collect()
+fn raw_data(perpetual: bool) -> RawDataSet {
+    RawData::ALL.into_iter().filter(|kind| perpetual || matches!(kind, RawData::Trades | RawData::Books)).collect()
 }
 
 /// Every market: each coin on each venue. A coin's place is part of its seed as well.
-pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
-    let (mut listings, mut traits) = (Vec::new(), Vec::new());
+pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
+    let (mut instruments, mut traits) = (Vec::new(), Vec::new());
     let market = place(&[seed, MARKET]);
     for (coin_index, coin) in COINS.iter().enumerate() {
         let own = place(&[seed, coin_index as u64]);
@@ -193,13 +193,13 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
         let price = coin.years[coin.years.len() - 1];
         let amount_decimals = (price.log10().floor() as i32).clamp(0, 4);
         for (venue_index, venue) in VENUES.iter().enumerate() {
-            let mut listing =
-                Listing::named(venue.name.to_owned(), (venue.symbol)(coin.ticker), BEGIN, Feeds::default());
-            let perpetual = listing.is(Category::Perpetual);
-            listing.coin_name = coin.name.to_owned();
-            listing.feeds = feeds(perpetual);
-            let settlement = if perpetual { listing.funding_seconds() / 60 } else { 0 };
-            listings.push(listing);
+            let mut instrument =
+                Instrument::named(venue.name.to_owned(), (venue.symbol)(coin.ticker), BEGIN, RawDataSet::default());
+            let perpetual = instrument.is(Category::Perpetual);
+            coin.name.clone_into(&mut instrument.coin_name);
+            instrument.raw_data = raw_data(perpetual);
+            let settlement = if perpetual { instrument.funding_seconds() / 60 } else { 0 };
+            instruments.push(instrument);
             traits.push(Traits {
                 path,
                 seed: place(&[seed, coin_index as u64, 1 + venue_index as u64]),
@@ -211,5 +211,5 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Listing>, Vec<Traits>) {
             });
         }
     }
-    (listings, traits)
+    (instruments, traits)
 }

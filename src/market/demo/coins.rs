@@ -7,14 +7,14 @@ use super::catalog::{self, Traits};
 use super::clock::{minutes, times};
 use super::path::{BLOCK, Block};
 use crate::market::cache::Cache;
-use crate::market::raw::{Bar, Listing, Trade};
+use crate::market::raw::{Bar, Instrument, Trade};
 
 /// Blocks kept for the next question: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
 
 /// The coins' markets.
 pub(in crate::market) struct Coins {
-    pub(in crate::market) listings: Vec<Listing>,
+    pub(in crate::market) instruments: Vec<Instrument>,
     pub(in crate::market) traits: Vec<Traits>,
     /// Blocks of the paths by (path, start).
     blocks: Cache<(u64, i64), Block>,
@@ -26,8 +26,8 @@ pub(in crate::market) type Events = fn(&Traits, &Block, i64, &mut dyn FnMut(&Tra
 impl Coins {
     /// The coins' markets of a seed.
     pub(in crate::market) fn new(seed: u64) -> Self {
-        let (listings, traits) = catalog::markets(seed);
-        Self { listings, traits, blocks: Cache::new(KEPT_BLOCKS) }
+        let (instruments, traits) = catalog::markets(seed);
+        Self { instruments, traits, blocks: Cache::new(KEPT_BLOCKS) }
     }
 
     /// The block of a market that holds a Unix minute.

@@ -11,7 +11,7 @@ use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
 use crate::market::demo::path::{BLOCK, Block};
 use crate::market::demo::rounding::round;
-use crate::market::raw::{Gauge, GaugeBar, Ticker, minute_bars};
+use crate::market::raw::{OhlcBar, Ticker, TickerField, minute_bars};
 use crate::market::trades::demo::{basis, premium, trades};
 
 /// Readings of the ticker in a minute, evenly spaced.
@@ -118,24 +118,30 @@ impl CoinTickers {
     pub(in crate::market) fn bars(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         window: (i64, i64),
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) {
         self.coins.each_minute(market, window, now, |block, minute| {
-            if let Some(bar) = self.bar(market, gauge, block, minute, now) {
+            if let Some(bar) = self.bar(market, field, block, minute, now) {
                 visit(&bar);
             }
         });
     }
 
     /// The last minute bar of a field that starts before `before`.
-    pub(in crate::market) fn bar_before(&self, market: usize, gauge: Gauge, before: i64, now: i64) -> Option<GaugeBar> {
+    pub(in crate::market) fn bar_before(
+        &self,
+        market: usize,
+        field: TickerField,
+        before: i64,
+        now: i64,
+    ) -> Option<OhlcBar> {
         // Every minute that has begun has a reading at its start.
         let last = before.min(now.div_euclid(SECOND) + 1);
         let mut found = None;
-        self.bars(market, gauge, ((last - 60).div_euclid(60) * 60, last), now, &mut |bar| found = Some(*bar));
+        self.bars(market, field, ((last - 60).div_euclid(60) * 60, last), now, &mut |bar| found = Some(*bar));
         found
     }
 
@@ -159,9 +165,9 @@ impl CoinTickers {
     }
 
     /// The bar of a field in a Unix minute, of its readings up to `now`.
-    fn bar(&self, market: usize, gauge: Gauge, block: &Block, minute: i64, now: i64) -> Option<GaugeBar> {
+    fn bar(&self, market: usize, field: TickerField, block: &Block, minute: i64, now: i64) -> Option<OhlcBar> {
         let traits = &self.coins.traits[market];
-        let dear = matches!(gauge, Gauge::OpenInterest | Gauge::OpenInterestValue);
+        let dear = matches!(field, TickerField::OpenInterest | TickerField::OpenInterestValue);
         let interest = dear.then(|| self.interest(market, block));
         let mut known = Vec::new();
         readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
@@ -169,7 +175,7 @@ impl CoinTickers {
                 known.push(*reading);
             }
         });
-        minute_bars(&known, gauge).pop()
+        minute_bars(&known, field).pop()
     }
 
     /// Open interest at the boundaries of a block's minutes.
@@ -185,16 +191,16 @@ impl CoinTickers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::raw::{Bar, Gauge, GaugeBar, Source};
+    use crate::market::raw::{Bar, OhlcBar, Source, TickerField};
     use crate::market::sources::demo::Demo;
 
     const FROM: i64 = 1_776_816_000; // 2026-04-22 00:00 UTC
     const DAY: i64 = 86_400;
     const NOW: i64 = (FROM + 9 * DAY) * SECOND;
 
-    fn gauges(demo: &Demo, market: usize, gauge: Gauge, from: i64, to: i64, now: i64) -> Vec<GaugeBar> {
+    fn fields(demo: &Demo, market: usize, field: TickerField, from: i64, to: i64, now: i64) -> Vec<OhlcBar> {
         let mut bars = Vec::new();
-        demo.gauge_bars(market, gauge, from, to, now, &mut |bar| bars.push(*bar)).unwrap();
+        demo.ticker_bars(market, field, from, to, now, &mut |bar| bars.push(*bar)).unwrap();
         bars
     }
 
@@ -208,7 +214,7 @@ mod tests {
     #[test]
     fn open_interest_moves_by_less_than_was_traded_and_more_where_more_was() {
         let demo = Demo::new(0);
-        let interest = gauges(&demo, 0, Gauge::OpenInterest, FROM, FROM + 2 * DAY, NOW);
+        let interest = fields(&demo, 0, TickerField::OpenInterest, FROM, FROM + 2 * DAY, NOW);
         let (trades, _) = bars(&demo, 0, FROM, FROM + 2 * DAY, NOW);
         assert_eq!(interest.len(), 2 * 1_440);
         let steps: Vec<(f64, f64)> = interest
@@ -230,15 +236,19 @@ mod tests {
     #[test]
     fn funding_is_settled_to_what_was_predicted_and_reverts_to_rest() {
         let demo = Demo::new(0);
-        let rates = gauges(&demo, 0, Gauge::FundingRate, FROM, FROM + DAY, NOW);
-        let predicted = gauges(&demo, 0, Gauge::PredictedRate, FROM, FROM + DAY, NOW);
+        let rates = fields(&demo, 0, TickerField::FundingRate, FROM, FROM + DAY, NOW);
+        let predicted = fields(&demo, 0, TickerField::PredictedRate, FROM, FROM + DAY, NOW);
         for (minute, bar) in rates.iter().enumerate() {
             assert_eq!((bar.open, bar.close), (predicted[minute / 480 * 480].open, bar.open));
         }
         assert!(predicted.windows(2).any(|two| two[0].close != two[1].close));
         let daily: Vec<f64> = (0..400)
             .filter_map(|day| {
-                Some(gauges(&demo, 0, Gauge::FundingRate, FROM - day * DAY, FROM - day * DAY + 60, NOW).first()?.open)
+                Some(
+                    fields(&demo, 0, TickerField::FundingRate, FROM - day * DAY, FROM - day * DAY + 60, NOW)
+                        .first()?
+                        .open,
+                )
             })
             .collect();
         let mean = daily.iter().sum::<f64>() / daily.len() as f64;
@@ -249,18 +259,18 @@ mod tests {
     #[test]
     fn random_access_is_sequential_access_and_nothing_is_told_ahead() {
         let demo = Demo::new(0);
-        for gauge in Gauge::ALL {
-            let whole = gauges(&demo, 0, gauge, FROM, FROM + DAY, NOW);
+        for field in TickerField::ALL {
+            let whole = fields(&demo, 0, field, FROM, FROM + DAY, NOW);
             for index in [0, 1, 511, 512, 777, 1_439] {
                 let start = FROM + 60 * index as i64;
-                assert_eq!(gauges(&Demo::new(0), 0, gauge, start, start + 60, NOW), [whole[index]]);
-                assert_eq!(Demo::new(0).gauge_before(0, gauge, start + 60, NOW).unwrap(), Some(whole[index]));
+                assert_eq!(fields(&Demo::new(0), 0, field, start, start + 60, NOW), [whole[index]]);
+                assert_eq!(Demo::new(0).ticker_before(0, field, start + 60, NOW).unwrap(), Some(whole[index]));
             }
-            let forming = gauges(&demo, 0, gauge, FROM, FROM + DAY, (FROM + 20) * SECOND);
+            let forming = fields(&demo, 0, field, FROM, FROM + DAY, (FROM + 20) * SECOND);
             assert_eq!(forming.len(), 1);
             assert_eq!((forming[0].first, forming[0].last), (FROM * SECOND, (FROM + 15) * SECOND));
             assert_eq!(forming[0].open, whole[0].open);
-            assert!(gauges(&demo, 4, gauge, FROM, FROM + DAY, NOW).is_empty(), "a spot market has no gauges");
+            assert!(fields(&demo, 4, field, FROM, FROM + DAY, NOW).is_empty(), "a spot market has no ticker");
         }
         let (_, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         for bar in forced.iter().step_by(17) {

@@ -8,7 +8,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
-use crate::market::raw::{Gauge, GaugeBar, SourceError};
+use crate::market::raw::{OhlcBar, SourceError, TickerField};
 use crate::protocol::{ParamError, Shape};
 
 /// How long the last value of a silent exchange counts in an aggregate: longer than any venue is down, shorter than what
@@ -18,16 +18,16 @@ const CARRIED: i64 = 86_400;
 const FUNDING_INTERVAL: i64 = 28_800_000;
 
 /// Bars of a field by bucket start.
-pub(in crate::market) type FieldBars = BTreeMap<i64, GaugeBar>;
+pub(in crate::market) type FieldBars = BTreeMap<i64, OhlcBar>;
 
 pub(in crate::market) fn contract(context: &QueryContext<'_>, market: usize) -> Option<f64> {
-    context.source.listings()[market].contract_usd()
+    context.source.instruments()[market].contract_usd()
 }
 
 /// The field that is read for another: contracts are worth what they are, whatever the price told with them.
-fn source_field(context: &QueryContext<'_>, market: usize, field: Gauge) -> Gauge {
+fn source_field(context: &QueryContext<'_>, market: usize, field: TickerField) -> TickerField {
     match field {
-        Gauge::OpenInterestValue if contract(context, market).is_some() => Gauge::OpenInterest,
+        TickerField::OpenInterestValue if contract(context, market).is_some() => TickerField::OpenInterest,
         field => field,
     }
 }
@@ -36,12 +36,12 @@ fn source_field(context: &QueryContext<'_>, market: usize, field: Gauge) -> Gaug
 pub(in crate::market) fn bars(
     context: &QueryContext<'_>,
     market: usize,
-    field: Gauge,
+    field: TickerField,
 ) -> Result<FieldBars, MarketError> {
     let Buckets { interval, from, end, now } = context.buckets;
     let mut units = units(context, market, field);
     let (mut bars, mut outcome) = (FieldBars::new(), Ok(Ok(())));
-    context.source.gauge_bars(market, source_field(context, market, field), from, end, now, &mut |minute| {
+    context.source.ticker_bars(market, source_field(context, market, field), from, end, now, &mut |minute| {
         if !matches!(outcome, Ok(Ok(()))) {
             return;
         }
@@ -63,15 +63,15 @@ pub(in crate::market) fn bars(
     }
 }
 
-fn units<'a>(context: &QueryContext<'a>, market: usize, field: Gauge) -> Units<'a> {
+fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> Units<'a> {
     let factor = match field {
-        Gauge::FundingRate | Gauge::PredictedRate => {
+        TickerField::FundingRate | TickerField::PredictedRate => {
             let asked = context.query.funding_interval.unwrap_or(FUNDING_INTERVAL);
-            asked as f64 / (context.source.listings()[market].funding_seconds() * 1_000) as f64
+            asked as f64 / (context.source.instruments()[market].funding_seconds() * 1_000) as f64
         }
-        Gauge::OpenInterest | Gauge::OpenInterestValue => 1.0,
+        TickerField::OpenInterest | TickerField::OpenInterestValue => 1.0,
     };
-    let usd = field == Gauge::OpenInterestValue;
+    let usd = field == TickerField::OpenInterestValue;
     Units { factor, converter: Converter::new(context.source, market, usd, context.buckets.now) }
 }
 
@@ -81,7 +81,7 @@ fn units<'a>(context: &QueryContext<'a>, market: usize, field: Gauge) -> Units<'
 pub(in crate::market) fn aligned(
     context: &QueryContext<'_>,
     markets: &[usize],
-    fields: &[Gauge],
+    fields: &[TickerField],
 ) -> Result<Vec<Vec<FieldBars>>, MarketError> {
     let mut parts = Vec::new();
     for &market in markets {
@@ -100,7 +100,7 @@ pub(in crate::market) fn aligned(
                 let last = own.range(..start).next_back().map(|(_, bar)| *bar).or(before)?;
                 Some((*start, carry(&last, *start)?))
             });
-            let carried: Vec<(i64, GaugeBar)> = carried.collect();
+            let carried: Vec<(i64, OhlcBar)> = carried.collect();
             own.extend(carried);
         }
     }
@@ -109,9 +109,9 @@ pub(in crate::market) fn aligned(
 
 /// The last minute of a field before the window, in the units of the query; `None` where there is none, or no rate of
 /// that minute.
-fn before(context: &QueryContext<'_>, market: usize, field: Gauge) -> Result<Option<GaugeBar>, MarketError> {
+fn before(context: &QueryContext<'_>, market: usize, field: TickerField) -> Result<Option<OhlcBar>, MarketError> {
     let Buckets { from, now, .. } = context.buckets;
-    let Some(minute) = context.source.gauge_before(market, source_field(context, market, field), from, now)? else {
+    let Some(minute) = context.source.ticker_before(market, source_field(context, market, field), from, now)? else {
         return Ok(None);
     };
     Ok(units(context, market, field).bar(&minute)?.ok())
@@ -128,7 +128,7 @@ pub(in crate::market) fn series(
     starts.dedup();
     let mut columns = Vec::new();
     for (names, bars) in fields {
-        let values: [fn(&GaugeBar) -> f64; 4] = [|bar| bar.open, |bar| bar.high, |bar| bar.low, |bar| bar.close];
+        let values: [fn(&OhlcBar) -> f64; 4] = [|bar| bar.open, |bar| bar.high, |bar| bar.low, |bar| bar.close];
         for (name, value) in names.iter().zip(values) {
             columns.push(floats(name, starts.iter().map(|start| bars.get(start).map_or(f64::NAN, value))));
         }
@@ -148,20 +148,20 @@ struct Units<'a> {
 }
 
 impl Units<'_> {
-    fn bar(&mut self, minute: &GaugeBar) -> Result<Result<GaugeBar, NoRate>, SourceError> {
+    fn bar(&mut self, minute: &OhlcBar) -> Result<Result<OhlcBar, NoRate>, SourceError> {
         let worth = self.converter.interest(minute.start)?;
         Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))
     }
 }
 
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
-fn carry(last: &GaugeBar, start: i64) -> Option<GaugeBar> {
+fn carry(last: &OhlcBar, start: i64) -> Option<OhlcBar> {
     let value = last.close;
     let young = start.saturating_mul(SECOND) - last.last <= CARRIED * SECOND;
-    young.then_some(GaugeBar { start, open: value, high: value, low: value, ..*last })
+    young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
 }
 
-pub(in crate::market) fn add(sum: &mut GaugeBar, bar: &GaugeBar, weight: f64) {
+pub(in crate::market) fn add(sum: &mut OhlcBar, bar: &OhlcBar, weight: f64) {
     sum.open += bar.open * weight;
     sum.high += bar.high * weight;
     sum.low += bar.low * weight;

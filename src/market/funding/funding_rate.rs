@@ -7,7 +7,7 @@ use crate::clock::SECOND;
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Gauge, GaugeBar};
+use crate::market::raw::{OhlcBar, TickerField};
 
 /// `FUNDING_RATE_AGG`. Rates are given per `transform.normalize.fundingInterval`, in proportion to time. The weight of
 /// an exchange in a bucket is its open interest at the bucket's end: one weight for all four values, so that the mean
@@ -21,10 +21,13 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     for group in context.groups() {
         let unlike =
             group.iter().any(|&market| fields::contract(context, market) != fields::contract(context, group[0]));
-        let weight = if unlike { Gauge::OpenInterestValue } else { Gauge::OpenInterest };
-        let fields = [Gauge::FundingRate, Gauge::PredictedRate, weight];
+        let weight = if unlike { TickerField::OpenInterestValue } else { TickerField::OpenInterest };
+        let fields = [TickerField::FundingRate, TickerField::PredictedRate, weight];
         let (rates, predicted) = if let [market] = group {
-            (fields::bars(context, *market, Gauge::FundingRate)?, fields::bars(context, *market, Gauge::PredictedRate)?)
+            (
+                fields::bars(context, *market, TickerField::FundingRate)?,
+                fields::bars(context, *market, TickerField::PredictedRate)?,
+            )
         } else {
             let parts = fields::aligned(context, group, &fields)?;
             let of = |field: usize| mean(parts.iter().map(|part| (&part[field], &part[2])));
@@ -44,7 +47,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 /// The mean of rates weighted by open interest: sum(rate × OI) / sum(OI), bucket by bucket.
 fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> FieldBars {
-    let mut sums: BTreeMap<i64, (Vec<GaugeBar>, Vec<f64>)> = BTreeMap::new();
+    let mut sums: BTreeMap<i64, (Vec<OhlcBar>, Vec<f64>)> = BTreeMap::new();
     for (rates, interest) in markets {
         for (start, rate) in rates {
             let Some(weight) = interest.get(start).map(|bar| bar.close).filter(|weight| *weight > 0.0) else {
@@ -55,14 +58,14 @@ fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> Fi
             weights.push(weight);
         }
     }
-    let of_bucket = |(start, (bars, weights)): (i64, (Vec<GaugeBar>, Vec<f64>))| {
-        let mut sum = GaugeBar::of(start, start * SECOND, 0.0);
+    let of_bucket = |(start, (bars, weights)): (i64, (Vec<OhlcBar>, Vec<f64>))| {
+        let mut sum = OhlcBar::of(start, start * SECOND, 0.0);
         for (bar, weight) in bars.iter().zip(&weights) {
             add(&mut sum, bar, *weight);
         }
         let total: f64 = weights.iter().sum();
-        let GaugeBar { open, high, low, close, .. } = sum;
-        (start, GaugeBar { open: open / total, high: high / total, low: low / total, close: close / total, ..sum })
+        let OhlcBar { open, high, low, close, .. } = sum;
+        (start, OhlcBar { open: open / total, high: high / total, low: low / total, close: close / total, ..sum })
     };
     sums.into_iter().map(of_bucket).collect()
 }

@@ -4,7 +4,7 @@ use super::fields::{self, FieldBars, add};
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::raw::Gauge;
+use crate::market::raw::TickerField;
 
 /// `OPEN_INTEREST_AGG`. In USD, each reading counts the price told with it. A sum adds open, high, low and close of
 /// the exchanges; one that is silent in a bucket counts with its last value, for at most a day.
@@ -12,7 +12,7 @@ use crate::market::raw::Gauge;
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.
 pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
-    let field = if context.query.usd { Gauge::OpenInterestValue } else { Gauge::OpenInterest };
+    let field = if context.query.usd { TickerField::OpenInterestValue } else { TickerField::OpenInterest };
     let mut series = Vec::new();
     for group in context.groups() {
         let parts = fields::aligned(context, group, &[field])?;

@@ -7,7 +7,7 @@ use crate::archive::{ArchiveError, Table, read_metadata};
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
-use crate::market::raw::{Feed, Gauge, GaugeBar, SourceError, Ticker, minute_bars};
+use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
 use crate::market::store::changes::prepared;
 use crate::market::store::columns::Columns;
 use crate::market::store::layout::Dataset;
@@ -16,11 +16,11 @@ use crate::market::store::origin::Origin;
 use crate::market::store::partitions::{Partitions, in_order, is_in};
 use crate::market::store::{changes, layout};
 
-/// Metadata key: names of the gauges that the readings tell.
-const GAUGES: &str = "marketpoints.gauges";
+/// Metadata key: names of the fields that the readings tell.
+const FIELDS: &str = "marketpoints.gauges";
 
-/// The bars of a day, by gauge.
-type GaugeDay = [Arc<Vec<GaugeBar>>; Gauge::ALL.len()];
+/// The bars of a day, by field.
+type TickerDay = [Arc<Vec<OhlcBar>>; TickerField::ALL.len()];
 
 /// Writes a day's readings, in time order, and their minute bars. The bars come last: where they are, both are.
 pub(in crate::market) fn write(
@@ -34,22 +34,23 @@ pub(in crate::market) fn write(
     let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings))?;
-    let told: Vec<&str> = Gauge::ALL.into_iter().filter(|gauge| is_told(readings, *gauge)).map(Gauge::name).collect();
-    let of_bars = [metadata.clone(), vec![(GAUGES.to_owned(), told.join(","))]].concat();
+    let told: Vec<&str> =
+        TickerField::ALL.into_iter().filter(|field| is_told(readings, *field)).map(TickerField::name).collect();
+    let of_bars = [metadata.clone(), vec![(FIELDS.to_owned(), told.join(","))]].concat();
     let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings))?;
     changes::place(root, [(of_readings, metadata), (bars, of_bars)])
 }
 
-fn is_told(readings: &[Ticker], gauge: Gauge) -> bool {
-    readings.iter().any(|reading| reading.value(gauge).is_some())
+fn is_told(readings: &[Ticker], field: TickerField) -> bool {
+    readings.iter().any(|reading| reading.value(field).is_some())
 }
 
-/// Whether a file of minute bars holds data of a feed. One whose footer does not say is taken to: what is wrong with it
+/// Whether a file of minute bars holds data of a kind. One whose footer does not say is taken to: what is wrong with it
 /// shows when it is read.
-pub(in crate::market) fn tells(path: &Path, feed: Feed) -> bool {
+pub(in crate::market) fn tells(path: &Path, kind: RawData) -> bool {
     let metadata = read_metadata(path).unwrap_or_default();
-    let told = metadata.iter().find(|(name, _)| name == GAUGES);
-    let of_feed = |name: &str| Gauge::ALL.into_iter().any(|gauge| gauge.feed() == feed && gauge.name() == name);
+    let told = metadata.iter().find(|(name, _)| name == FIELDS);
+    let of_feed = |name: &str| TickerField::ALL.into_iter().any(|field| field.kind() == kind && field.name() == name);
     told.is_none_or(|(_, names)| names.split(',').any(of_feed))
 }
 
@@ -64,28 +65,28 @@ fn reading_table(readings: &[Ticker]) -> Table {
         |name: &str, value: fn(&Ticker) -> f64| (name.to_owned(), Column::Float(readings.iter().map(value).collect()));
     vec![
         ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.time).collect())),
-        floats(Gauge::FundingRate.name(), |reading| reading.funding_rate),
-        floats(Gauge::PredictedRate.name(), |reading| reading.predicted_rate),
-        floats(Gauge::OpenInterest.name(), |reading| reading.open_interest),
+        floats(TickerField::FundingRate.name(), |reading| reading.funding_rate),
+        floats(TickerField::PredictedRate.name(), |reading| reading.predicted_rate),
+        floats(TickerField::OpenInterest.name(), |reading| reading.open_interest),
         floats("price", |reading| reading.price),
     ]
 }
 
-/// A row per minute and five columns per gauge, so that the file reads as one table; the values of a gauge that was not
+/// A row per minute and five columns per field, so that the file reads as one table; the values of a field that was not
 /// told in a minute are NaN, its times are absent.
 fn bar_table(readings: &[Ticker]) -> Table {
-    let bars = Gauge::ALL.map(|gauge| minute_bars(readings, gauge));
+    let bars = TickerField::ALL.map(|field| minute_bars(readings, field));
     let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
     starts.sort_unstable();
     starts.dedup();
     let mut table = vec![("time".to_owned(), Column::Time(starts.iter().map(|start| start * SECOND).collect()))];
-    for (gauge, bars) in Gauge::ALL.into_iter().zip(&bars) {
+    for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
         let mut told = bars.iter().peekable();
-        let rows: Vec<Option<&GaugeBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
+        let rows: Vec<Option<&OhlcBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
         let floats =
-            |value: fn(&GaugeBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
+            |value: fn(&OhlcBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
         let times =
-            |value: fn(&GaugeBar) -> i64| Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, value)).collect());
+            |value: fn(&OhlcBar) -> i64| Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, value)).collect());
         let columns = [
             floats(|bar| bar.open),
             floats(|bar| bar.high),
@@ -94,22 +95,23 @@ fn bar_table(readings: &[Ticker]) -> Table {
             times(|bar| bar.first),
             times(|bar| bar.last),
         ];
-        table.extend(PARTS.into_iter().zip(columns).map(|(part, column)| (name(gauge, part), column)));
+        table.extend(PARTS.into_iter().zip(columns).map(|(part, column)| (name(field, part), column)));
     }
     table
 }
 
 const PARTS: [&str; 6] = ["open", "high", "low", "close", "first_timestamp", "last_timestamp"];
 
-fn name(gauge: Gauge, part: &str) -> String {
-    format!("{}_{part}", gauge.name())
+fn name(field: TickerField, part: &str) -> String {
+    format!("{}_{part}", field.name())
 }
 
 fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
     let mut columns = Columns::read(path)?;
     let times = columns.whole("time")?;
     let [rates, predicted, interest] =
-        [Gauge::FundingRate, Gauge::PredictedRate, Gauge::OpenInterest].map(|gauge| columns.floats(gauge.name()));
+        [TickerField::FundingRate, TickerField::PredictedRate, TickerField::OpenInterest]
+            .map(|field| columns.floats(field.name()));
     let (rates, predicted, interest, prices) = (rates?, predicted?, interest?, columns.floats("price")?);
     let reading = |row: usize| Ticker {
         time: times[row],
@@ -121,17 +123,17 @@ fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
     Ok((0..times.len()).map(reading).collect())
 }
 
-fn read_bars(path: &Path) -> Result<GaugeDay, SourceError> {
+fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
     let mut columns = Columns::read(path)?;
     let starts = columns.whole("time")?;
-    let mut day = GaugeDay::default();
-    for (gauge, bars) in Gauge::ALL.into_iter().zip(&mut day) {
-        let [open, high, low, close] = ["open", "high", "low", "close"].map(|part| columns.floats(&name(gauge, part)));
+    let mut day = TickerDay::default();
+    for (field, bars) in TickerField::ALL.into_iter().zip(&mut day) {
+        let [open, high, low, close] = ["open", "high", "low", "close"].map(|part| columns.floats(&name(field, part)));
         let (open, high, low, close) = (open?, high?, low?, close?);
-        let first = columns.whole(&name(gauge, "first_timestamp"))?;
-        let last = columns.whole(&name(gauge, "last_timestamp"))?;
+        let first = columns.whole(&name(field, "first_timestamp"))?;
+        let last = columns.whole(&name(field, "last_timestamp"))?;
         let told = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
-        let bar = |row: usize| GaugeBar {
+        let bar = |row: usize| OhlcBar {
             start: starts[row].div_euclid(SECOND),
             open: open[row],
             high: high[row],
@@ -153,7 +155,7 @@ const KEPT_READING_DAYS: usize = 8;
 /// The derivative ticker of a store's markets.
 pub(in crate::market) struct StoredTickers {
     partitions: Arc<Partitions>,
-    bars: Cache<(usize, i64), GaugeDay>,
+    bars: Cache<(usize, i64), TickerDay>,
     readings: Cache<(usize, i64), Vec<Ticker>>,
 }
 
@@ -167,23 +169,23 @@ impl StoredTickers {
     pub(in crate::market) fn bars(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         (from, to): (i64, i64),
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.minutes(market, gauge, now, |minutes| minutes.visit(from, to, now, visit))
+        self.minutes(market, field, now, |minutes| minutes.visit(from, to, now, visit))
     }
 
     /// The last minute bar of a field that starts before `before`.
     pub(in crate::market) fn bar_before(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         before: i64,
         now: i64,
-    ) -> Result<Option<GaugeBar>, SourceError> {
-        self.minutes(market, gauge, now, |minutes| minutes.before(before, now))
+    ) -> Result<Option<OhlcBar>, SourceError> {
+        self.minutes(market, field, now, |minutes| minutes.before(before, now))
     }
 
     /// Visits the readings with a time in `[from, to)`, by time and then by file order.
@@ -196,19 +198,25 @@ impl StoredTickers {
     ) -> Result<(), SourceError> {
         let read = |day: i64| self.day_readings(market, day);
         // A file tells both or one of them.
-        let [rates, interest] = [Feed::FundingRates, Feed::OpenInterest].map(|feed| self.partitions.days(market, feed));
+        let [rates, interest] =
+            [RawData::FundingRates, RawData::OpenInterest].map(|kind| self.partitions.days(market, kind));
         let days = if rates.is_empty() { interest } else { rates };
         in_order(days, (from, to, now), &read, |reading| reading.time, visit)
     }
 
-    /// Unix nanoseconds of the first reading of a feed in a day's file.
-    pub(in crate::market) fn first_of(&self, market: usize, feed: Feed, day: i64) -> Result<Option<i64>, SourceError> {
+    /// Unix nanoseconds of the first reading of a kind in a day's file.
+    pub(in crate::market) fn first_of(
+        &self,
+        market: usize,
+        kind: RawData,
+        day: i64,
+    ) -> Result<Option<i64>, SourceError> {
         let day = self.day_bars(market, day)?;
-        let of_feed = Gauge::ALL.into_iter().filter(|gauge| gauge.feed() == feed);
-        Ok(of_feed.filter_map(|gauge| day[gauge as usize].first()).map(|bar| bar.first).min())
+        let of_feed = TickerField::ALL.into_iter().filter(|field| field.kind() == kind);
+        Ok(of_feed.filter_map(|field| day[field as usize].first()).map(|bar| bar.first).min())
     }
 
-    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<GaugeDay>, SourceError> {
+    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<TickerDay>, SourceError> {
         self.bars.get((market, day), || read_bars(&self.partitions.file(Dataset::TickerMinutes, market, day)))
     }
 
@@ -220,17 +228,17 @@ impl StoredTickers {
     fn minutes<T>(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         now: i64,
-        use_them: impl FnOnce(&Minutes<'_, GaugeBar>) -> T,
+        use_them: impl FnOnce(&Minutes<'_, OhlcBar>) -> T,
     ) -> T {
-        let read = |day: i64| Ok(Arc::clone(&self.day_bars(market, day)?[gauge as usize]));
+        let read = |day: i64| Ok(Arc::clone(&self.day_bars(market, day)?[field as usize]));
         let partial = |day: i64, start: i64| {
             let readings = self.day_readings(market, day)?;
             let known: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
-            Ok(minute_bars(&known, gauge).pop())
+            Ok(minute_bars(&known, field).pop())
         };
-        use_them(&Minutes { days: self.partitions.days(market, gauge.feed()), read: &read, partial: &partial })
+        use_them(&Minutes { days: self.partitions.days(market, field.kind()), read: &read, partial: &partial })
     }
 }
 
@@ -261,7 +269,7 @@ mod tests {
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));
         let day = read_bars(&file(Dataset::TickerMinutes)).unwrap();
-        let bar = |start, [open, high, low, close]: [f64; 4], first: i64, last: i64| GaugeBar {
+        let bar = |start, [open, high, low, close]: [f64; 4], first: i64, last: i64| OhlcBar {
             start,
             open,
             high,
@@ -270,9 +278,12 @@ mod tests {
             first: first * SECOND,
             last: last * SECOND,
         };
-        assert_eq!(*day[Gauge::FundingRate as usize], [bar(0, [0.0001, 0.0003, 0.0001, 0.0003], 5, 59)]);
-        assert_eq!(*day[Gauge::PredictedRate as usize], [bar(0, [-0.0002; 4], 6, 6), bar(120, [0.0005; 4], 120, 120)]);
-        assert_eq!(*day[Gauge::OpenInterest as usize], [bar(0, [10.0, 12.0, 10.0, 12.0], 5, 59)]);
-        assert_eq!(*day[Gauge::OpenInterestValue as usize], [bar(0, [30.0, 30.0, 24.0, 24.0], 5, 59)]);
+        assert_eq!(*day[TickerField::FundingRate as usize], [bar(0, [0.0001, 0.0003, 0.0001, 0.0003], 5, 59)]);
+        assert_eq!(
+            *day[TickerField::PredictedRate as usize],
+            [bar(0, [-0.0002; 4], 6, 6), bar(120, [0.0005; 4], 120, 120)]
+        );
+        assert_eq!(*day[TickerField::OpenInterest as usize], [bar(0, [10.0, 12.0, 10.0, 12.0], 5, 59)]);
+        assert_eq!(*day[TickerField::OpenInterestValue as usize], [bar(0, [30.0, 30.0, 24.0, 24.0], 5, 59)]);
     }
 }

@@ -82,19 +82,19 @@ impl Task<'_> {
         Origin::new(fingerprint, self.good)
     }
 
-    /// As [`Self::feed`], row by row.
+    /// As [`Self::read`], row by row.
     pub(in crate::market) fn each_row(
         &mut self,
         day: i64,
         columns: &[&str],
         take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
     ) -> bool {
-        self.feed(day, columns, &mut OneByOne(take))
+        self.read(day, columns, &mut OneByOne(take))
     }
 
     /// Hands every row of a published dump to the taker. `true` when the file was read to its end and holds a good row; else it
     /// must not be taken, and the report says why, unless the taker left it.
-    pub(in crate::market) fn feed(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
+    pub(in crate::market) fn read(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;

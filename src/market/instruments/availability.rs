@@ -21,12 +21,12 @@ impl Availability {
     /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet. A type whose first file
     /// cannot be read is not served.
     pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Result<Option<Self>, MarketError> {
-        let listing = &source.listings()[market];
-        if listing.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
+        let instrument = &source.instruments()[market];
+        if instrument.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
             return Ok(None);
         }
         let (mut since, mut types) = (i64::MAX, Vec::new());
-        for spec in DATA_TYPES.iter().filter(|spec| listing.feeds.serve(spec.data_type)) {
+        for spec in DATA_TYPES.iter().filter(|spec| instrument.raw_data.serve(spec.data_type)) {
             let first = MarketError::listed(source.first_event(market, spec.data_type))?.flatten();
             if let Some(first) = first.filter(|first| *first <= now) {
                 since = since.min(first);

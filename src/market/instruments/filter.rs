@@ -1,6 +1,6 @@
 //! What a query of `/v1/markets` asks for, and the entries that it is answered with.
 
-use crate::market::raw::Listing;
+use crate::market::raw::Instrument;
 use crate::protocol::{DataType, Market, MarketsQuery};
 
 /// An entry with what it is ordered by.
@@ -16,7 +16,7 @@ pub(in crate::market) struct Row {
 }
 
 /// What the filters look at.
-pub(in crate::market) struct Face<'a> {
+pub(in crate::market) struct InstrumentView<'a> {
     pub exchange: &'a str,
     pub coin: &'a str,
     pub category: &'a str,
@@ -25,7 +25,7 @@ pub(in crate::market) struct Face<'a> {
 }
 
 /// Whether a query asks for an entry, by its names.
-pub(in crate::market) fn wants(query: &MarketsQuery, face: &Face<'_>) -> bool {
+pub(in crate::market) fn wants(query: &MarketsQuery, face: &InstrumentView<'_>) -> bool {
     let among = |values: &[String], value: &str| values.is_empty() || values.iter().any(|known| known == value);
     let wanted = query.symbol_filter.as_deref().unwrap_or_default().to_lowercase();
     among(&query.exchanges, face.exchange)
@@ -39,6 +39,6 @@ pub(in crate::market) fn asked(query: &MarketsQuery, serves: impl Fn(DataType) -
     query.types.is_empty() || query.types.iter().any(|name| DataType::find(name).is_some_and(&serves))
 }
 
-pub(in crate::market) fn full_name(listing: &Listing) -> String {
-    format!("{} {} {}", listing.exchange, listing.normalized_symbol(), listing.category)
+pub(in crate::market) fn full_name(instrument: &Instrument) -> String {
+    format!("{} {} {}", instrument.exchange, instrument.normalized_symbol(), instrument.category)
 }

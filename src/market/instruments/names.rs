@@ -6,7 +6,7 @@
 //! that it lacks may well be right. A name that is there but has no data of the type, or none in the window, is no error.
 
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Listing, PREDICTION_VENUE, Source};
+use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
 use crate::protocol::exchange::{EXCHANGES, near_miss, venue};
 use crate::protocol::suggest::hint;
 use crate::protocol::{DataType, ParamError, PointsQuery, TypeSpec};
@@ -18,7 +18,7 @@ struct Entry<'a> {
     symbol: &'a str,
     coin: &'a str,
     /// Of a market; what else there is goes by no normalized symbol.
-    listing: Option<&'a Listing>,
+    instrument: Option<&'a Instrument>,
     /// Of a token.
     token: &'a str,
 }
@@ -26,25 +26,25 @@ struct Entry<'a> {
 /// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
 fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = Entry<'_>> {
     let of_tokens = data_type == DataType::TokenSupplyAgg;
-    let markets = source.listings().iter().filter(move |_| !of_tokens).map(|row| Entry {
+    let markets = source.instruments().iter().filter(move |_| !of_tokens).map(|row| Entry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,
         coin: &row.coin,
-        listing: Some(row),
+        instrument: Some(row),
         token: "",
     });
     let summaries = source.option_summaries().iter().filter(move |_| !of_tokens).map(|row| Entry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,
         coin: &row.coin,
-        listing: None,
+        instrument: None,
         token: "",
     });
     let tokens = source.tokens().iter().filter(move |_| of_tokens).map(|row| Entry {
         exchange: "",
         symbol: "",
         coin: &row.coin,
-        listing: None,
+        instrument: None,
         token: &row.name,
     });
     markets.chain(summaries).chain(tokens)
@@ -81,7 +81,7 @@ pub(in crate::market) fn check_market(
     strict: bool,
 ) -> Result<(), MarketError> {
     check_exchange(source, exchange, strict)?;
-    let on = || source.listings().iter().filter(|row| row.exchange == exchange);
+    let on = || source.instruments().iter().filter(|row| row.exchange == exchange);
     if strict && !on().any(|row| row.raw_symbol == symbol) {
         let near = hint(symbol, on().map(|row| row.raw_symbol.as_str()));
         return Err(MarketError::UnknownSymbol(no_symbol("symbol", symbol, &[exchange.to_owned()], near)));
@@ -90,7 +90,7 @@ pub(in crate::market) fn check_market(
 }
 
 fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), MarketError> {
-    let markets = source.listings().iter().map(|row| row.exchange.as_str());
+    let markets = source.instruments().iter().map(|row| row.exchange.as_str());
     let own = || markets.clone().chain(source.option_summaries().iter().map(|row| row.exchange.as_str()));
     let published = venue(name).is_some();
     if own().any(|known| known == name) || (published && !strict) {
@@ -124,7 +124,7 @@ fn check_symbol<'a, E: Iterator<Item = Entry<'a>>>(
     let symbol = |entry: &Entry<'_>| query.raw_symbol.as_ref().is_none_or(|symbol| symbol == entry.symbol);
     let normalized = |entry: &Entry<'_>| {
         let wanted = query.normalized_symbol.as_ref();
-        wanted.is_none_or(|wanted| entry.listing.is_some_and(|listing| listing.normalized_symbol() == *wanted))
+        wanted.is_none_or(|wanted| entry.instrument.is_some_and(|instrument| instrument.normalized_symbol() == *wanted))
     };
     let coin = |entry: &Entry<'_>| query.coin.as_ref().is_none_or(|coin| coin == entry.coin);
     let token = |entry: &Entry<'_>| {
@@ -141,7 +141,8 @@ fn check_symbol<'a, E: Iterator<Item = Entry<'a>>>(
         return Err(no_symbol("rawSymbol", wanted, &query.exchanges, remedy));
     }
     if let Some(wanted) = query.normalized_symbol.as_ref().filter(|_| !here().any(|entry| normalized(&entry))) {
-        let known: Vec<String> = here().filter_map(|entry| entry.listing.map(Listing::normalized_symbol)).collect();
+        let known: Vec<String> =
+            here().filter_map(|entry| entry.instrument.map(Instrument::normalized_symbol)).collect();
         let near = hint(wanted, known.iter().map(String::as_str));
         return Err(no_symbol("normalizedSymbol", wanted, &query.exchanges, near));
     }

@@ -2,7 +2,7 @@
 
 use crate::clock::SECOND;
 use crate::columns::{List, Series, heatmap_from_levels};
-use crate::market::profiles::events::Tape;
+use crate::market::profiles::events::EventKind;
 use crate::market::profiles::volume::{Profile, profiles};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -16,7 +16,7 @@ use crate::market::query::error::MarketError;
 pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
     let depth = usize::try_from(context.depth()).unwrap_or(usize::MAX);
     let (mut timestamps, mut levels) = (Vec::new(), List::default());
-    for (start, profile) in &profiles(context, Tape::Liquidations, &context.markets)? {
+    for (start, profile) in &profiles(context, EventKind::Liquidations, &context.markets)? {
         let kept = nearest(profile, depth);
         if !kept.is_empty() {
             timestamps.push(start * SECOND);

@@ -15,7 +15,7 @@ use crate::clock::SECOND;
 use crate::market::books::block_size::recommended;
 use crate::market::instruments::availability::Availability;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Listing, OptionSummary, Source};
+use crate::market::raw::{Instrument, OptionSummary, Source};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
@@ -51,7 +51,7 @@ pub(in crate::market) fn list(
             Ok(known.chain(tenors.iter().copied().filter(|tenor| !TENORS.contains(tenor))).collect())
         }
         DiscoveryList::BlockSizes => {
-            let markets: Vec<(usize, &Listing)> = entries.iter().filter_map(Entry::market).collect();
+            let markets: Vec<(usize, &Instrument)> = entries.iter().filter_map(Entry::market).collect();
             block_sizes(source, &markets, now)
         }
     }
@@ -59,7 +59,7 @@ pub(in crate::market) fn list(
 
 /// What a list is made of.
 enum Kind<'a> {
-    Market(usize, &'a Listing, Availability),
+    Market(usize, &'a Instrument, Availability),
     Summary(&'a OptionSummary),
     Token,
 }
@@ -90,9 +90,9 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn market(&self) -> Option<(usize, &'a Listing)> {
+    fn market(&self) -> Option<(usize, &'a Instrument)> {
         match &self.kind {
-            Kind::Market(market, listing, _) => Some((*market, *listing)),
+            Kind::Market(market, instrument, _) => Some((*market, *instrument)),
             _ => None,
         }
     }
@@ -102,20 +102,21 @@ impl<'a> Entry<'a> {
 fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Vec<Entry<'a>>, MarketError> {
     let begun = |since: i64| since.saturating_mul(SECOND) <= now;
     let mut entries = Vec::new();
-    for (market, listing) in source.listings().iter().enumerate() {
-        let normalized_symbol = listing.normalized_symbol();
-        let names = [&listing.exchange, &listing.category, &listing.coin, &listing.raw_symbol, &normalized_symbol];
+    for (market, instrument) in source.instruments().iter().enumerate() {
+        let normalized_symbol = instrument.normalized_symbol();
+        let names =
+            [&instrument.exchange, &instrument.category, &instrument.coin, &instrument.raw_symbol, &normalized_symbol];
         if !named(filters, names.map(String::as_str)) {
             continue;
         }
         let Some(available) = Availability::of(source, market, now)? else { continue };
         entries.push(Entry {
-            exchange: &listing.exchange,
-            category: &listing.category,
-            coin: &listing.coin,
-            raw_symbol: &listing.raw_symbol,
+            exchange: &instrument.exchange,
+            category: &instrument.category,
+            coin: &instrument.coin,
+            raw_symbol: &instrument.raw_symbol,
             normalized_symbol,
-            kind: Kind::Market(market, listing, available),
+            kind: Kind::Market(market, instrument, available),
         });
     }
     let summaries = source.option_summaries().iter().filter(|summary| begun(summary.available_since));
@@ -140,7 +141,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Ve
     Ok(entries)
 }
 
-fn block_sizes(source: &dyn Source, markets: &[(usize, &Listing)], now: i64) -> Result<Value, MarketError> {
+fn block_sizes(source: &dyn Source, markets: &[(usize, &Instrument)], now: i64) -> Result<Value, MarketError> {
     let mut sizes = Vec::new();
     for &(market, _) in markets {
         sizes.extend(recommended(source, market, now)?);
@@ -237,11 +238,11 @@ mod tests {
     #[test]
     fn a_block_size_reaches_a_tenth_of_the_price_on_the_ticks() {
         let demo = &*DEMO;
-        for (market, listing) in demo.listings().iter().enumerate() {
-            if listing.available_since > NOW / SECOND {
+        for (market, instrument) in demo.instruments().iter().enumerate() {
+            if instrument.available_since > NOW / SECOND {
                 continue;
             }
-            let query = format!("exchange={}&rawSymbol={}", listing.exchange, listing.raw_symbol);
+            let query = format!("exchange={}&rawSymbol={}", instrument.exchange, instrument.raw_symbol);
             let sizes = ask(DiscoveryList::BlockSizes, &query);
             let size = sizes[0].as_f64().unwrap();
             assert_eq!(sizes.as_array().unwrap().len(), 1, "{query}");
@@ -250,7 +251,7 @@ mod tests {
             let (low, high) = (0.1 / 2.5f64.sqrt(), 0.1 * 2.5f64.sqrt()); // neighbours of 1, 2, 5, 10 are that far apart
             let ticks = size / demo.tick(market).unwrap();
             assert!((ticks - ticks.round()).abs() < 1e-6 && ticks >= 1.0 - 1e-9, "{query}: {ticks} ticks");
-            if listing.exchange == "PREDICTION_VENUE" {
+            if instrument.exchange == "PREDICTION_VENUE" {
                 assert!((size - 0.001).abs() < 1e-12, "supplement 4"); // what the rule gives is below the tick
                 continue;
             }

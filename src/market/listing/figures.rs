@@ -13,7 +13,7 @@ use crate::clock::SECOND;
 use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
-use crate::market::raw::{Feed, Gauge, Listing, Source, SourceError};
+use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
 use crate::protocol::Market;
 
 const HOUR: i64 = 3_600;
@@ -56,30 +56,30 @@ impl<'a> Figures<'a> {
     }
 
     /// The source's markets.
-    pub(in crate::market) fn listings(&self) -> &'a [Listing] {
-        self.source.listings()
+    pub(in crate::market) fn instruments(&self) -> &'a [Instrument] {
+        self.source.instruments()
     }
 
     /// A market's row.
     pub(in crate::market) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
-        let listing = &self.source.listings()[market];
+        let instrument = &self.source.instruments()[market];
         let second = self.second();
         let today = MarketError::listed(self.traded(market, second - DAY, second + 1))?.unwrap_or_default();
         let last = match today.close {
-            None if listing.feeds.has(Feed::Trades) => MarketError::listed(self.last_price(market))?.flatten(),
+            None if instrument.raw_data.has(RawData::Trades) => MarketError::listed(self.last_price(market))?.flatten(),
             close => close,
         };
         let price_change = today.open.zip(last).map(|(open, close)| (close / open - 1.0) * 100.0);
         self.volumes.insert(market, today.worth);
         let entry = Market {
-            exchange: listing.exchange.clone(),
-            raw_symbol: listing.raw_symbol.clone(),
-            normalized_symbol: listing.normalized_symbol(),
-            coin: listing.coin.clone(),
-            category: listing.category.clone(),
-            coin_name: listing.coin_name.clone(),
-            quote_coin_name: listing.quote.clone(),
-            full_name: full_name(listing),
+            exchange: instrument.exchange.clone(),
+            raw_symbol: instrument.raw_symbol.clone(),
+            normalized_symbol: instrument.normalized_symbol(),
+            coin: instrument.coin.clone(),
+            category: instrument.category.clone(),
+            coin_name: instrument.coin_name.clone(),
+            quote_coin_name: instrument.quote.clone(),
+            full_name: full_name(instrument),
             last_price: last.unwrap_or(0.0),
             volume_24h: today.amount,
             volume_24h_usd: today.worth.unwrap_or(0.0),
@@ -135,14 +135,15 @@ impl<'a> Figures<'a> {
 
     /// Change of the open interest in 24 hours, percent.
     pub(in crate::market) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
-        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::OpenInterest)) else {
+        let Some(market) = row.market.filter(|&market| self.instruments()[market].raw_data.has(RawData::OpenInterest))
+        else {
             return Ok(None);
         };
         if let Some(known) = self.interest.get(&market) {
             return Ok(*known);
         }
         let interest = |at: i64| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.gauge_before(market, Gauge::OpenInterest, at + 1, self.now);
+            let bar = self.source.ticker_before(market, TickerField::OpenInterest, at + 1, self.now);
             let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
@@ -154,7 +155,7 @@ impl<'a> Figures<'a> {
 
     /// Mean true range of the last [`RANGE_HOURS`] whole hours, percent of the last price.
     pub(in crate::market) fn range(&self, row: &Row) -> Result<Option<f64>, MarketError> {
-        let Some(market) = row.market.filter(|&market| self.listings()[market].feeds.has(Feed::Trades)) else {
+        let Some(market) = row.market.filter(|&market| self.instruments()[market].raw_data.has(RawData::Trades)) else {
             return Ok(None);
         };
         let end = self.second().div_euclid(HOUR) * HOUR;
@@ -178,7 +179,7 @@ impl<'a> Figures<'a> {
     /// The last prices as of now and as of each whole hour before it, the newest last.
     fn hourly_prices(&self, market: usize) -> Result<Vec<f64>, SourceError> {
         let mut prices = Vec::new();
-        if self.source.listings()[market].feeds.has(Feed::Trades) {
+        if self.source.instruments()[market].raw_data.has(RawData::Trades) {
             for back in (0..HISTORY).rev() {
                 let then = self.now.saturating_sub(back * HOUR * SECOND);
                 let bar = self.source.bar_before(market, then.div_euclid(SECOND).saturating_add(1), then)?;
@@ -194,12 +195,12 @@ impl<'a> Figures<'a> {
 
     /// What a market traded in the minutes that begin in `[from, to)`.
     fn traded(&self, market: usize, from: i64, to: i64) -> Result<Traded, MarketError> {
-        let listing = &self.source.listings()[market];
-        if !listing.feeds.has(Feed::Trades) {
+        let instrument = &self.source.instruments()[market];
+        if !instrument.raw_data.has(RawData::Trades) {
             return Ok(Traded::default());
         }
         let mut traded = Traded { worth: Some(0.0), ..Traded::default() };
-        if listing.is_usd_like() {
+        if instrument.is_usd_like() {
             if let Some(bar) = self.source.span(market, from, to, self.now)? {
                 (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());
                 traded.worth = Some(bar.buy_quote + bar.sell_quote);

@@ -51,8 +51,8 @@ fn key(field: MarketSort, row: &Row, figures: &mut Figures<'_>) -> Result<Option
 /// symbol stays.
 pub(in crate::market) fn distinct(rows: Vec<Row>, figures: &mut Figures<'_>) -> Result<Vec<Row>, MarketError> {
     let mut traded: HashMap<String, f64> = HashMap::new();
-    for (market, listing) in figures.listings().iter().enumerate() {
-        *traded.entry(listing.exchange.clone()).or_default() += figures.volume(market)?.unwrap_or(0.0);
+    for (market, instrument) in figures.instruments().iter().enumerate() {
+        *traded.entry(instrument.exchange.clone()).or_default() += figures.volume(market)?.unwrap_or(0.0);
     }
     let rank = |one: &str, other: &str| -> Ordering {
         let worth = |exchange: &str| traded.get(exchange).copied().unwrap_or(0.0);

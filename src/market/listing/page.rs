@@ -6,11 +6,11 @@
 use super::figures::Figures;
 use super::order;
 use crate::market::instruments::availability::Availability;
-use crate::market::instruments::filter::{Face, Row, asked, full_name, wants};
+use crate::market::instruments::filter::{InstrumentView, Row, asked, full_name, wants};
 use crate::market::options::answer::option_entries;
 use crate::market::predictions::listing::prediction_entries;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Listing, PREDICTION_VENUE, Source};
+use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
 use crate::market::supply::answer::Marketcaps;
 use crate::protocol::query::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::{MarketsPage, MarketsQuery};
@@ -31,16 +31,16 @@ pub(in crate::market) fn page(source: &dyn Source, query: &MarketsQuery, now: i6
         price_change: None,
     }));
     let mut marketcaps = Marketcaps::new(source, now);
-    for (market, listing) in source.listings().iter().enumerate() {
+    for (market, instrument) in source.instruments().iter().enumerate() {
         // A prediction market is told by its question, above.
-        if listing.exchange == PREDICTION_VENUE || !fits(listing, query) {
+        if instrument.exchange == PREDICTION_VENUE || !fits(instrument, query) {
             continue;
         }
         let Some(available) = Availability::of(source, market, now)? else { continue };
         if asked(query, |data_type| available.serves(data_type)) {
             let mut row = figures.row(market)?;
             row.entry.available_since = Some(available.timestamp());
-            row.entry.marketcap = marketcaps.of(&listing.coin)?;
+            row.entry.marketcap = marketcaps.of(&instrument.coin)?;
             rows.push(row);
         }
     }
@@ -63,8 +63,17 @@ fn cut(rows: Vec<Row>, query: &MarketsQuery, figures: &mut Figures<'_>) -> Resul
     Ok(MarketsPage { symbols, next_offset: i64::from(next) })
 }
 
-fn fits(listing: &Listing, query: &MarketsQuery) -> bool {
-    let texts = [&listing.raw_symbol, &listing.normalized_symbol(), &listing.coin_name, &full_name(listing)]
-        .map(|text| text.to_lowercase());
-    wants(query, &Face { exchange: &listing.exchange, coin: &listing.coin, category: &listing.category, texts: &texts })
+fn fits(instrument: &Instrument, query: &MarketsQuery) -> bool {
+    let texts =
+        [&instrument.raw_symbol, &instrument.normalized_symbol(), &instrument.coin_name, &full_name(instrument)]
+            .map(|text| text.to_lowercase());
+    wants(
+        query,
+        &InstrumentView {
+            exchange: &instrument.exchange,
+            coin: &instrument.coin,
+            category: &instrument.category,
+            texts: &texts,
+        },
+    )
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::page::page;
 use crate::clock::SECOND;
-use crate::market::raw::{Bar, Feed, Gauge, PREDICTION_VENUE, Source};
+use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
 
@@ -105,7 +105,7 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     let demo = &*DEMO;
     let listed = |query: &str, now: i64| page(demo, &MarketsQuery::parse(query).unwrap(), now).unwrap().symbols;
     let bybit = "exchange=BYBIT&coin=BTC";
-    let market = demo.listings().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
+    let market = demo.instruments().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
     let first = |kind: DataType| demo.first_event(market, kind).unwrap().unwrap();
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
     // What the bars say of the first events, looked up from the beginning of 2015.
@@ -126,7 +126,7 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     assert_eq!((at(forced - 1, "LIQUIDATION_AGG"), at(forced, "LIQUIDATION_AGG")), (0, 1));
     assert_eq!(listed(bybit, forced)[0].available_since, Some(crate::protocol::Timestamp { s: begin, ns: 0 }));
     // A spot market has nothing but its trades and its book.
-    let coinbase = demo.listings().iter().position(|row| row.exchange == "COINBASE" && row.coin == "BTC").unwrap();
+    let coinbase = demo.instruments().iter().position(|row| row.exchange == "COINBASE" && row.coin == "BTC").unwrap();
     let opened = demo.first_event(coinbase, DataType::TradeAgg).unwrap().unwrap();
     assert!(listed("exchange=COINBASE&coin=BTC", opened - 1).is_empty());
     let entry = &listed("exchange=COINBASE&coin=BTC", opened)[0];
@@ -134,12 +134,12 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     assert_eq!(since.s * SECOND + since.ns, opened);
 }
 
-/// The figures of each coin market that rows are ordered by, from the demo's bars and gauges.
+/// The figures of each coin market that rows are ordered by, from the demo's bars and fields.
 fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
     let now = NOW / SECOND;
     let mut all = HashMap::new();
-    for (market, listing) in
-        demo.listings().iter().enumerate().filter(|(_, row)| row.coin == "BTC" || row.coin == "LTC")
+    for (market, instrument) in
+        demo.instruments().iter().enumerate().filter(|(_, row)| row.coin == "BTC" || row.coin == "LTC")
     {
         let bars = |from: i64, to: i64| {
             let mut bars: Vec<Bar> = Vec::new();
@@ -161,12 +161,12 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
             (high - low).max((high - before).abs()).max((low - before).abs())
         });
         told.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
-        if listing.feeds.has(Feed::OpenInterest) {
+        if instrument.raw_data.has(RawData::OpenInterest) {
             let interest =
-                |at: i64| demo.gauge_before(market, Gauge::OpenInterest, at + 1, NOW).unwrap().unwrap().close;
+                |at: i64| demo.ticker_before(market, TickerField::OpenInterest, at + 1, NOW).unwrap().unwrap().close;
             told.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
         }
-        all.insert(format!("{} {}", listing.exchange, listing.raw_symbol), told);
+        all.insert(format!("{} {}", instrument.exchange, instrument.raw_symbol), told);
     }
     all
 }
@@ -232,8 +232,9 @@ fn rows_go_by_every_field_in_either_direction() {
 fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
     let demo = &*DEMO;
     let now = NOW / SECOND;
-    let btc =
-        |exchange: &str| demo.listings().iter().position(|row| row.exchange == exchange && row.coin == "BTC").unwrap();
+    let btc = |exchange: &str| {
+        demo.instruments().iter().position(|row| row.exchange == exchange && row.coin == "BTC").unwrap()
+    };
     // Over a month, the search for the peak finds what looking at every minute finds.
     for (market, days) in [(btc("BYBIT"), 30), (btc("BITSTAMP"), 7)] {
         let mut highest = f64::MIN;
@@ -295,7 +296,7 @@ fn the_most_traded_come_first_and_changes_are_told() {
     let demo = &*DEMO;
     let row = &rows[0];
     let market = demo
-        .listings()
+        .instruments()
         .iter()
         .position(|one| one.exchange == row.exchange && one.raw_symbol == row.raw_symbol)
         .unwrap();

@@ -2,7 +2,7 @@
 
 use crate::clock::SECOND;
 use crate::columns::{Column, Series};
-use crate::market::instruments::filter::{Face, asked, wants};
+use crate::market::instruments::filter::{InstrumentView, asked, wants};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{OptionSummary, Source};
@@ -89,7 +89,7 @@ pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuer
     let entry = |row: &OptionSummary| {
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
-        let face = Face { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
+        let face = InstrumentView { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
         let wanted = wants(query, &face) && asked(query, |data_type| data_type == row.kind.data_type());
         wanted.then(|| Market {
             exchange: row.exchange.clone(),

@@ -6,7 +6,7 @@ use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
 use crate::market::demo::rounding::round;
-use crate::market::raw::{Listing, OptionSummary, SummaryKind};
+use crate::market::raw::{Instrument, OptionSummary, SummaryKind};
 use crate::protocol::discovery::TENORS;
 
 const VENUE: &str = "DERIBIT";
@@ -57,8 +57,8 @@ pub(in crate::market) struct DemoOptions {
 
 impl DemoOptions {
     /// The summaries over the coins of these markets.
-    pub(in crate::market) fn new(listings: &[Listing], traits: &[Traits]) -> Self {
-        let (summaries, traits) = summaries(listings, traits);
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+        let (summaries, traits) = summaries(instruments, traits);
         Self { summaries, traits }
     }
 
@@ -74,10 +74,11 @@ impl DemoOptions {
 }
 
 /// The option summaries over the coins of these markets.
-fn summaries(listings: &[Listing], traits: &[Traits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
+fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
     let (mut summaries, mut details) = (Vec::new(), Vec::new());
     for coin in COINS {
-        let Some((listing, market)) = listings.iter().zip(traits).find(|(listing, _)| listing.coin == coin) else {
+        let Some((instrument, market)) = instruments.iter().zip(traits).find(|(instrument, _)| instrument.coin == coin)
+        else {
             continue;
         };
         for (suffix, kind) in [("25", SummaryKind::Skew), ("ATM", SummaryKind::ImpliedVolatility)] {
@@ -86,7 +87,7 @@ fn summaries(listings: &[Listing], traits: &[Traits]) -> (Vec<OptionSummary>, Ve
                     exchange: VENUE.to_owned(),
                     raw_symbol: format!("{coin}_{suffix}"),
                     coin: coin.to_owned(),
-                    coin_name: listing.coin_name.clone(),
+                    coin_name: instrument.coin_name.clone(),
                     tenor: tenor.to_owned(),
                     kind,
                     available_since: BEGIN,

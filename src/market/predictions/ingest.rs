@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::store::{MarketLine, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionLine};
+use super::store::{MarketRow, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionRow};
 use crate::columns::NO_TIME;
 use crate::market::ingest::csv_table::{Columns, Range, Record};
 use crate::market::ingest::fault::Fault;
@@ -125,7 +125,7 @@ fn own(owners: &mut HashMap<String, String>, column: &str, asset: &str, conditio
     Err(Fault::new(column, format!("{asset} is an outcome of {owner} in an earlier row; one of the two is wrong")))
 }
 
-fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
+fn market(record: &Record<'_>) -> Result<MarketRow, Fault> {
     let assets = record.list("asset_ids")?;
     let outcomes = record.list("outcomes")?;
     if outcomes.is_empty() || assets.len() != outcomes.len() {
@@ -147,7 +147,7 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
     record.needed("available_since")?;
     let amount = |column| record.number(column, Range::NotNegative);
     let change = |column| record.number(column, Range::Any);
-    Ok(MarketLine {
+    Ok(MarketRow {
         time: record.time("timestamp")?.unwrap_or(NO_TIME),
         event: PredictionEvent {
             event_id: record.text("event_id")?.to_owned(),
@@ -165,7 +165,7 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
         price: record.number("last_price", Range::Probability)?,
         tick: record.number("order_price_min_tick_size", Range::Probability)?,
         prices: record.text("prices")?.to_owned(),
-        told: PredictionFigures {
+        figures: PredictionFigures {
             slug: record.text("slug")?.to_owned(),
             group_item_title: record.text("group_item_title")?.to_owned(),
             sports_market_type: record.text("sports_market_type")?.to_owned(),
@@ -184,7 +184,7 @@ fn market(record: &Record<'_>) -> Result<MarketLine, Fault> {
     })
 }
 
-fn position(record: &Record<'_>) -> Result<PositionLine, Fault> {
+fn position(record: &Record<'_>) -> Result<PositionRow, Fault> {
     let zero = |value: f64| if value.is_nan() { 0.0 } else { value };
     let asset_id = record.needed("asset_id")?;
     token("asset_id", asset_id)?;
@@ -214,7 +214,7 @@ fn position(record: &Record<'_>) -> Result<PositionLine, Fault> {
         let held = if position.is_open() { 0 } else { position.prev_hold_duration };
         position.last_trade = position.latest_open_ts.saturating_add(held);
     }
-    Ok(PositionLine {
+    Ok(PositionRow {
         wallet: record.needed("wallet_address")?.to_owned(),
         event: PredictionEvent {
             event_id: record.text("event_id")?.to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::clock::SECOND;
 use crate::market::instruments::availability::Availability;
-use crate::market::instruments::filter::{Face, Row, asked, wants};
+use crate::market::instruments::filter::{InstrumentView, Row, asked, wants};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{
     PREDICTION_VENUE, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, Source,
@@ -27,12 +27,13 @@ pub(in crate::market) fn prediction_entries(
     now: i64,
 ) -> Result<Vec<Row>, MarketError> {
     let Some(table) = source.positions(now) else { return Ok(Vec::new()) };
-    let venue = source.listings().iter().enumerate().filter(|(_, listing)| listing.exchange == PREDICTION_VENUE);
-    let markets: HashMap<&str, usize> = venue.map(|(market, listing)| (&*listing.raw_symbol, market)).collect();
+    let venue =
+        source.instruments().iter().enumerate().filter(|(_, instrument)| instrument.exchange == PREDICTION_VENUE);
+    let markets: HashMap<&str, usize> = venue.map(|(market, instrument)| (&*instrument.raw_symbol, market)).collect();
     let mut rows = Vec::new();
     for (place, event) in table.events().iter().enumerate() {
         let texts = [&event.condition_id, &event.market_name].map(|text| text.to_lowercase());
-        if !wants(query, &Face { exchange: PREDICTION_VENUE, coin: "", category: "", texts: &texts }) {
+        if !wants(query, &InstrumentView { exchange: PREDICTION_VENUE, coin: "", category: "", texts: &texts }) {
             continue;
         }
         let market = markets.get(&*event.condition_id).copied();
@@ -105,7 +106,7 @@ impl View<'_> {
         };
         let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
         if let Some(told) = self.source.prediction_figures(self.place, second) {
-            hear(&mut inner, told);
+            overlay(&mut inner, told);
             if told.buy_volume >= 0.0 || told.sell_volume >= 0.0 {
                 worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
             }
@@ -158,7 +159,7 @@ impl View<'_> {
 }
 
 /// What was told counts, the rest is as computed.
-fn hear(entry: &mut PredictionMarket, told: &PredictionFigures) {
+fn overlay(entry: &mut PredictionMarket, told: &PredictionFigures) {
     for (figure, told) in [
         (&mut entry.one_day_price_change, told.one_day_price_change),
         (&mut entry.total_volume, told.total_volume),

@@ -13,7 +13,7 @@ use crate::market::store::sheets::{BETWEEN, Sheet};
 
 /// What one row tells of a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::market) struct MarketLine {
+pub(in crate::market) struct MarketRow {
     /// Unix nanoseconds from which on it holds; `NO_TIME` where the row does not tell.
     pub time: i64,
     /// Who it is.
@@ -36,12 +36,12 @@ pub(in crate::market) struct MarketLine {
     pub tick: f64,
     /// The prices before, as a list.
     pub prices: String,
-    /// The figures that are told rather than computed.
-    pub told: PredictionFigures,
+    /// The figures that the row reports, which are not computed.
+    pub figures: PredictionFigures,
 }
 
 /// Sheets of prediction markets.
-pub(in crate::market) const PREDICTION_MARKETS: Sheet<MarketLine> = Sheet {
+pub(in crate::market) const PREDICTION_MARKETS: Sheet<MarketRow> = Sheet {
     dataset: Dataset::PredictionMarkets,
     times: &[("time", |line| &mut line.time)],
     texts: &[
@@ -54,23 +54,23 @@ pub(in crate::market) const PREDICTION_MARKETS: Sheet<MarketLine> = Sheet {
         ("asset_ids", |line| &mut line.asset_ids),
         ("resolved_prices", |line| &mut line.resolved_prices),
         ("prices", |line| &mut line.prices),
-        ("slug", |line| &mut line.told.slug),
-        ("group_item_title", |line| &mut line.told.group_item_title),
-        ("sports_market_type", |line| &mut line.told.sports_market_type),
+        ("slug", |line| &mut line.figures.slug),
+        ("group_item_title", |line| &mut line.figures.group_item_title),
+        ("sports_market_type", |line| &mut line.figures.sports_market_type),
     ],
     numbers: &[
         ("last_price", |line| &mut line.price),
         ("order_price_min_tick_size", |line| &mut line.tick),
-        ("one_day_price_change", |line| &mut line.told.one_day_price_change),
-        ("total_volume", |line| &mut line.told.total_volume),
-        ("buy_volume_24h", |line| &mut line.told.buy_volume),
-        ("sell_volume_24h", |line| &mut line.told.sell_volume),
-        ("volume_change_24h", |line| &mut line.told.volume_change),
-        ("open_interest", |line| &mut line.told.open_interest),
-        ("one_day_oi_change", |line| &mut line.told.one_day_oi_change),
-        ("unique_traders", |line| &mut line.told.unique_traders),
-        ("liquidity", |line| &mut line.told.liquidity),
-        ("line", |line| &mut line.told.line),
+        ("one_day_price_change", |line| &mut line.figures.one_day_price_change),
+        ("total_volume", |line| &mut line.figures.total_volume),
+        ("buy_volume_24h", |line| &mut line.figures.buy_volume),
+        ("sell_volume_24h", |line| &mut line.figures.sell_volume),
+        ("volume_change_24h", |line| &mut line.figures.volume_change),
+        ("open_interest", |line| &mut line.figures.open_interest),
+        ("one_day_oi_change", |line| &mut line.figures.one_day_oi_change),
+        ("unique_traders", |line| &mut line.figures.unique_traders),
+        ("liquidity", |line| &mut line.figures.liquidity),
+        ("line", |line| &mut line.figures.line),
     ],
     wholes: &[
         ("available_since", |line| &mut line.opened),
@@ -81,7 +81,7 @@ pub(in crate::market) const PREDICTION_MARKETS: Sheet<MarketLine> = Sheet {
 
 /// One row of a sheet of positions.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::market) struct PositionLine {
+pub(in crate::market) struct PositionRow {
     /// Address of the wallet.
     pub wallet: String,
     /// The market that the row tells.
@@ -97,7 +97,7 @@ pub(in crate::market) struct PositionLine {
 }
 
 /// Sheets of positions.
-pub(in crate::market) const PREDICTION_POSITIONS: Sheet<PositionLine> = Sheet {
+pub(in crate::market) const PREDICTION_POSITIONS: Sheet<PositionRow> = Sheet {
     dataset: Dataset::PredictionPositions,
     times: &[],
     texts: &[
@@ -137,7 +137,7 @@ pub(in crate::market) const PREDICTION_POSITIONS: Sheet<PositionLine> = Sheet {
 pub(in crate::market) struct Predictions {
     table: Arc<PositionTable>,
     /// By market: what its rows tell, in order of time.
-    states: Vec<Vec<MarketLine>>,
+    states: Vec<Vec<MarketRow>>,
 }
 
 impl Predictions {
@@ -163,7 +163,7 @@ impl Predictions {
         told.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
     }
 
-    fn line(&self, event: usize, at: i64) -> Option<&MarketLine> {
+    fn line(&self, event: usize, at: i64) -> Option<&MarketRow> {
         let lines = self.states.get(event)?;
         let known = lines.partition_point(|line| line.time <= at.saturating_mul(SECOND));
         lines.get(known.checked_sub(1)?).filter(|line| line.opened <= at)
@@ -181,9 +181,9 @@ impl Predictions {
         })
     }
 
-    /// What is told of a market at a Unix second beside its state.
+    /// What was reported of a market at a Unix second beside its state.
     pub(in crate::market) fn figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
-        self.line(event, at).map(|line| &line.told)
+        self.line(event, at).map(|line| &line.figures)
     }
 }
 
@@ -191,7 +191,7 @@ impl Predictions {
 #[derive(Default)]
 struct Builder {
     events: Vec<PredictionEvent>,
-    states: Vec<Vec<MarketLine>>,
+    states: Vec<Vec<MarketRow>>,
     outcomes: Vec<Outcome>,
     wallets: Vec<String>,
     positions: Vec<Position>,
@@ -221,8 +221,8 @@ impl Builder {
         place
     }
 
-    fn market(&mut self, mut line: MarketLine) {
-        line.told.prices = numbers(&line.prices);
+    fn market(&mut self, mut line: MarketRow) {
+        line.figures.prices = numbers(&line.prices);
         let event = self.event(&line.event);
         let lines = &mut self.states[event];
         match lines.iter_mut().find(|known| known.time == line.time) {
@@ -249,7 +249,7 @@ impl Builder {
         }
     }
 
-    fn position(&mut self, line: PositionLine) {
+    fn position(&mut self, line: PositionRow) {
         let event = self.event(&line.event);
         self.events[event].complete(&line.event);
         let outcome = self.outcome(&line.asset_id, &line.outcome, event);
@@ -290,8 +290,8 @@ mod tests {
 
     const NAN: f64 = f64::NAN;
 
-    fn market(condition: &str, time: i64, price: f64, paid: &str) -> MarketLine {
-        MarketLine {
+    fn market(condition: &str, time: i64, price: f64, paid: &str) -> MarketRow {
+        MarketRow {
             time,
             event: PredictionEvent { condition_id: condition.to_owned(), ..PredictionEvent::default() },
             outcomes: "Yes|No".to_owned(),
@@ -300,12 +300,12 @@ mod tests {
             opened: 100,
             price,
             prices: "0.25||0.5".to_owned(),
-            ..MarketLine::default()
+            ..MarketRow::default()
         }
     }
 
-    fn position(wallet: &str, condition: &str, asset: &str, size: f64) -> PositionLine {
-        PositionLine {
+    fn position(wallet: &str, condition: &str, asset: &str, size: f64) -> PositionRow {
+        PositionRow {
             wallet: wallet.to_owned(),
             event: PredictionEvent { condition_id: condition.to_owned(), ..PredictionEvent::default() },
             asset_id: asset.to_owned(),
@@ -335,8 +335,8 @@ mod tests {
             category: category.to_owned(),
             sub_category: sub.to_owned(),
         };
-        let row = |time: i64, event: PredictionEvent| MarketLine { event, ..market("A", time * SECOND, 0.5, "") };
-        let held = |event| PositionLine { event, ..position("w", "A", "A1", 1.0) };
+        let row = |time: i64, event: PredictionEvent| MarketRow { event, ..market("A", time * SECOND, 0.5, "") };
+        let held = |event| PositionRow { event, ..position("w", "A", "A1", 1.0) };
         for (markets, positions, expected) in [
             (told("", "", "", ""), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "q")),
             (told("Weather", "", "", "Q"), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "Q")),

@@ -12,22 +12,22 @@ use crate::protocol::Grid;
 
 /// What a profile is made of: events with a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::market) enum Tape {
+pub(in crate::market) enum EventKind {
     Trades,
     Liquidations,
 }
 
 /// The events of some markets over a window, cut into sessions.
-pub(in crate::market) struct Feed<'a> {
+pub(in crate::market) struct EventReader<'a> {
     pub source: &'a dyn Source,
-    pub tape: Tape,
+    pub kind: EventKind,
     pub markets: &'a [usize],
     pub grid: Grid,
     pub window: Buckets,
     pub usd: bool,
 }
 
-impl Feed<'_> {
+impl EventReader<'_> {
     /// Visits the events of each market, one market after the other, each by time and with what it adds to a volume: its
     /// amount, or its worth in USD. In USD, the prices of a market with another quote are converted by the rate of their
     /// minute, and contracts are brought to coin.
@@ -45,9 +45,9 @@ impl Feed<'_> {
                         converted(converter.event(event)).and_then(|(event, volume)| visit(market, &event, volume));
                 }
             };
-            match self.tape {
-                Tape::Trades => self.source.trades(market, from, end, now, &mut tell)?,
-                Tape::Liquidations => self.source.liquidations(market, from, end, now, &mut tell)?,
+            match self.kind {
+                EventKind::Trades => self.source.trades(market, from, end, now, &mut tell)?,
+                EventKind::Liquidations => self.source.liquidations(market, from, end, now, &mut tell)?,
             }
             outcome?;
         }
@@ -60,8 +60,8 @@ impl Feed<'_> {
         let mut ticks = Vec::new();
         for &market in self.markets {
             // Converted prices are on no grid, and without trades and books nothing tells the grid.
-            let feeds = self.source.listings()[market].feeds;
-            let is_told = feeds.has(raw::Feed::Trades) || feeds.has(raw::Feed::Books);
+            let raw_data = self.source.instruments()[market].raw_data;
+            let is_told = raw_data.has(raw::RawData::Trades) || raw_data.has(raw::RawData::Books);
             if is_told && self.converter(market).keeps_prices() {
                 ticks.push(self.source.tick(market)?);
             }
@@ -97,9 +97,9 @@ impl Feed<'_> {
                 Err(error) => outcome = Err(error),
             }
         };
-        match self.tape {
-            Tape::Trades => self.source.bars(market, from, end, now, &mut tell)?,
-            Tape::Liquidations => self.source.liquidation_bars(market, from, end, now, &mut tell)?,
+        match self.kind {
+            EventKind::Trades => self.source.bars(market, from, end, now, &mut tell)?,
+            EventKind::Liquidations => self.source.liquidation_bars(market, from, end, now, &mut tell)?,
         }
         outcome
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::events::{Feed, Steps, Tape};
+use super::events::{EventKind, EventReader, Steps};
 use super::profile::Profile;
 use super::sessions::{Session, grid_of, sessions};
 use super::tpo_columns::TpoColumns;
@@ -62,16 +62,16 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
     let Settings { grid, window, block_minutes } = Settings::of(context)?;
     let stop = Stop::default();
     let source = &Stoppable::of(context.source, &stop);
-    let feed = Feed { source, tape: Tape::Trades, markets, grid, window, usd: context.query.usd };
+    let events = EventReader { source, kind: EventKind::Trades, markets, grid, window, usd: context.query.usd };
     let mut steps = match context.query.block_size {
         Some(size) => Steps::always(size),
-        None => feed.steps()?,
+        None => events.steps()?,
     };
     let block_seconds = i64::from(block_minutes) * 60;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut session = Session { start: 0, end: 0 };
     let mut tpos: u64 = 0;
-    let told = feed.events(|market, trade, volume| {
+    let told = events.events(|market, trade, volume| {
         if tpos > MOST_TPOS {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::events::{Feed, Tape};
+use super::events::{EventKind, EventReader};
 use super::sessions::Session;
 use crate::clock::SECOND;
 use crate::columns::{Column, List, Series};
@@ -24,18 +24,18 @@ pub(in crate::market) struct Profile {
 /// The profiles of some markets' events together, by start of the bucket; a bucket without events has none.
 pub(in crate::market) fn profiles(
     context: &QueryContext<'_>,
-    tape: Tape,
+    kind: EventKind,
     markets: &[usize],
 ) -> Result<BTreeMap<i64, Profile>, MarketError> {
     let (window, usd) = (context.buckets, context.query.usd);
-    let feed = Feed { source: context.source, tape, markets, grid: Grid::Every(window.interval), window, usd };
-    let mut steps = feed.steps()?;
+    let events = EventReader { source: context.source, kind, markets, grid: Grid::Every(window.interval), window, usd };
+    let mut steps = events.steps()?;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut bucket = Session { start: 0, end: 0 };
-    feed.events(|_, event, volume| {
+    events.events(|_, event, volume| {
         let second = event.time.div_euclid(SECOND);
         if !(bucket.start..bucket.end).contains(&second) {
-            bucket = Session::at(feed.grid, second);
+            bucket = Session::at(events.grid, second);
         }
         let profile = profiles.entry(bucket.start).or_insert_with(|| {
             let (size, step) = steps.of(bucket.start, event.price);
@@ -62,7 +62,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 /// The volume profiles of some markets together.
 pub(super) fn volume_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
-    let profiles = profiles(context, Tape::Trades, markets)?;
+    let profiles = profiles(context, EventKind::Trades, markets)?;
     let mut values = List::default();
     for profile in profiles.values() {
         values.push(

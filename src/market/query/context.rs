@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::usd::{Converter, price_unit};
 use super::window::Buckets;
-use crate::market::raw::{Feed, Listing, Source};
+use crate::market::raw::{Instrument, RawData, Source};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{Spelling, known_type};
 use crate::protocol::suggest::hint;
@@ -86,9 +86,9 @@ impl<'a> QueryContext<'a> {
             let (data_type, interval) = (Some(query.data_type.clone()), query.interval.clone());
             return SeriesId { data_type, interval, ..SeriesId::default() };
         }
-        let listings = self.source.listings();
-        let common = |field: fn(&Listing) -> String| {
-            let mut values = markets.iter().map(|&market| field(&listings[market]));
+        let instruments = self.source.instruments();
+        let common = |field: fn(&Instrument) -> String| {
+            let mut values = markets.iter().map(|&market| field(&instruments[market]));
             let first = values.next()?;
             values.all(|value| value == first).then_some(first)
         };
@@ -96,7 +96,7 @@ impl<'a> QueryContext<'a> {
             data_type: Some(query.data_type.clone()),
             raw_symbol: common(|row| row.raw_symbol.clone()),
             exchange: common(|row| row.exchange.clone()),
-            normalized_symbol: common(Listing::normalized_symbol),
+            normalized_symbol: common(Instrument::normalized_symbol),
             category: common(|row| row.category.clone()),
             interval: query.interval.clone(),
             coin: common(|row| row.coin.clone()),
@@ -107,22 +107,22 @@ impl<'a> QueryContext<'a> {
     /// The markets that the query means.
     pub(in crate::market) fn select(&self) -> Vec<usize> {
         let query = self.query;
-        let fits = |row: &Listing| {
-            row.feeds.serve(self.spec.data_type)
+        let fits = |row: &Instrument| {
+            row.raw_data.serve(self.spec.data_type)
                 && (query.exchanges.is_empty() || query.exchanges.contains(&row.exchange))
                 && query.raw_symbol.as_ref().is_none_or(|symbol| *symbol == row.raw_symbol)
                 && query.coin.as_ref().is_none_or(|coin| *coin == row.coin)
                 && query.normalized_symbol.as_ref().is_none_or(|symbol| *symbol == row.normalized_symbol())
         };
-        let listings = self.source.listings();
-        let mut markets: Vec<usize> = (0..listings.len()).filter(|&market| fits(&listings[market])).collect();
+        let instruments = self.source.instruments();
+        let mut markets: Vec<usize> = (0..instruments.len()).filter(|&market| fits(&instruments[market])).collect();
         if query.coin.is_some() && self.is_together() {
             // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
-            let is_lasting = |row: &Listing| !Category::ENDING.into_iter().any(|category| row.is(category));
-            let lasting = markets.iter().map(|&market| &listings[market]).filter(|row| is_lasting(row));
+            let is_lasting = |row: &Instrument| !Category::ENDING.into_iter().any(|category| row.is(category));
+            let lasting = markets.iter().map(|&market| &instruments[market]).filter(|row| is_lasting(row));
             let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
-            let kept = |row: &Listing| is_lasting(row) || !exchanges.contains(&*row.exchange);
-            markets.retain(|&market| kept(&listings[market]));
+            let kept = |row: &Instrument| is_lasting(row) || !exchanges.contains(&*row.exchange);
+            markets.retain(|&market| kept(&instruments[market]));
         }
         markets
     }
@@ -145,16 +145,16 @@ fn check_kinds(context: &QueryContext<'_>, markets: &[usize]) -> Result<(), Para
     if !context.is_together() || context.query.usd || data_type == DataType::FundingRateAgg {
         return Ok(());
     }
-    let priced = context.is_of_coin() || matches!(Feed::of(data_type), Some(Feed::Trades | Feed::Books));
-    let listings = markets.iter().map(|&market| &context.source.listings()[market]);
-    let quote = |listing: &Listing| price_unit(listing).to_owned();
-    let unit = |listing: &Listing| match listing.contract_usd() {
+    let priced = context.is_of_coin() || matches!(data_type.spec().made_of, Some(RawData::Trades | RawData::Books));
+    let instruments = markets.iter().map(|&market| &context.source.instruments()[market]);
+    let quote = |instrument: &Instrument| price_unit(instrument).to_owned();
+    let unit = |instrument: &Instrument| match instrument.contract_usd() {
         Some(usd) => format!("contracts of {usd} USD"),
         None => "coins".to_owned(),
     };
-    let quotes = two_kinds(listings.clone().map(quote)).filter(|_| priced);
+    let quotes = two_kinds(instruments.clone().map(quote)).filter(|_| priced);
     let kinds = quotes.map(|(one, other)| format!("quoted in {one} and {other}"));
-    let units = || two_kinds(listings.map(unit)).map(|(one, other)| format!("counted in {one} and in {other}"));
+    let units = || two_kinds(instruments.map(unit)).map(|(one, other)| format!("counted in {one} and in {other}"));
     match kinds.or_else(units) {
         Some(kinds) => {
             let name = if context.is_of_coin() { "transform.normalize.quote" } else { "transform.groupBy.type" };

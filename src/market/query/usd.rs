@@ -6,12 +6,12 @@
 //! dated future; of several of a kind the one counts that traded most USD in these 24 hours; of equals the first in the
 //! source's order. So a rate depends on its minute (and on `now`), never on the window that is asked for.
 //!
-//! Amounts of inverse markets are contracts of a fixed worth in USD ([`Listing::contract_usd`]), whatever the price.
+//! Amounts of inverse markets are contracts of a fixed worth in USD ([`Instrument::contract_usd`]), whatever the price.
 
 use std::fmt;
 
 use super::error::MarketError;
-use crate::market::raw::{Bar, Feed, Listing, Source, SourceError, Trade};
+use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade};
 use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
@@ -21,8 +21,8 @@ const OLDEST: i64 = DAY;
 const DAY: i64 = 86_400;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
-pub(in crate::market) fn price_unit(listing: &Listing) -> &str {
-    if listing.is_usd_like() { USD_LIKE[0] } else { &listing.quote }
+pub(in crate::market) fn price_unit(instrument: &Instrument) -> &str {
+    if instrument.is_usd_like() { USD_LIKE[0] } else { &instrument.quote }
 }
 
 /// There is no rate of a quote in USD at a minute.
@@ -74,12 +74,12 @@ enum Unit<'a> {
 impl<'a> Converter<'a> {
     /// A converter of a market's data as of `now` (Unix nanoseconds); without `usd` it changes nothing.
     pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: i64) -> Self {
-        let listing = &source.listings()[market];
-        let unit = match listing.contract_usd() {
+        let instrument = &source.instruments()[market];
+        let unit = match instrument.contract_usd() {
             _ if !usd => Unit::Own,
             Some(contract) => Unit::Contracts(contract),
-            None if listing.is_usd_like() => Unit::Usd,
-            None => Unit::Foreign(Rates::new(source, &listing.quote, now)),
+            None if instrument.is_usd_like() => Unit::Usd,
+            None => Unit::Foreign(Rates::new(source, &instrument.quote, now)),
         };
         Self { unit, last: None }
     }
@@ -213,8 +213,9 @@ struct RateMinute {
 impl<'a> Rates<'a> {
     fn new(source: &'a dyn Source, quote: &'a str, now: i64) -> Self {
         let preferred = [Category::Spot, Category::Perpetual, Category::Future].map(Category::name);
-        let listings = source.listings().iter().enumerate();
-        let told = listings.filter(|(_, row)| row.coin == quote && row.is_usd_like() && row.feeds.has(Feed::Trades));
+        let instruments = source.instruments().iter().enumerate();
+        let told =
+            instruments.filter(|(_, row)| row.coin == quote && row.is_usd_like() && row.raw_data.has(RawData::Trades));
         let ranked = told.filter_map(|(market, row)| {
             let rank = preferred.iter().position(|category| *category == row.category)?;
             Some(RateMarket { market, rank, today: Vec::new(), yesterday: Vec::new() })

@@ -1,6 +1,6 @@
 //! The markets of a source.
 
-use super::feed::Feeds;
+use super::raw_data::RawDataSet;
 use crate::protocol::exchange::contract_usd;
 use crate::protocol::exchange::funding_seconds;
 use crate::protocol::symbol::{self, Category, Symbol};
@@ -8,7 +8,7 @@ use crate::protocol::wire::USD_LIKE;
 
 /// A market of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
+pub struct Instrument {
     /// Exchange identifier.
     pub exchange: String,
     /// Exchange-native symbol.
@@ -24,12 +24,12 @@ pub struct Listing {
     /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
     pub available_since: i64,
     /// What raw data there may be.
-    pub feeds: Feeds,
+    pub raw_data: RawDataSet,
 }
 
-impl Listing {
+impl Instrument {
     /// A market as its exchange and symbol describe it; `since` and the raw data are what a source knows beside them.
-    pub(in crate::market) fn named(exchange: String, raw_symbol: String, since: i64, feeds: Feeds) -> Self {
+    pub(in crate::market) fn named(exchange: String, raw_symbol: String, since: i64, raw_data: RawDataSet) -> Self {
         let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
         Self {
             exchange,
@@ -39,7 +39,7 @@ impl Listing {
             category: category.name().to_owned(),
             coin_name: String::new(),
             available_since: since,
-            feeds,
+            raw_data,
         }
     }
 

@@ -2,29 +2,30 @@
 //! implement.
 
 mod book;
-mod feed;
 mod listing;
 mod options;
 mod positions;
 mod predictions;
+mod raw_data;
 mod source;
 mod stop;
 mod supply;
 mod ticker;
 mod trade;
 
+pub use crate::protocol::RawData;
 pub use book::{Book, Level};
-pub use feed::{Feed, Feeds};
-pub use listing::Listing;
+pub use listing::Instrument;
 pub use options::{OptionSummary, SummaryKind};
 pub use positions::{Counts, Outcome, Position, PositionTable, PredictionEvent};
 pub(super) use predictions::PREDICTION_VENUE;
 pub use predictions::{PredictionFigures, PredictionState};
+pub use raw_data::RawDataSet;
 pub use source::{Source, SourceError};
 pub use stop::Stop;
 pub(super) use stop::Stoppable;
 pub use supply::{Supply, SupplyRow, Token};
 pub(super) use ticker::minute_bars;
-pub use ticker::{Gauge, GaugeBar, Ticker};
+pub use ticker::{OhlcBar, Ticker, TickerField};
 pub(super) use trade::join;
 pub use trade::{Bar, Trade};

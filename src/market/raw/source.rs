@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::book::Book;
-use super::listing::Listing;
+use super::listing::Instrument;
 use super::options::OptionSummary;
 use super::positions::PositionTable;
 use super::predictions::{PredictionFigures, PredictionState};
 use super::supply::{Supply, Token};
-use super::ticker::{Gauge, GaugeBar, Ticker};
+use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade, join};
 use crate::clock::SECOND;
 use crate::protocol::DataType;
@@ -28,7 +28,7 @@ impl SourceError {
 /// Market data by market and time. Nothing after `now` (Unix nanoseconds) is ever told.
 pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
-    fn listings(&self) -> &[Listing];
+    fn instruments(&self) -> &[Instrument];
 
     /// Visits the minute bars with a start in `[from, to)` (Unix seconds) in time order. The minute that holds `now`
     /// has only the trades up to then.
@@ -61,8 +61,8 @@ pub trait Source: Send + Sync {
 
     /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
-        let listing = &self.listings()[market];
-        Ok(listing.feeds.serve(data_type).then(|| listing.available_since.saturating_mul(SECOND)))
+        let instrument = &self.instruments()[market];
+        Ok(instrument.raw_data.serve(data_type).then(|| instrument.available_since.saturating_mul(SECOND)))
     }
 
     /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
@@ -103,31 +103,31 @@ pub trait Source: Send + Sync {
         Err(SourceError::lacks("liquidations"))
     }
 
-    /// As [`Source::bars`], of the readings of a gauge.
-    fn gauge_bars(
+    /// As [`Source::bars`], of the readings of a field.
+    fn ticker_bars(
         &self,
         _market: usize,
-        _gauge: Gauge,
+        _gauge: TickerField,
         _from: i64,
         _to: i64,
         _now: i64,
-        _visit: &mut dyn FnMut(&GaugeBar),
+        _visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         Err(SourceError::lacks("derivative ticker"))
     }
 
-    /// The last minute bar of a gauge that starts before `before`.
-    fn gauge_before(
+    /// The last minute bar of a field that starts before `before`.
+    fn ticker_before(
         &self,
         _market: usize,
-        _gauge: Gauge,
+        _gauge: TickerField,
         _before: i64,
         _now: i64,
-    ) -> Result<Option<GaugeBar>, SourceError> {
+    ) -> Result<Option<OhlcBar>, SourceError> {
         Err(SourceError::lacks("derivative ticker"))
     }
 
-    /// As [`Source::trades`], of the readings of the market's gauges.
+    /// As [`Source::trades`], of the readings of the market's fields.
     fn readings(
         &self,
         _market: usize,

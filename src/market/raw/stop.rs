@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::book::Book;
-use super::listing::Listing;
+use super::listing::Instrument;
 use super::options::OptionSummary;
 use super::positions::PositionTable;
 use super::predictions::{PredictionFigures, PredictionState};
 use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
-use super::ticker::{Gauge, GaugeBar, Ticker};
+use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade};
 use crate::protocol::DataType;
 
@@ -94,8 +94,8 @@ impl<'a> Stoppable<'a> {
 }
 
 impl Source for Stoppable<'_> {
-    fn listings(&self) -> &[Listing] {
-        self.all().listings()
+    fn instruments(&self) -> &[Instrument] {
+        self.all().instruments()
     }
 
     fn bars(
@@ -171,26 +171,26 @@ impl Source for Stoppable<'_> {
         self.each(from, to, |source, from, to| source.liquidations(market, from, to, now, visit))
     }
 
-    fn gauge_bars(
+    fn ticker_bars(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         from: i64,
         to: i64,
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.gauge_bars(market, gauge, from, to, now, visit))
+        self.each(from, to, |source, from, to| source.ticker_bars(market, field, from, to, now, visit))
     }
 
-    fn gauge_before(
+    fn ticker_before(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         before: i64,
         now: i64,
-    ) -> Result<Option<GaugeBar>, SourceError> {
-        self.source()?.gauge_before(market, gauge, before, now)
+    ) -> Result<Option<OhlcBar>, SourceError> {
+        self.source()?.ticker_before(market, field, before, now)
     }
 
     fn readings(

@@ -1,10 +1,10 @@
 //! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
 
-use super::feed::Feed;
+use crate::protocol::RawData;
 
 /// A quantity that the derivative ticker tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Gauge {
+pub enum TickerField {
     /// Funding rate per the market's native interval, a fraction.
     FundingRate,
     /// The rate predicted for the next settlement, a fraction.
@@ -15,19 +15,19 @@ pub enum Gauge {
     OpenInterestValue,
 }
 
-impl Gauge {
-    /// Every gauge; a gauge's place is `gauge as usize`.
+impl TickerField {
+    /// Every field; a field's place is `field as usize`.
     pub const ALL: [Self; 4] = [Self::FundingRate, Self::PredictedRate, Self::OpenInterest, Self::OpenInterestValue];
 
-    /// The raw data that tells the gauge.
-    pub const fn feed(self) -> Feed {
+    /// The raw data that tells the field.
+    pub const fn kind(self) -> RawData {
         match self {
-            Self::FundingRate | Self::PredictedRate => Feed::FundingRates,
-            Self::OpenInterest | Self::OpenInterestValue => Feed::OpenInterest,
+            Self::FundingRate | Self::PredictedRate => RawData::FundingRates,
+            Self::OpenInterest | Self::OpenInterestValue => RawData::OpenInterest,
         }
     }
 
-    /// Name of the gauge, as files spell it.
+    /// Name of the field, as files spell it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FundingRate => "funding_rate",
@@ -38,7 +38,7 @@ impl Gauge {
     }
 }
 
-/// One reading of the gauges of a market; NaN where the ticker does not tell a value.
+/// One reading of the fields of a market; NaN where the ticker does not tell a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ticker {
     /// Unix nanoseconds.
@@ -54,21 +54,21 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// What the reading says of a gauge; `None` when it does not say.
-    pub fn value(&self, gauge: Gauge) -> Option<f64> {
-        let value = match gauge {
-            Gauge::FundingRate => self.funding_rate,
-            Gauge::PredictedRate => self.predicted_rate,
-            Gauge::OpenInterest => self.open_interest,
-            Gauge::OpenInterestValue => self.open_interest * self.price,
+    /// What the reading says of a field; `None` when it does not say.
+    pub fn value(&self, field: TickerField) -> Option<f64> {
+        let value = match field {
+            TickerField::FundingRate => self.funding_rate,
+            TickerField::PredictedRate => self.predicted_rate,
+            TickerField::OpenInterest => self.open_interest,
+            TickerField::OpenInterestValue => self.open_interest * self.price,
         };
         value.is_finite().then_some(value)
     }
 }
 
-/// The readings of one gauge in one minute, or in several.
+/// The readings of one field in one minute, or in several.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GaugeBar {
+pub struct OhlcBar {
     /// Unix seconds of the start.
     pub start: i64,
     /// First value.
@@ -85,7 +85,7 @@ pub struct GaugeBar {
     pub last: i64,
 }
 
-impl GaugeBar {
+impl OhlcBar {
     /// A bar of one reading.
     pub fn of(start: i64, time: i64, value: f64) -> Self {
         Self { start, open: value, high: value, low: value, close: value, first: time, last: time }
@@ -112,13 +112,13 @@ impl GaugeBar {
     }
 }
 
-/// The minute bars of a gauge over readings in time order.
-pub(in crate::market) fn minute_bars(readings: &[Ticker], gauge: Gauge) -> Vec<GaugeBar> {
+/// The minute bars of a field over readings in time order.
+pub(in crate::market) fn minute_bars(readings: &[Ticker], field: TickerField) -> Vec<OhlcBar> {
     const MINUTE: i64 = 60 * crate::clock::SECOND;
-    let mut bars: Vec<GaugeBar> = Vec::new();
+    let mut bars: Vec<OhlcBar> = Vec::new();
     for reading in readings {
-        let Some(value) = reading.value(gauge) else { continue };
-        let part = GaugeBar::of(reading.time.div_euclid(MINUTE) * 60, reading.time, value);
+        let Some(value) = reading.value(field) else { continue };
+        let part = OhlcBar::of(reading.time.div_euclid(MINUTE) * 60, reading.time, value);
         match bars.last_mut() {
             Some(bar) if bar.start == part.start => bar.merge(&part),
             _ => bars.push(part),
@@ -141,23 +141,23 @@ mod tests {
         const NAN: f64 = f64::NAN;
         let readings = [reading(1, 0.0001, NAN, 10.0), reading(2, -0.0002, 5.0, NAN), reading(61, NAN, 7.0, 2.0)];
         let told =
-            |gauge| -> Vec<_> { minute_bars(&readings, gauge).iter().map(|b| (b.start, b.open, b.close)).collect() };
-        assert_eq!(told(Gauge::FundingRate), [(0, 0.0001, -0.0002)]);
-        assert_eq!(told(Gauge::PredictedRate), []);
-        assert_eq!(told(Gauge::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
-        assert_eq!(told(Gauge::OpenInterestValue), [(60, 14.0, 14.0)]);
+            |field| -> Vec<_> { minute_bars(&readings, field).iter().map(|b| (b.start, b.open, b.close)).collect() };
+        assert_eq!(told(TickerField::FundingRate), [(0, 0.0001, -0.0002)]);
+        assert_eq!(told(TickerField::PredictedRate), []);
+        assert_eq!(told(TickerField::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
+        assert_eq!(told(TickerField::OpenInterestValue), [(60, 14.0, 14.0)]);
     }
 
     #[test]
     fn a_bar_is_first_highest_lowest_last() {
         let readings = [3.0, 9.0, 1.0, 4.0].iter().enumerate();
         let readings: Vec<_> = readings.map(|(at, value)| reading(at as i64, *value, 0.0, 0.0)).collect();
-        let bars = minute_bars(&readings, Gauge::FundingRate);
-        let expected = GaugeBar { start: 0, open: 3.0, high: 9.0, low: 1.0, close: 4.0, first: 0, last: 3 * SECOND };
+        let bars = minute_bars(&readings, TickerField::FundingRate);
+        let expected = OhlcBar { start: 0, open: 3.0, high: 9.0, low: 1.0, close: 4.0, first: 0, last: 3 * SECOND };
         assert_eq!(bars, [expected]);
-        assert_eq!(bars[0].times(2.0), GaugeBar { open: 6.0, high: 18.0, low: 2.0, close: 8.0, ..expected });
+        assert_eq!(bars[0].times(2.0), OhlcBar { open: 6.0, high: 18.0, low: 2.0, close: 8.0, ..expected });
         // The parts of a minute join to the minute, in either order of time.
-        let [left, right] = [&readings[..2], &readings[2..]].map(|part| minute_bars(part, Gauge::FundingRate)[0]);
+        let [left, right] = [&readings[..2], &readings[2..]].map(|part| minute_bars(part, TickerField::FundingRate)[0]);
         for (mut one, other) in [(left, right), (right, left)] {
             one.merge(&other);
             assert_eq!(one, expected);

@@ -7,7 +7,7 @@ pub struct Trade {
     pub time: i64,
     /// Price.
     pub price: f64,
-    /// Amount, in coin or in the contracts of an inverse market ([`super::Listing::contract_usd`]).
+    /// Amount, in coin or in the contracts of an inverse market ([`super::Instrument::contract_usd`]).
     pub amount: f64,
     /// Whether the taker bought.
     pub buy: bool,

@@ -22,8 +22,8 @@ use crate::market::predictions::demo::odds;
 use crate::market::predictions::demo::tape::Tape;
 use crate::market::predictions::demo::venue::Venue;
 use crate::market::raw::{
-    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState,
-    Source, SourceError, Supply, Ticker, Token, Trade, join,
+    Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
+    SourceError, Supply, Ticker, TickerField, Token, Trade, join,
 };
 use crate::market::supply::demo::DemoSupply;
 use crate::market::trades::demo::{CoinTrades, TRADES};
@@ -35,7 +35,7 @@ const HOUR: i64 = 3_600;
 
 /// The demo market.
 pub struct Demo {
-    listings: Vec<Listing>,
+    instruments: Vec<Instrument>,
     pub(in crate::market) coins: Arc<Coins>,
     trades: Arc<CoinTrades>,
     liquidations: CoinLiquidations,
@@ -55,11 +55,11 @@ impl Demo {
         let trades = Arc::new(CoinTrades::new(Arc::clone(&coins)));
         let venue = Venue::new(seed, Arc::clone(&trades));
         Self {
-            listings: coins.listings.iter().cloned().chain(venue.listings()).collect(),
+            instruments: coins.instruments.iter().cloned().chain(venue.instruments()).collect(),
             liquidations: CoinLiquidations::new(Arc::clone(&coins)),
             tickers: CoinTickers::new(Arc::clone(&coins)),
-            options: DemoOptions::new(&coins.listings, &coins.traits),
-            supply: DemoSupply::new(&coins.listings, &coins.traits),
+            options: DemoOptions::new(&coins.instruments, &coins.traits),
+            supply: DemoSupply::new(&coins.instruments, &coins.traits),
             coins,
             trades,
             venue,
@@ -69,7 +69,7 @@ impl Demo {
 
     /// The place among the venue's events of a market that is one of the prediction markets.
     fn event(&self, market: usize) -> Option<usize> {
-        market.checked_sub(self.coins.listings.len()).filter(|_| market < self.listings.len())
+        market.checked_sub(self.coins.instruments.len()).filter(|_| market < self.instruments.len())
     }
 
     /// The tape of a market, if it is one of the prediction markets.
@@ -79,8 +79,8 @@ impl Demo {
 }
 
 impl Source for Demo {
-    fn listings(&self) -> &[Listing] {
-        &self.listings
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
     }
 
     fn bars(
@@ -147,17 +147,17 @@ impl Source for Demo {
     }
 
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
-        let listing = &self.listings[market];
-        if !listing.feeds.serve(data_type) {
+        let instrument = &self.instruments[market];
+        if !instrument.raw_data.serve(data_type) {
             return Ok(None);
         }
-        let begin = Some(listing.available_since * SECOND);
+        let begin = Some(instrument.available_since * SECOND);
         if self.event(market).is_some() {
             return Ok(begin);
         }
-        Ok(match Feed::of(data_type) {
-            Some(Feed::Trades | Feed::Books) => self.trades.first(market),
-            Some(Feed::Liquidations) => self.liquidations.first(market),
+        Ok(match data_type.spec().made_of {
+            Some(RawData::Trades | RawData::Books) => self.trades.first(market),
+            Some(RawData::Liquidations) => self.liquidations.first(market),
             _ => begin,
         })
     }
@@ -175,7 +175,7 @@ impl Source for Demo {
         let icon = |folder: &str, name: &str| format!("https://icons.example/{folder}/{}.svg", name.to_lowercase());
         match self.event(market) {
             Some(event) => icon("predictions", self.venue.category(event)),
-            None => icon("coins", &self.listings[market].coin),
+            None => icon("coins", &self.instruments[market].coin),
         }
     }
 
@@ -197,7 +197,7 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        if self.listings[market].feeds.has(Feed::Liquidations) {
+        if self.instruments[market].raw_data.has(RawData::Liquidations) {
             self.coins.bars(LIQUIDATIONS, market, (from, to), now, visit);
         }
         Ok(())
@@ -211,42 +211,42 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        if self.listings[market].feeds.has(Feed::Liquidations) {
+        if self.instruments[market].raw_data.has(RawData::Liquidations) {
             self.coins.events(LIQUIDATIONS, market, (from, to), now, visit);
         }
         Ok(())
     }
 
-    fn gauge_bars(
+    fn ticker_bars(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         from: i64,
         to: i64,
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
-            Some(tape) => tape.gauge_bars(gauge, from, to, now, visit),
-            None if self.listings[market].feeds.has(Feed::OpenInterest) => {
-                self.tickers.bars(market, gauge, (from, to), now, visit);
+            Some(tape) => tape.ticker_bars(field, from, to, now, visit),
+            None if self.instruments[market].raw_data.has(RawData::OpenInterest) => {
+                self.tickers.bars(market, field, (from, to), now, visit);
             }
             None => {}
         }
         Ok(())
     }
 
-    fn gauge_before(
+    fn ticker_before(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         before: i64,
         now: i64,
-    ) -> Result<Option<GaugeBar>, SourceError> {
+    ) -> Result<Option<OhlcBar>, SourceError> {
         Ok(match self.tape(market) {
-            Some(tape) => tape.gauge_before(gauge, before, now),
-            None if self.listings[market].feeds.has(Feed::OpenInterest) => {
-                self.tickers.bar_before(market, gauge, before, now)
+            Some(tape) => tape.ticker_before(field, before, now),
+            None if self.instruments[market].raw_data.has(RawData::OpenInterest) => {
+                self.tickers.bar_before(market, field, before, now)
             }
             None => None,
         })
@@ -262,7 +262,7 @@ impl Source for Demo {
     ) -> Result<(), SourceError> {
         match self.tape(market) {
             Some(tape) => tape.readings(from, to, now, visit),
-            None if self.listings[market].feeds.has(Feed::FundingRates) => {
+            None if self.instruments[market].raw_data.has(RawData::FundingRates) => {
                 self.tickers.readings(market, (from, to), now, visit);
             }
             None => {}

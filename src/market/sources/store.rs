@@ -20,8 +20,8 @@ use crate::market::funding::store::{self as tickers, StoredTickers};
 use crate::market::options::store::Options;
 use crate::market::predictions::store::Predictions;
 use crate::market::raw::{
-    Bar, Book, Feed, Gauge, GaugeBar, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState,
-    Source, SourceError, Supply, Ticker, Token, Trade,
+    Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
+    SourceError, Supply, Ticker, TickerField, Token, Trade,
 };
 use crate::market::store::layout::{self, DAY, Dataset};
 use crate::market::store::partitions::{Days, Partitions};
@@ -54,9 +54,9 @@ impl Store {
     /// Opens a store.
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut found: BTreeMap<(String, String), Days> = BTreeMap::new();
-        for feed in Feed::ALL {
-            for (exchange, symbol, day) in layout::files(root, Dataset::of(feed))? {
-                found.entry((exchange, symbol)).or_default()[feed as usize].push(day);
+        for kind in RawData::ALL {
+            for (exchange, symbol, day) in layout::files(root, Dataset::of(kind))? {
+                found.entry((exchange, symbol)).or_default()[kind as usize].push(day);
             }
         }
         let supplies = Supplies::open(root)?;
@@ -72,21 +72,21 @@ impl Store {
             for days in &mut of {
                 days.sort_unstable();
             }
-            for feed in [Feed::FundingRates, Feed::OpenInterest] {
-                let file = |day: i64| layout::file(root, Dataset::of(feed), &exchange, &symbol, day);
+            for kind in [RawData::FundingRates, RawData::OpenInterest] {
+                let file = |day: i64| layout::file(root, Dataset::of(kind), &exchange, &symbol, day);
                 // One day is enough, and most often it is the first: a store of years opens at once.
-                if !of[feed as usize].iter().any(|day| tickers::tells(&file(*day), feed)) {
-                    of[feed as usize].clear();
+                if !of[kind as usize].iter().any(|day| tickers::tells(&file(*day), kind)) {
+                    of[kind as usize].clear();
                 }
             }
             let Some(first) = of.iter().flatten().min().copied() else { continue };
-            let feeds = Feed::ALL.into_iter().filter(|feed| !of[*feed as usize].is_empty()).collect();
-            markets.push((Listing::named(exchange, symbol, first * DAY, feeds), of));
+            let raw_data = RawData::ALL.into_iter().filter(|kind| !of[*kind as usize].is_empty()).collect();
+            markets.push((Instrument::named(exchange, symbol, first * DAY, raw_data), of));
         }
         let partitions = Arc::new(Partitions::new(root, markets));
         Ok(Self {
-            trades: StoredTrades::new(Arc::clone(&partitions), Feed::Trades, TRADES),
-            liquidations: StoredTrades::new(Arc::clone(&partitions), Feed::Liquidations, LIQUIDATIONS),
+            trades: StoredTrades::new(Arc::clone(&partitions), RawData::Trades, TRADES),
+            liquidations: StoredTrades::new(Arc::clone(&partitions), RawData::Liquidations, LIQUIDATIONS),
             books: StoredBooks::new(Arc::clone(&partitions)),
             tickers: StoredTickers::new(Arc::clone(&partitions)),
             partitions,
@@ -107,30 +107,30 @@ impl Store {
         days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
     }
 
-    /// Unix nanoseconds of the first event of a feed in a day's file.
-    fn first_of(&self, market: usize, feed: Feed, day: i64) -> Result<Option<i64>, SourceError> {
-        match feed {
-            Feed::Trades => self.trades.first_of(market, day),
-            Feed::Liquidations => self.liquidations.first_of(market, day),
-            Feed::FundingRates | Feed::OpenInterest => self.tickers.first_of(market, feed, day),
-            Feed::Books => self.books.first_of(market, day),
+    /// Unix nanoseconds of the first event of a kind in a day's file.
+    fn first_of(&self, market: usize, kind: RawData, day: i64) -> Result<Option<i64>, SourceError> {
+        match kind {
+            RawData::Trades => self.trades.first_of(market, day),
+            RawData::Liquidations => self.liquidations.first_of(market, day),
+            RawData::FundingRates | RawData::OpenInterest => self.tickers.first_of(market, kind, day),
+            RawData::Books => self.books.first_of(market, day),
         }
     }
 
     /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read tells
     /// none: who asks for its day is told.
     fn decimals(&self, market: usize) -> Decimals {
-        let files = [Feed::Trades, Feed::Books].into_iter().flat_map(|feed| {
-            let days = self.partitions.days(market, feed).iter();
-            days.map(move |&day| self.partitions.file(Dataset::of(feed), market, day))
+        let files = [RawData::Trades, RawData::Books].into_iter().flat_map(|kind| {
+            let days = self.partitions.days(market, kind).iter();
+            days.map(move |&day| self.partitions.file(Dataset::of(kind), market, day))
         });
         files.filter_map(|file| Decimals::read(&file).ok()).max().unwrap_or_default()
     }
 }
 
 impl Source for Store {
-    fn listings(&self) -> &[Listing] {
-        &self.partitions.listings
+    fn instruments(&self) -> &[Instrument] {
+        &self.partitions.instruments
     }
 
     fn bars(
@@ -165,14 +165,14 @@ impl Source for Store {
     }
 
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
-        let Some(feed) = Feed::of(data_type) else { return Ok(None) };
+        let Some(kind) = data_type.spec().made_of else { return Ok(None) };
         let first = self.firsts.get((market, data_type), || {
-            let days = self.partitions.days(market, feed);
+            let days = self.partitions.days(market, kind);
             for (place, &day) in days.iter().enumerate() {
-                let Some(first) = self.first_of(market, feed, day)? else { continue };
+                let Some(first) = self.first_of(market, kind, day)? else { continue };
                 // A file may reach into the day before its own.
                 let next = days.get(place + 1).filter(|next| **next == day + 1);
-                let other = next.map(|&next| self.first_of(market, feed, next)).transpose()?.flatten();
+                let other = next.map(|&next| self.first_of(market, kind, next)).transpose()?.flatten();
                 return Ok(Some(other.map_or(first, |other| other.min(first))));
             }
             Ok::<_, SourceError>(None)
@@ -214,26 +214,26 @@ impl Source for Store {
         self.liquidations.events(market, (from, to), now, visit)
     }
 
-    fn gauge_bars(
+    fn ticker_bars(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         from: i64,
         to: i64,
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.tickers.bars(market, gauge, (from, to), now, visit)
+        self.tickers.bars(market, field, (from, to), now, visit)
     }
 
-    fn gauge_before(
+    fn ticker_before(
         &self,
         market: usize,
-        gauge: Gauge,
+        field: TickerField,
         before: i64,
         now: i64,
-    ) -> Result<Option<GaugeBar>, SourceError> {
-        self.tickers.bar_before(market, gauge, before, now)
+    ) -> Result<Option<OhlcBar>, SourceError> {
+        self.tickers.bar_before(market, field, before, now)
     }
 
     fn readings(

@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::changes::{CHANGES, GATE};
 use crate::archive::is_foreign;
-use crate::market::raw::{Feed, SourceError};
+use crate::market::raw::{RawData, SourceError};
 
 /// Seconds in a day.
 pub(in crate::market) const DAY: i64 = 86_400;
@@ -48,13 +48,13 @@ impl Dataset {
         Self::PredictionPositions,
     ];
 
-    /// The minute aggregate of a feed: what is there when the feed is.
-    pub(in crate::market) const fn of(feed: Feed) -> Self {
-        match feed {
-            Feed::Trades => Self::Candles,
-            Feed::Books => Self::Books,
-            Feed::Liquidations => Self::LiquidationMinutes,
-            Feed::FundingRates | Feed::OpenInterest => Self::TickerMinutes,
+    /// The minute aggregate of a kind: what is there when the kind is.
+    pub(in crate::market) const fn of(kind: RawData) -> Self {
+        match kind {
+            RawData::Trades => Self::Candles,
+            RawData::Books => Self::Books,
+            RawData::Liquidations => Self::LiquidationMinutes,
+            RawData::FundingRates | RawData::OpenInterest => Self::TickerMinutes,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::SECOND;
-use crate::market::raw::{Bar, GaugeBar, SourceError};
+use crate::market::raw::{Bar, OhlcBar, SourceError};
 use crate::market::store::layout::DAY;
 
 /// A bar of one minute.
@@ -30,7 +30,7 @@ impl Minute for Bar {
     }
 }
 
-impl Minute for GaugeBar {
+impl Minute for OhlcBar {
     fn start(&self) -> i64 {
         self.start
     }

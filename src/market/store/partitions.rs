@@ -6,29 +6,29 @@ use std::sync::Arc;
 use super::layout::{self, DAY, Dataset};
 use super::minutes::near;
 use crate::clock::SECOND;
-use crate::market::raw::{Feed, Listing, SourceError};
+use crate::market::raw::{Instrument, RawData, SourceError};
 
-/// Days with a file, ascending, by feed.
-pub(in crate::market) type Days = [Vec<i64>; Feed::ALL.len()];
+/// Days with a file, ascending, by kind.
+pub(in crate::market) type Days = [Vec<i64>; RawData::ALL.len()];
 
 /// What a store has files of.
 pub(in crate::market) struct Partitions {
     root: PathBuf,
-    pub(in crate::market) listings: Vec<Listing>,
+    pub(in crate::market) instruments: Vec<Instrument>,
     /// By market.
     days: Vec<Days>,
 }
 
 impl Partitions {
     /// The markets of a store's folder, each with its days.
-    pub(in crate::market) fn new(root: &Path, markets: Vec<(Listing, Days)>) -> Self {
-        let (listings, days) = markets.into_iter().unzip();
-        Self { root: root.to_owned(), listings, days }
+    pub(in crate::market) fn new(root: &Path, markets: Vec<(Instrument, Days)>) -> Self {
+        let (instruments, days) = markets.into_iter().unzip();
+        Self { root: root.to_owned(), instruments, days }
     }
 
-    /// Days with a file of a feed, ascending.
-    pub(in crate::market) fn days(&self, market: usize, feed: Feed) -> &[i64] {
-        &self.days[market][feed as usize]
+    /// Days with a file of a kind, ascending.
+    pub(in crate::market) fn days(&self, market: usize, kind: RawData) -> &[i64] {
+        &self.days[market][kind as usize]
     }
 
     /// The last day of any file.
@@ -38,8 +38,8 @@ impl Partitions {
 
     /// Where the file of a market's day lies.
     pub(in crate::market) fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
-        let listing = &self.listings[market];
-        layout::file(&self.root, dataset, &listing.exchange, &listing.raw_symbol, day)
+        let instrument = &self.instruments[market];
+        layout::file(&self.root, dataset, &instrument.exchange, &instrument.raw_symbol, day)
     }
 }
 

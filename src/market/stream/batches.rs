@@ -90,7 +90,7 @@ pub(in crate::market) fn volume_profiles(
     let mut trades = Vec::new();
     each_trade(source, market, (begin, last), |trade| trades.push(*trade))?;
     let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
-    let contract = source.listings()[market].contract_usd();
+    let contract = source.instruments()[market].contract_usd();
     let volume = |trade: &Trade| match contract {
         _ if !usd => trade.amount,
         Some(contract) => trade.amount * contract,

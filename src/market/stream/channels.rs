@@ -8,7 +8,7 @@ use crate::clock::SECOND;
 use crate::market::engine::Market;
 use crate::market::instruments::names;
 use crate::market::query::error::MarketError;
-use crate::market::raw::Listing;
+use crate::market::raw::Instrument;
 use crate::protocol::ParamError;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 
@@ -27,16 +27,16 @@ impl Market {
         };
         channel.check()?;
         names::check_market(self.source(), &channel.exchange, &channel.symbol, self.strict_symbols())?;
-        let listings = self.source().listings();
-        let market = listings.iter().position(|row| is_meant(row, channel));
+        let instruments = self.source().instruments();
+        let market = instruments.iter().position(|row| is_meant(row, channel));
         if let Some(quote) = channel.parameter("quote") {
-            check_quote(quote, market.map(|market| &listings[market]))?;
+            check_quote(quote, market.map(|market| &instruments[market]))?;
         }
         let frequency = ["updateFrequency", "batchInterval"].into_iter().find_map(|name| channel.parameter(name));
         Ok(Subscription {
             channel: channel.clone(),
             kind,
-            series: series(kind, channel, market.map(|market| &listings[market])),
+            series: series(kind, channel, market.map(|market| &instruments[market])),
             from: now.saturating_add(1),
             frequency: frequency.and_then(duration).unwrap_or(USUAL_FREQUENCY),
             last_book: None,
@@ -55,7 +55,7 @@ impl Market {
         }
         // The source may have been opened anew since, and have other markets.
         let channel = &subscription.channel;
-        let market = self.source().listings().iter().position(|row| is_meant(row, channel));
+        let market = self.source().instruments().iter().position(|row| is_meant(row, channel));
         if let Some(market) = market {
             let source = self.source();
             match subscription.kind {
@@ -73,15 +73,15 @@ impl Market {
     }
 }
 
-fn is_meant(row: &Listing, channel: &Channel) -> bool {
+fn is_meant(row: &Instrument, channel: &Channel) -> bool {
     row.exchange == channel.exchange && row.raw_symbol == channel.symbol && channel.takes(&row.category)
 }
 
-fn check_quote(quote: &str, listing: Option<&Listing>) -> Result<(), ParamError> {
+fn check_quote(quote: &str, instrument: Option<&Instrument>) -> Result<(), ParamError> {
     if quote != "USD" {
         return Err(ParamError::new("quote", format!("{quote:?} is not served; give USD, or leave it out for coin")));
     }
-    match listing.filter(|listing| !listing.is_usd_like()) {
+    match instrument.filter(|instrument| !instrument.is_usd_like()) {
         Some(foreign) => {
             let problem = format!("the market is quoted in {}, which the stream does not convert", foreign.quote);
             Err(ParamError::new("quote", problem))
@@ -90,17 +90,17 @@ fn check_quote(quote: &str, listing: Option<&Listing>) -> Result<(), ParamError>
     }
 }
 
-fn series(kind: ChannelKind, channel: &Channel, listing: Option<&Listing>) -> StreamSeries {
-    let text = |of: fn(&Listing) -> String| listing.map(of).unwrap_or_default();
+fn series(kind: ChannelKind, channel: &Channel, instrument: Option<&Instrument>) -> StreamSeries {
+    let text = |of: fn(&Instrument) -> String| instrument.map(of).unwrap_or_default();
     StreamSeries {
         kind: kind.spec().name,
         symbol: channel.symbol.clone(),
         exchange: channel.exchange.clone(),
-        normalized_symbol: text(Listing::normalized_symbol),
-        category: text(|listing| listing.category.clone()),
+        normalized_symbol: text(Instrument::normalized_symbol),
+        category: text(|instrument| instrument.category.clone()),
         side: None,
-        coin: text(|listing| listing.coin.clone()),
-        inverse: listing.is_some_and(|listing| listing.contract_usd().is_some()),
+        coin: text(|instrument| instrument.coin.clone()),
+        inverse: instrument.is_some_and(|instrument| instrument.contract_usd().is_some()),
         block_size: channel.parameter("blockSize").and_then(|size| size.parse().ok()),
     }
 }

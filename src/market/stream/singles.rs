@@ -2,7 +2,7 @@
 
 use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Gauge, Source, Ticker, Trade};
+use crate::market::raw::{Source, Ticker, TickerField, Trade};
 use crate::market::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
@@ -79,7 +79,7 @@ pub(in crate::market) fn funding_rates(
 ) -> Result<(), MarketError> {
     readings(source, market, (subscription.from, until), |reading| {
         let [funding_rate, predicted_funding_rate] =
-            [Gauge::FundingRate, Gauge::PredictedRate].map(|gauge| reading.value(gauge));
+            [TickerField::FundingRate, TickerField::PredictedRate].map(|field| reading.value(field));
         if funding_rate.or(predicted_funding_rate).is_some() {
             let payload = Payload::FundingRate { funding_rate, predicted_funding_rate, timestamp: reading.time.into() };
             events.push(subscription.event(reading.time, None, payload));
@@ -96,7 +96,7 @@ pub(in crate::market) fn open_interest(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     readings(source, market, (subscription.from, until), |reading| {
-        if let Some(open_interest) = reading.value(Gauge::OpenInterest) {
+        if let Some(open_interest) = reading.value(TickerField::OpenInterest) {
             let payload = Payload::OpenInterest { open_interest, timestamp: reading.time.into() };
             events.push(subscription.event(reading.time, None, payload));
         }

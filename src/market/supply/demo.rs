@@ -4,7 +4,7 @@ use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
-use crate::market::raw::{Listing, Supply, SupplyRow, Token};
+use crate::market::raw::{Instrument, Supply, SupplyRow, Token};
 
 const DAY: i64 = 86_400;
 const MINUTES_A_DAY: i64 = 1_440;
@@ -232,8 +232,8 @@ pub(in crate::market) struct DemoSupply {
 
 impl DemoSupply {
     /// The supply of the coins of these markets.
-    pub(in crate::market) fn new(listings: &[Listing], traits: &[Traits]) -> Self {
-        let (tokens, traits) = tokens(listings, traits);
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+        let (tokens, traits) = tokens(instruments, traits);
         Self { tokens, traits }
     }
 
@@ -255,12 +255,13 @@ impl DemoSupply {
 }
 
 /// The tokens of the coins of these markets.
-fn tokens(listings: &[Listing], traits: &[Traits]) -> (Vec<Token>, Vec<TokenTraits>) {
+fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<TokenTraits>) {
     let (mut tokens, mut details) = (Vec::new(), Vec::new());
     for (place, facts) in FACTS.iter().enumerate() {
-        let markets: Vec<_> = listings.iter().zip(traits).filter(|(listing, _)| listing.coin == facts.coin).collect();
-        let Some((listing, first)) = markets.first() else { continue };
-        tokens.push(Token { coin: facts.coin.to_owned(), name: listing.coin_name.clone(), available_since: BEGIN });
+        let markets: Vec<_> =
+            instruments.iter().zip(traits).filter(|(instrument, _)| instrument.coin == facts.coin).collect();
+        let Some((instrument, first)) = markets.first() else { continue };
+        tokens.push(Token { coin: facts.coin.to_owned(), name: instrument.coin_name.clone(), available_since: BEGIN });
         let minute_amount = markets.iter().map(|(_, market)| market.minute_amount).sum();
         details.push(TokenTraits { path: first.path, facts: place, minute_amount });
     }
@@ -348,8 +349,8 @@ mod tests {
     #[test]
     fn supplies_follow_their_schedules() {
         let (_, tokens) = {
-            let (listings, traits) = crate::market::demo::catalog::markets(0);
-            tokens(&listings, &traits)
+            let (instruments, traits) = crate::market::demo::catalog::markets(0);
+            tokens(&instruments, &traits)
         };
         let of = |coin: &str, second: i64| {
             tokens.iter().find(|token| token.facts().coin == coin).unwrap().circulating(second)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::store::{SUPPLY, SupplyLine};
+use super::store::{SUPPLY, SupplyRecord};
 use crate::market::ingest::csv_table::{Columns, Range, Record};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::task::Task;
@@ -33,7 +33,7 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
     if !task.is_new(SUPPLY.read_origin(task.store, source), &hash) {
         return Ok(());
     }
-    let mut lines: Vec<SupplyLine> = Vec::new();
+    let mut lines: Vec<SupplyRecord> = Vec::new();
     let mut known = HashSet::new();
     let whole = task.each_record(&COLUMNS, |record| {
         let line = read(record)?;
@@ -48,7 +48,7 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
     if whole {
         // Stable: the chains of a snapshot stay in the file's order, the primary one first.
         lines.sort_by(|left, right| {
-            let key = |line: &SupplyLine| (line.coin.clone(), line.name.clone(), line.time);
+            let key = |line: &SupplyRecord| (line.coin.clone(), line.name.clone(), line.time);
             key(left).cmp(&key(right))
         });
         SUPPLY.write(task.store, source, lines, &task.origin(&hash))?;
@@ -56,7 +56,7 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
     Ok(())
 }
 
-fn read(record: &Record<'_>) -> Result<SupplyLine, Fault> {
+fn read(record: &Record<'_>) -> Result<SupplyRecord, Fault> {
     let amount = |column| record.number(column, Range::NotNegative);
     let time = record.time("timestamp")?.ok_or_else(|| Fault::new("timestamp", "is empty; every row needs it"))?;
     let dominance = amount("marketcap_dominance_percent")?;
@@ -65,7 +65,7 @@ fn read(record: &Record<'_>) -> Result<SupplyLine, Fault> {
         return Err(Fault::new("marketcap_dominance_percent", what));
     }
     let rank = record.whole("src_marketcap_rank")?;
-    Ok(SupplyLine {
+    Ok(SupplyRecord {
         coin: record.needed("coin")?.to_owned(),
         name: record.needed("token_name")?.to_owned(),
         time,

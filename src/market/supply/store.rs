@@ -10,7 +10,7 @@ use crate::market::store::sheets::Sheet;
 
 /// One row of a sheet.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::market) struct SupplyLine {
+pub(in crate::market) struct SupplyRecord {
     /// Ticker.
     pub coin: String,
     /// Full name.
@@ -22,7 +22,7 @@ pub(in crate::market) struct SupplyLine {
 }
 
 /// Sheets of token supply.
-pub(in crate::market) const SUPPLY: Sheet<SupplyLine> = Sheet {
+pub(in crate::market) const SUPPLY: Sheet<SupplyRecord> = Sheet {
     dataset: Dataset::TokenSupply,
     times: &[("time", |line| &mut line.time)],
     texts: &[
@@ -114,9 +114,9 @@ mod tests {
     use super::*;
     use crate::market::store::origin::Origin;
 
-    fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyLine {
+    fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyRecord {
         let row = SupplyRow { marketcap, first_marketcap: first, chain: chain.to_owned(), ..SupplyRow::default() };
-        SupplyLine { coin: coin.to_owned(), name: name.to_owned(), time: time * SECOND, row }
+        SupplyRecord { coin: coin.to_owned(), name: name.to_owned(), time: time * SECOND, row }
     }
 
     fn visited(supplies: &Supplies, token: usize, from: i64, to: i64, now: i64) -> Vec<(i64, usize)> {
@@ -143,7 +143,7 @@ mod tests {
     fn snapshots_are_joined_over_files_and_the_last_file_counts() {
         const NAN: f64 = f64::NAN;
         let folder = tempfile::tempdir().unwrap();
-        let write = |source: &str, lines: &[SupplyLine]| {
+        let write = |source: &str, lines: &[SupplyRecord]| {
             SUPPLY.write(folder.path(), source, lines.to_vec(), &Origin::default()).unwrap();
         };
         let two = [line("LINK", "Chainlink", 20, "BSC", 7.0, NAN), line("LINK", "Chainlink", 20, "ARBITRUM", 7.0, 3.0)];

@@ -1,7 +1,7 @@
 //! Dated futures beside perpetuals, and the sizes that symbols and books tell.
 
 use super::*;
-use crate::market::raw::Feed;
+use crate::market::raw::RawData;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DiscoveryList, Filters, MarketsQuery, Selection};
 
@@ -74,12 +74,12 @@ fn markets_without_the_data_of_a_type_are_no_part_of_its_answers() {
     let window = format!("coin=BTC&interval=HOUR&from={DAY}&period=3600");
     let mut types = 0;
     for spec in &DATA_TYPES {
-        let has = match Feed::of(spec.data_type) {
-            Some(Feed::Trades) => "BYBIT",
-            Some(Feed::Books) => "OKEX_SWAP",
-            Some(Feed::Liquidations) => "BITGET",
-            Some(Feed::FundingRates) => "BINANCE_FUTURES",
-            Some(Feed::OpenInterest) => "HYPERLIQUID_FUTURES",
+        let has = match spec.data_type.spec().made_of {
+            Some(RawData::Trades) => "BYBIT",
+            Some(RawData::Books) => "OKEX_SWAP",
+            Some(RawData::Liquidations) => "BITGET",
+            Some(RawData::FundingRates) => "BINANCE_FUTURES",
+            Some(RawData::OpenInterest) => "HYPERLIQUID_FUTURES",
             None => continue,
         };
         types += 1;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::SECOND;
-use crate::market::raw::{Gauge, Listing, Source};
+use crate::market::raw::{Instrument, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::market::sources::store::Store;
 use crate::protocol::exchange::Exchange;
@@ -10,23 +10,23 @@ use crate::protocol::exchange::Exchange;
 #[test]
 fn demo_and_store_describe_a_market_alike() {
     let demo = Demo::new(0);
-    let of_coins: Vec<&Listing> = demo.listings().iter().filter(|row| !row.coin.is_empty()).collect();
+    let of_coins: Vec<&Instrument> = demo.instruments().iter().filter(|row| !row.coin.is_empty()).collect();
     let mut dumps = Dumps::default();
     for row in &of_coins {
         dumps.trade(&format!("{}/{}", row.exchange, row.raw_symbol), DAY, 1.0, 1.0);
     }
     let (folder, _market) = dumps.market();
     let store = Store::open(&folder.path().join("store")).unwrap();
-    let described = |row: &Listing| {
+    let described = |row: &Instrument| {
         let names = [&row.exchange, &row.raw_symbol, &row.coin, &row.quote, &row.category].map(Clone::clone);
         (names, row.normalized_symbol(), row.contract_usd(), row.funding_seconds(), row.is_usd_like())
     };
-    let described = |rows: &[&Listing]| {
+    let described = |rows: &[&Instrument]| {
         let mut all: Vec<_> = rows.iter().map(|row| described(row)).collect();
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all
     };
-    assert_eq!(described(&store.listings().iter().collect::<Vec<_>>()), described(&of_coins));
+    assert_eq!(described(&store.instruments().iter().collect::<Vec<_>>()), described(&of_coins));
     for row in of_coins {
         let known = Exchange::find(&row.exchange).expect("an exchange of the table");
         assert_eq!(row.funding_seconds(), known.funding_seconds, "{}", row.exchange);
@@ -37,7 +37,7 @@ fn demo_and_store_describe_a_market_alike() {
 fn the_demo_settles_funding_when_the_table_says() {
     let demo = Demo::new(0);
     let mut hourly = 0;
-    for (market, row) in demo.listings().iter().enumerate().filter(|(_, row)| row.coin == "BTC") {
+    for (market, row) in demo.instruments().iter().enumerate().filter(|(_, row)| row.coin == "BTC") {
         let known = Exchange::find(&row.exchange).unwrap();
         if row.category != "PERPETUAL" {
             continue;
@@ -45,7 +45,7 @@ fn the_demo_settles_funding_when_the_table_says() {
         hourly += usize::from(known.funding_seconds == 3_600);
         let (mut last, mut settled) = (None, Vec::new());
         let now = (DAY + DAYS) * SECOND;
-        demo.gauge_bars(market, Gauge::FundingRate, DAY, DAY + DAYS, now, &mut |bar| {
+        demo.ticker_bars(market, TickerField::FundingRate, DAY, DAY + DAYS, now, &mut |bar| {
             if last.is_some_and(|rate| rate != bar.open) {
                 settled.push(bar.start - DAY);
             }

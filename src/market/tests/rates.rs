@@ -8,7 +8,7 @@ const USD: &str = "transform.normalize.quote=USD";
 /// The minute whose rate is asked for.
 const MINUTE: i64 = DAY + 12 * HOUR;
 
-/// XRP at 0.001 ETH on every raw feed, in the minute that is asked for.
+/// XRP at 0.001 ETH on every raw kind, in the minute that is asked for.
 fn foreign() -> Dumps {
     let mut dumps = Dumps::default();
     dumps.trade("BYBIT/XRPETH", MINUTE + 5, 0.001, 1_000.0);

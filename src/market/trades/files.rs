@@ -26,7 +26,7 @@ pub(in crate::market) const LIQUIDATIONS: Pair =
 
 /// Where a day's trades, or liquidations, belong.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Place<'a> {
+pub(in crate::market) struct PartitionPath<'a> {
     pub(in crate::market) pair: Pair,
     /// The store's folder.
     pub(in crate::market) store: &'a Path,
@@ -36,14 +36,14 @@ pub(in crate::market) struct Place<'a> {
     pub(in crate::market) day: i64,
 }
 
-impl Place<'_> {
+impl PartitionPath<'_> {
     pub(in crate::market) fn file(&self, dataset: Dataset) -> PathBuf {
         layout::file(self.store, dataset, self.market.0, self.market.1, self.day)
     }
 }
 
 /// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(place: &Place<'_>) -> Option<Origin> {
+pub(in crate::market) fn read_origin(place: &PartitionPath<'_>) -> Option<Origin> {
     Origin::read([place.pair.events, place.pair.minutes].map(|dataset| place.file(dataset)))
 }
 

@@ -1,6 +1,6 @@
 //! Dumps of trades, and of liquidations, which are told alike.
 
-use super::files::{self, Pair, Place};
+use super::files::{self, Pair, PartitionPath};
 use super::trade_row::{TRADE_COLUMNS, trade};
 use super::{overlap, streamed, writer};
 use crate::archive::ArchiveError;
@@ -15,7 +15,7 @@ pub(in crate::market) fn ingest_file(
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
-    let place = Place { pair, store: task.store, market, day };
+    let place = PartitionPath { pair, store: task.store, market, day };
     if task.is_new(files::read_origin(&place), &hash) { Ok(take(&place, task, &hash)?) } else { Ok(()) }
 }
 
@@ -26,7 +26,7 @@ pub(in crate::market) fn ingest_again(
     day: i64,
     task: &mut Task<'_>,
 ) -> Result<bool, MarketError> {
-    let place = Place { pair, store: task.store, market, day };
+    let place = PartitionPath { pair, store: task.store, market, day };
     if !overlap::is_outdated(&place) {
         return Ok(false);
     }
@@ -40,7 +40,7 @@ pub(in crate::market) fn ingest_again(
     Ok(true)
 }
 
-fn take(place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), ArchiveError> {
+fn take(place: &PartitionPath<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), ArchiveError> {
     if streamed::trades(place, task, hash)? {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::files::{Place, read_bars, read_trades_within};
+use super::files::{PartitionPath, read_bars, read_trades_within};
 use crate::archive::{Metadata, read_content_hash, read_metadata};
 use crate::clock::SECOND;
 use crate::market::raw::Trade;
@@ -27,12 +27,12 @@ const LEFT_OUT: &str = "marketpoints.trades_left_out";
 const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 
 /// Whether trades of the day's dump file were left out because a neighbouring day had them, which holds something else now.
-pub(in crate::market) fn is_outdated(place: &Place<'_>) -> bool {
+pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
     let metadata = read_metadata(&place.file(place.pair.minutes)).unwrap_or_default();
     let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let holds_the_same = |one: &str| {
         let (day, hash) = one.split_once(':')?;
-        let other = Place { day: day.parse().ok()?, ..*place };
+        let other = PartitionPath { day: day.parse().ok()?, ..*place };
         (read_content_hash(&other.file(place.pair.events))? == hash).then_some(())
     };
     match value(CUT_AGAINST) {
@@ -65,10 +65,10 @@ fn key(trade: &Trade) -> Key {
 
 impl Overlap {
     /// Looks at the neighbours of a place. One that cannot be read holds nothing: its own dump makes it anew.
-    pub(in crate::market) fn of(place: &Place<'_>) -> Self {
+    pub(in crate::market) fn of(place: &PartitionPath<'_>) -> Self {
         let days = (place.day - REACH..=place.day + REACH).filter(|&day| day != place.day);
         let neighbours = days.filter_map(|day| {
-            let place = Place { day, ..*place };
+            let place = PartitionPath { day, ..*place };
             let bars = read_bars(&place.file(place.pair.minutes)).ok()?;
             let (first, last) = (bars.iter().map(|bar| bar.first).min()?, bars.iter().map(|bar| bar.last).max()?);
             let path = place.file(place.pair.events);

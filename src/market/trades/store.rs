@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::files::{self, Pair};
 use crate::market::cache::Cache;
-use crate::market::raw::{Bar, Feed, SourceError, Trade};
+use crate::market::raw::{Bar, RawData, SourceError, Trade};
 use crate::market::store::minutes::{Minutes, near};
 use crate::market::store::partitions::{Partitions, in_order, is_in};
 
@@ -18,7 +18,7 @@ const KEPT_PEAKS: usize = 200_000;
 /// Events of the form of trades of a store's markets, and their minute bars.
 pub(in crate::market) struct StoredTrades {
     partitions: Arc<Partitions>,
-    feed: Feed,
+    kind: RawData,
     pair: Pair,
     bars: Cache<(usize, i64), Vec<Bar>>,
     events: Cache<(usize, i64), Vec<Trade>>,
@@ -37,10 +37,10 @@ struct Peak {
 }
 
 impl StoredTrades {
-    /// Those of a feed.
-    pub(in crate::market) fn new(partitions: Arc<Partitions>, feed: Feed, pair: Pair) -> Self {
+    /// Those of a kind.
+    pub(in crate::market) fn new(partitions: Arc<Partitions>, kind: RawData, pair: Pair) -> Self {
         let (bars, events) = (Cache::new(KEPT_BAR_DAYS), Cache::new(KEPT_EVENT_DAYS));
-        Self { partitions, feed, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
+        Self { partitions, kind, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
     }
 
     /// Visits the minute bars with a start in `[from, to)`, as of `now`.
@@ -75,7 +75,7 @@ impl StoredTrades {
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         let read = |day: i64| self.day_events(market, day);
-        let days = self.partitions.days(market, self.feed);
+        let days = self.partitions.days(market, self.kind);
         in_order(days, (window.0, window.1, now), &read, |event| event.time, visit)
     }
 
@@ -88,7 +88,7 @@ impl StoredTrades {
     ) -> Result<Option<f64>, SourceError> {
         let mut highest: Option<f64> = None;
         let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
-        for &day in near(self.partitions.days(market, self.feed), from, to) {
+        for &day in near(self.partitions.days(market, self.kind), from, to) {
             let Some(peak) = *self.peak(market, day)? else { continue };
             if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
                 count(peak.high);
@@ -142,12 +142,12 @@ impl StoredTrades {
             }
             Ok(part)
         };
-        use_them(&Minutes { days: self.partitions.days(market, self.feed), read: &read, partial: &partial })
+        use_them(&Minutes { days: self.partitions.days(market, self.kind), read: &read, partial: &partial })
     }
 
     /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
     fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
-        let contract = self.partitions.listings[market].contract_usd();
+        let contract = self.partitions.instruments[market].contract_usd();
         move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
     }
 }

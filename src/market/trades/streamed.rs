@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use super::files::Place;
+use super::files::PartitionPath;
 use super::trade_row::{self, TRADE_COLUMNS};
 use super::writer::TradeWriter;
 use crate::archive::ArchiveError;
@@ -61,7 +61,11 @@ impl Taker for Batches {
 
 /// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
 /// written, and nothing is in the report.
-pub(in crate::market) fn trades(place: &Place<'_>, task: &mut Task<'_>, hash: &str) -> Result<bool, ArchiveError> {
+pub(in crate::market) fn trades(
+    place: &PartitionPath<'_>,
+    task: &mut Task<'_>,
+    hash: &str,
+) -> Result<bool, ArchiveError> {
     let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
     let mut own = IngestReport::default();
     std::thread::scope(|scope| {
@@ -74,7 +78,7 @@ pub(in crate::market) fn trades(place: &Place<'_>, task: &mut Task<'_>, hash: &s
         });
         let mut batches = Batches::new(sender);
         let mut reading = Task { report: &mut own, ..*task };
-        let whole = reading.feed(place.day, &TRADE_COLUMNS, &mut batches);
+        let whole = reading.read(place.day, &TRADE_COLUMNS, &mut batches);
         batches.send();
         let (ordered, origin) = (batches.ordered, reading.origin(hash));
         drop(batches); // the writer ends when nobody can send any more

@@ -1,6 +1,6 @@
 //! Trades on their way into the store.
 
-use super::files::{Place, TradeColumns, bar_table};
+use super::files::{PartitionPath, TradeColumns, bar_table};
 use super::overlap::Overlap;
 use crate::archive::{ArchiveError, ParquetWriter};
 use crate::clock::SECOND;
@@ -14,7 +14,7 @@ const GROUP: usize = 1 << 19;
 
 /// Writes a day's trades and their minute bars.
 pub(in crate::market) struct TradeWriter<'a> {
-    place: &'a Place<'a>,
+    place: &'a PartitionPath<'a>,
     events: ParquetWriter,
     /// Trades that make no group yet.
     waiting: TradeColumns,
@@ -25,7 +25,7 @@ pub(in crate::market) struct TradeWriter<'a> {
 
 impl<'a> TradeWriter<'a> {
     /// Begins a day; nothing is in the store until it is finished.
-    pub(in crate::market) fn begin(place: &'a Place<'a>) -> Result<Self, ArchiveError> {
+    pub(in crate::market) fn begin(place: &'a PartitionPath<'a>) -> Result<Self, ArchiveError> {
         let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
         let overlap = Overlap::of(place);
         let (waiting, decimals) = (TradeColumns::default(), Decimals::default());
@@ -73,7 +73,11 @@ impl<'a> TradeWriter<'a> {
 }
 
 /// Writes a day's trades, in time order, and their minute bars.
-pub(in crate::market) fn write(place: &Place<'_>, trades: &[Trade], origin: &Origin) -> Result<(), ArchiveError> {
+pub(in crate::market) fn write(
+    place: &PartitionPath<'_>,
+    trades: &[Trade],
+    origin: &Origin,
+) -> Result<(), ArchiveError> {
     let mut writer = TradeWriter::begin(place)?;
     writer.push(trades)?;
     writer.finish(origin)

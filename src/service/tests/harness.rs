@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND};
 use crate::market::{
-    Bar, Book, Feed, Listing, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
+    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
     SourceError, Token, Trade,
 };
 use crate::protocol::DataType;
@@ -28,15 +28,15 @@ const MISCHIEF: [&str; 4] = ["PANIC", "BROKEN", "HELD", "LARGE"];
 
 /// Markets of three kinds: sound ones, which are listed; those of [`MISCHIEF`], which are not.
 pub(super) struct Mischief {
-    listings: Vec<Listing>,
+    instruments: Vec<Instrument>,
     started: Mutex<Sender<()>>,
     release: Mutex<Receiver<()>>,
     /// `HELD` requests that run, and the most that ran at a time.
     running: Arc<Mutex<(usize, usize)>>,
 }
 
-fn listing(exchange: &str, raw_symbol: &str) -> Listing {
-    Listing {
+fn instrument(exchange: &str, raw_symbol: &str) -> Instrument {
+    Instrument {
         exchange: exchange.into(),
         raw_symbol: raw_symbol.into(),
         coin: "BTC".into(),
@@ -44,7 +44,7 @@ fn listing(exchange: &str, raw_symbol: &str) -> Listing {
         category: "PERPETUAL".into(),
         coin_name: "Bitcoin".into(),
         available_since: 0,
-        feeds: Feed::ALL.into_iter().collect(),
+        raw_data: RawData::ALL.into_iter().collect(),
     }
 }
 
@@ -54,8 +54,8 @@ fn bar(start: i64, price: f64) -> Bar {
 }
 
 impl Source for Mischief {
-    fn listings(&self) -> &[Listing] {
-        &self.listings
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
     }
 
     fn bars(
@@ -67,7 +67,7 @@ impl Source for Mischief {
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let (mut minutes, mut price) = (NOW - 60..NOW, 2.5e6);
-        match self.listings[market].raw_symbol.as_str() {
+        match self.instruments[market].raw_symbol.as_str() {
             "PANIC" => panic!("the source was told to"),
             "BROKEN" => return Err(SourceError("the store is gone".into())),
             "HELD" => {
@@ -109,7 +109,7 @@ impl Source for Mischief {
 
     /// Nothing ever happened to those that misbehave, so that no listing reads them.
     fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<i64>, SourceError> {
-        Ok((!MISCHIEF.contains(&&*self.listings[market].raw_symbol)).then_some(0))
+        Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(0))
     }
 
     fn last_book(&self, _market: usize, _from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
@@ -210,11 +210,11 @@ impl Bench {
         let (started_sender, started) = channel();
         let (release, release_receiver) = channel();
         let running = Arc::default();
-        let mut listings = vec![listing("BYBIT", "BTCUSDT"), listing("OKEX_SWAP", "BTC-USDT-SWAP")];
+        let mut instruments = vec![instrument("BYBIT", "BTCUSDT"), instrument("OKEX_SWAP", "BTC-USDT-SWAP")];
         // Of a coin of its own each, so that a sum over Bitcoin leaves them out.
-        listings.extend(MISCHIEF.map(|name| Listing { coin: name.into(), ..listing("BYBIT", name) }));
+        instruments.extend(MISCHIEF.map(|name| Instrument { coin: name.into(), ..instrument("BYBIT", name) }));
         let source = Mischief {
-            listings,
+            instruments,
             started: Mutex::new(started_sender),
             release: Mutex::new(release_receiver),
             running: Arc::clone(&running),

@@ -14,7 +14,7 @@ use crate::clock::SECOND;
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
-use crate::market::raw::{Bar, Book, Feed, Gauge, GaugeBar, Level, Ticker, Trade, minute_bars};
+use crate::market::raw::{Bar, Book, Level, OhlcBar, RawData, Ticker, TickerField, Trade, minute_bars};
 
 const DAY: i64 = 86_400;
 /// Days of trades kept for the next question: about 30 MB.
@@ -268,29 +268,29 @@ impl Tape {
         }
     }
 
-    /// Visits the bars of a gauge with a start in `[from, to)`. Only open interest is told: in tokens of both outcomes, or
+    /// Visits the bars of a field with a start in `[from, to)`. Only open interest is told: in tokens of both outcomes, or
     /// what they are worth.
-    pub(in crate::market) fn gauge_bars(
+    pub(in crate::market) fn ticker_bars(
         &self,
-        gauge: Gauge,
+        field: TickerField,
         from: i64,
         to: i64,
         now: i64,
-        visit: &mut dyn FnMut(&GaugeBar),
+        visit: &mut dyn FnMut(&OhlcBar),
     ) {
-        if gauge.feed() != Feed::OpenInterest {
+        if field.kind() != RawData::OpenInterest {
             return;
         }
         let mut told = Vec::new();
         self.readings(whole_minute(from), whole_minute(to), now, &mut |reading| told.push(*reading));
-        minute_bars(&told, gauge).iter().for_each(visit);
+        minute_bars(&told, field).iter().for_each(visit);
     }
 
-    /// The last bar of a gauge that starts before `before`.
-    pub(in crate::market) fn gauge_before(&self, gauge: Gauge, before: i64, now: i64) -> Option<GaugeBar> {
+    /// The last bar of a field that starts before `before`.
+    pub(in crate::market) fn ticker_before(&self, field: TickerField, before: i64, now: i64) -> Option<OhlcBar> {
         let (opened, end) = self.open(i64::MIN, before.min(now.div_euclid(SECOND).saturating_add(1)));
         let mut last = None;
-        self.gauge_bars(gauge, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
+        self.ticker_bars(field, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
         last
     }
 }

@@ -10,7 +10,9 @@ use super::tape::Tape;
 use crate::clock::SECOND;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
-use crate::market::raw::{Feed, Feeds, Listing, PREDICTION_VENUE, PositionTable, PredictionFigures, PredictionState};
+use crate::market::raw::{
+    Instrument, PREDICTION_VENUE, PositionTable, PredictionFigures, PredictionState, RawData, RawDataSet,
+};
 use crate::market::trades::demo::CoinTrades;
 
 /// Tables of positions kept for the next question: about 5 MB each.
@@ -50,8 +52,8 @@ impl Venue {
     }
 
     /// The venue's markets, as a source lists them.
-    pub(in crate::market) fn listings(&self) -> impl Iterator<Item = Listing> {
-        self.events.events.iter().zip(&self.events.traits).map(|(question, event)| Listing {
+    pub(in crate::market) fn instruments(&self) -> impl Iterator<Item = Instrument> {
+        self.events.events.iter().zip(&self.events.traits).map(|(question, event)| Instrument {
             exchange: PREDICTION_VENUE.to_owned(),
             raw_symbol: question.condition_id.clone(),
             coin: String::new(),
@@ -59,7 +61,7 @@ impl Venue {
             category: String::new(),
             coin_name: String::new(),
             available_since: event.opened,
-            feeds: [Feed::Trades, Feed::Books, Feed::OpenInterest].into_iter().collect::<Feeds>(),
+            raw_data: [RawData::Trades, RawData::Books, RawData::OpenInterest].into_iter().collect::<RawDataSet>(),
         })
     }
 
@@ -133,7 +135,7 @@ impl Venue {
     }
 
     fn coin_market(&self, coin: &str) -> Option<usize> {
-        self.trades.coins().listings.iter().position(|row| row.coin == coin && row.exchange == DECIDING)
+        self.trades.coins().instruments.iter().position(|row| row.coin == coin && row.exchange == DECIDING)
     }
 
     fn trades_above(&self, coin: &str, price: f64, from: i64, to: i64) -> bool {

@@ -6,15 +6,15 @@ use crate::clock::SECOND;
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{
-    Bar, Book, Feed, Feeds, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source,
-    SourceError, Token, Trade,
+    Bar, Book, Instrument, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, RawDataSet,
+    Source, SourceError, Token, Trade,
 };
 use crate::protocol::{DataType, Interval, PointsQuery};
 
 /// Markets of one exchange each, with their trades in time order.
 #[derive(Default)]
 pub(in crate::market) struct Tape {
-    listings: Vec<Listing>,
+    instruments: Vec<Instrument>,
     trades: Vec<Vec<Trade>>,
     ticks: Vec<f64>,
 }
@@ -26,15 +26,15 @@ pub(in crate::market) fn trade(second: i64, price: f64, amount: f64) -> Trade {
 
 impl Tape {
     pub(in crate::market) fn with(mut self, coin: &str, quote: &str, tick: f64, trades: &[Trade]) -> Self {
-        self.listings.push(Listing {
-            exchange: format!("VENUE_{}", self.listings.len()),
+        self.instruments.push(Instrument {
+            exchange: format!("VENUE_{}", self.instruments.len()),
             raw_symbol: format!("{coin}{quote}"),
             coin: coin.to_owned(),
             quote: quote.to_owned(),
             category: "SPOT".to_owned(),
             coin_name: String::new(),
             available_since: 0,
-            feeds: Feeds::default().with(Feed::Trades),
+            raw_data: RawDataSet::default().with(RawData::Trades),
         });
         self.trades.push(trades.to_vec());
         self.ticks.push(tick);
@@ -55,8 +55,8 @@ pub(in crate::market) fn context<'a>(
 }
 
 impl Source for Tape {
-    fn listings(&self) -> &[Listing] {
-        &self.listings
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
     }
 
     fn bars(

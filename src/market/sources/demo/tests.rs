@@ -12,7 +12,7 @@ fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> Vec<Bar> {
 }
 
 fn market(demo: &Demo, exchange: &str, symbol: &str) -> usize {
-    demo.listings().iter().position(|row| row.exchange == exchange && row.raw_symbol == symbol).unwrap()
+    demo.instruments().iter().position(|row| row.exchange == exchange && row.raw_symbol == symbol).unwrap()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn random_access_is_sequential_access() {
 #[test]
 fn bars_are_sound_and_venues_agree() {
     let demo = Demo::new(0);
-    let venues: Vec<usize> = (0..demo.listings().len()).filter(|&m| demo.listings()[m].coin == "BTC").collect();
+    let venues: Vec<usize> = (0..demo.instruments().len()).filter(|&m| demo.instruments()[m].coin == "BTC").collect();
     assert!(venues.len() >= 4);
     let from = 1_776_000_000;
     let sequences: Vec<_> = venues.iter().map(|&market| bars(&demo, market, from, from + 86_400, NOW)).collect();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::market::store::origin::Origin;
-use crate::market::trades::files::Place;
+use crate::market::trades::files::PartitionPath;
 use crate::market::trades::writer;
 
 fn trade(time: i64, price: f64) -> Trade {
@@ -19,7 +19,7 @@ fn store() -> (tempfile::TempDir, Store) {
         (13, vec![trade(13 * day, 7.001)]),
     ];
     for (day, trades) in files {
-        let place = Place { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day };
+        let place = PartitionPath { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day };
         writer::write(&place, &trades, &Origin::default()).unwrap();
     }
     let store = Store::open(folder.path()).unwrap();

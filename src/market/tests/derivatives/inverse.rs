@@ -193,5 +193,5 @@ fn a_sum_over_one_exchange_is_the_exchange() {
 fn the_demo_counts_coins() {
     // Its trades are made in coins: a market of the table of contracts would be told in a wrong unit.
     let demo = Demo::new(0);
-    assert!(demo.listings().iter().all(|listing| listing.contract_usd().is_none()));
+    assert!(demo.instruments().iter().all(|instrument| instrument.contract_usd().is_none()));
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::*;
 use crate::market::raw::{
-    Bar, Book, Listing, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source, SourceError, Token,
-    Trade,
+    Bar, Book, Instrument, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source, SourceError,
+    Token, Trade,
 };
 use crate::market::supply::answer::Marketcaps;
 
 struct Bare;
 
 impl Source for Bare {
-    fn listings(&self) -> &[Listing] {
+    fn instruments(&self) -> &[Instrument] {
         &[]
     }
 

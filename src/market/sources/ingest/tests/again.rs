@@ -20,7 +20,7 @@ fn closes(market: &Market, symbol: &str) -> Vec<f64> {
 
 #[test]
 fn the_next_answer_is_of_the_store_as_it_is_then() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put("trades/BYBIT/BTCUSDT/2024-12-01.csv", &trades(100));
     place.ingest();
     let market = place.market().with_strict_symbols(true);
@@ -35,7 +35,7 @@ fn the_next_answer_is_of_the_store_as_it_is_then() {
 
 #[test]
 fn a_change_waits_for_an_answer_under_way_and_later_answers_for_the_change() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put("trades/BYBIT/BTCUSDT/2024-12-01.csv", &trades(100));
     place.ingest();
     let market = place.market();

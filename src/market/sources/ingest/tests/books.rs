@@ -6,7 +6,7 @@ use super::*;
 type Row<'a> = (i64, &'a [(f64, f64)], &'a [(f64, f64)]);
 
 /// The best bid of the day: price and volume.
-fn best_bid(place: &Place) -> (f64, f64) {
+fn best_bid(place: &PartitionPath) -> (f64, f64) {
     let query = format!(
         "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=DAY&blockSize=1&from={DAY}&period=86400"
     );
@@ -42,7 +42,7 @@ fn snapshots(levels: usize, rows: &[Row<'_>]) -> String {
 
 #[test]
 fn of_a_days_books_the_one_that_tells_most_is_kept() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let book = |levels, bid| snapshots(levels, &[(1, &[(bid, 1.0)], &[(90.0, 1.0)])]);
     place.put("book_snapshot_5/BYBIT/XRPUSDT/2024-12-01.csv", &book(5, 5.0));
     assert_eq!((place.ingest().files, best_bid(&place).0), (1, 5.0));
@@ -76,7 +76,7 @@ fn of_a_days_books_the_one_that_tells_most_is_kept() {
 
 #[test]
 fn a_bucket_holds_the_last_snapshot_as_of_now() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let rows: [Row<'_>; 4] = [
         (10, &[(50.0, 1.0), (49.0, 2.0)], &[(51.0, 3.0)]),
         (70, &[(49.0, 4.0)], &[(51.0, 3.0), (52.0, 1.0)]),
@@ -105,7 +105,7 @@ fn a_bucket_holds_the_last_snapshot_as_of_now() {
 
 #[test]
 fn bad_snapshots_are_named_by_column() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let good = snapshots(5, &[(1, &[(50.0, 1.0), (49.0, 2.0)], &[(51.0, 3.0), (52.0, 1.0)])]);
     let (header, row) = good.trim_end().split_once('\n').unwrap();
     let bad = [
@@ -128,7 +128,7 @@ fn bad_snapshots_are_named_by_column() {
 
 #[test]
 fn changes_before_the_first_snapshot_are_no_rows_that_a_file_has() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let file = "incremental_book_L2/BYBIT/XRPUSDT/2024-12-01.csv";
     let row = |second: i64, snapshot: bool| format!("x,y,{}000000,0,{snapshot},bid,{},5\n", DAY + second, 10 + second);
     let whole: String = (0..20).map(|second| row(second, true)).collect();

@@ -26,13 +26,13 @@ const CHAIN_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,type,strik
     last_price,bid_price,bid_amount,bid_iv,ask_price,ask_amount,ask_iv,mark_price,mark_iv,underlying_index,\
     underlying_price,delta,gamma,vega,theta,rho\n";
 
-struct Place {
+struct PartitionPath {
     _folder: tempfile::TempDir,
     dumps: PathBuf,
     store: PathBuf,
 }
 
-impl Place {
+impl PartitionPath {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (dumps, store) = (folder.path().join("dumps"), folder.path().join("store"));
@@ -88,7 +88,7 @@ fn option_row(symbol: &str, second: i64, kind: &str, strike: &str, iv: &str, del
 
 #[test]
 fn bad_options_are_named_by_column_and_only_the_file_of_all_options_is_read() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let good = option_row("BTC-8DEC24-100-C", 5, "call", "100", "50", "0.5");
     let bad = [
         good.replace("BTC-8DEC24-100-C", "BTCUSDT"),
@@ -115,7 +115,7 @@ const SUPPLY_HEADER: &str = "coin,token_name,timestamp,marketcap,chain,marketcap
 
 #[test]
 fn bad_rows_of_sheets_are_named_by_column() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let condition = format!("0x{}", "a".repeat(64));
     let supply = [
         format!("BTC,Bitcoin,{DAY}000000,1e12,BITCOIN,55,90000"),
@@ -191,7 +191,7 @@ fn bad_rows_of_sheets_are_named_by_column() {
 
 #[test]
 fn folders_that_no_query_can_name_are_told_one_by_one() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let trades = format!("{TRADE_HEADER}x,y,{DAY}000000,0,1,buy,2,3\n");
     place.put("trades/OKEX/BTC-USDT/2024-12-01.csv", &trades);
     let long = "€".repeat(40);
@@ -252,7 +252,7 @@ fn an_ingest_can_be_ended_within_a_file_and_leaves_whole_files_only() {
         ),
     ];
     for (path, text) in kinds {
-        let place = Place::new();
+        let place = PartitionPath::new();
         place.put(path, &text);
         // Asked before the file, and then twice within it.
         let asked = Cell::new(0);
@@ -270,7 +270,7 @@ fn an_ingest_can_be_ended_within_a_file_and_leaves_whole_files_only() {
 
 #[test]
 fn what_a_killed_ingest_left_is_removed_once_nobody_can_be_writing_it() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put("trades/OKEX/BTC-USDT/2024-12-01.csv", &format!("{TRADE_HEADER}x,y,{DAY}000000,0,1,buy,2,3\n"));
     place.ingest();
     let contents = place.contents();
@@ -290,7 +290,7 @@ fn what_a_killed_ingest_left_is_removed_once_nobody_can_be_writing_it() {
 
 #[test]
 fn a_changed_sheet_or_chain_replaces_what_it_told() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     let supply = |cap: &str| format!("{SUPPLY_HEADER}BTC,Bitcoin,{DAY}000000,{cap},BITCOIN,55,90000\n");
     let options = |iv: &str| {
         let quote = |days: i64, kind: &str, strike: &str| {
@@ -324,7 +324,7 @@ fn a_changed_sheet_or_chain_replaces_what_it_told() {
 
 #[test]
 fn a_folder_of_no_kind_is_told() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put("quotes/OKEX/BTC-USDT/2024-12-01.csv", "x\n");
     place.put("token_supply/deep/er/a.csv", SUPPLY_HEADER);
     place.put("token_supply/notes.txt", "x\n");

@@ -12,7 +12,7 @@ fn dump(trades: &[(i64, &'static str, &'static str, &'static str)]) -> String {
 }
 
 /// Volume of all trades of the two days.
-fn volume(place: &Place) -> f64 {
+fn volume(place: &PartitionPath) -> f64 {
     let from = DAY - 86_400;
     let query = format!(
         "type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from={from}&period={}",
@@ -37,7 +37,7 @@ fn the_same_trade_in_two_files_counts_once_whichever_comes_first() {
         (NIGHT + 2, "sell", "101", "4"),
     ];
     for order in [[FIRST, SECOND], [SECOND, FIRST]] {
-        let place = Place::new();
+        let place = PartitionPath::new();
         for file in order {
             place.put(file, &dump(if file == FIRST { &first } else { &second }));
             let report = place.ingest();
@@ -52,7 +52,7 @@ fn the_same_trade_in_two_files_counts_once_whichever_comes_first() {
 
 #[test]
 fn equal_trades_of_one_file_are_as_many_as_it_tells() {
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put(FIRST, &dump(&[(NIGHT - 1, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "1")]));
     place.put(SECOND, &dump(&[(NIGHT - 1, "buy", "100", "1"); 3]));
     place.ingest();
@@ -62,7 +62,7 @@ fn equal_trades_of_one_file_are_as_many_as_it_tells() {
 #[test]
 fn a_file_that_a_neighbour_holds_whole_adds_nothing() {
     let trades = [(NIGHT - 2, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "1")];
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put(FIRST, &dump(&trades));
     place.put(SECOND, &dump(&trades));
     assert_eq!(place.ingest().files, 2);
@@ -80,7 +80,7 @@ fn a_trade_that_one_file_has_no_more_is_taken_from_the_other() {
     let more = (20, "sell", "99", "8");
     for order in [[FIRST, SECOND], [SECOND, FIRST]] {
         for changed in [FIRST, SECOND] {
-            let place = Place::new();
+            let place = PartitionPath::new();
             for file in order {
                 place.put(
                     file,
@@ -102,7 +102,7 @@ fn an_ingest_that_was_ended_before_it_read_a_neighbour_again_is_brought_to_its_e
     let (own, shared, others) =
         ((10, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "2"), (NIGHT + 2, "sell", "101", "4"));
     let more = (20, "sell", "99", "8");
-    let place = Place::new();
+    let place = PartitionPath::new();
     place.put(FIRST, &dump(&[own, shared]));
     place.put(SECOND, &dump(&[shared, others]));
     place.ingest();
@@ -126,7 +126,7 @@ fn files_that_tell_a_trade_unequally_often_end_with_the_most() {
     let times = |count: usize| dump(&vec![(NIGHT + 5, "buy", "100", "1"); count]);
     let third = "trades/BYBIT/BTCUSDT/2024-12-03.csv";
     for counts in [[3, 2, 2], [0, 2, 1], [1, 3, 2], [2, 0, 2], [1, 1, 3]] {
-        let place = Place::new();
+        let place = PartitionPath::new();
         for (file, count) in [(FIRST, 1), (SECOND, 2), (third, 2)] {
             // Beside it a trade of its own, so that no file is without any.
             place.put(file, &(times(count) + &row((NIGHT + 5, "sell", "100", "1"))));
