@@ -40,7 +40,7 @@ pub struct HowFar {
     pub left: f64,
 }
 
-/// BudgetHeaders after each answer, and every now and then while nothing arrives. `Break` ends the call: it sends nothing more and
+/// Called after each answer, and every now and then while nothing arrives. `Break` ends the call: it sends nothing more and
 /// waits for no answer, but what arrived before counts as in a call of which some requests failed.
 pub type Progress = Arc<dyn Fn(&HowFar) -> ControlFlow<()> + Send + Sync>;
 

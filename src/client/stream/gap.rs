@@ -14,7 +14,7 @@ use crate::protocol::stream::Channel;
 pub enum StreamItem {
     /// An event of a channel.
     Event(Event),
-    /// A connection broke and was made again. StreamItem before the first event of the new connection.
+    /// A connection broke and was made again. Handed out before the first event of the new connection.
     Gap(Gap),
 }
 
