@@ -110,6 +110,13 @@ fn requested_of(capsule: &Bound<'_, PyAny>) -> PyResult<Schema> {
     // layout. The capsule keeps it while it is borrowed here, and owns it afterwards.
     #[allow(unsafe_code)]
     let schema = unsafe { pointer.as_ref() };
+    // SAFETY: the struct of the interface is nine fields of eight bytes: the format is the first, `release` the eighth.
+    // Who takes a schema clears its `release`, and may have freed the rest.
+    #[allow(unsafe_code)]
+    let (format, release) = unsafe { (pointer.cast::<usize>().read(), pointer.cast::<usize>().add(7).read()) };
+    if format == 0 || release == 0 {
+        return Err(PyValueError::new_err("the requested schema was already taken by another reader"));
+    }
     Schema::try_from(schema).map_err(misfit)
 }
 

@@ -54,6 +54,10 @@ where
 pub fn repeated(text: Option<&str>, names: Option<Vec<String>>, rows: usize) -> Result<ArrayRef, ArrowError> {
     let Some(names) = names else {
         return Ok(match text {
+            // Offsets of texts have 32 bits.
+            Some(text) if text.len().saturating_mul(rows) > i32::MAX as usize => {
+                return Err(ArrowError::InvalidArgumentError(format!("{rows} rows are too many for one text")));
+            }
             Some(text) => Arc::new(StringArray::new_repeated(text, rows)),
             None => Arc::new(StringArray::new_null(rows)),
         });

@@ -18,6 +18,7 @@ from ..common.protocols import Kept
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked
+from ..printable import printable
 from ..records.plan import Budget, Plan, left, numbers
 from ..results.sets import SeriesSet
 from ..stream.channels import Channels, parts_of
@@ -235,7 +236,7 @@ class Connection(ABC):
     @shown_half_made
     def __repr__(self) -> str:
         state = "" if self._connected is not None else ", closed"
-        return f"<{type(self).__name__} {self.base_url}, tier {self.tier or 'unknown'}{state}>"
+        return f"<{type(self).__name__} {printable(self.base_url)}, tier {self.tier or 'unknown'}{state}>"
 
     def _repr_html_(self) -> str:
         told = self.budget  # the client's own bucket: nothing is asked

@@ -9,7 +9,7 @@ from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
 from ..plots.ink import DOWN, UP
 from ..plots.palette import THEMES
-from ..plots.words import amount_unit, identity_of, price_label, title
+from ..plots.words import amount_unit, bare, identity_of, price_label, title
 from .beyond import Beyond
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
 from .grounds import Ground, View
@@ -125,9 +125,9 @@ class Answers:
         (start, end), (low, high) = self._home
         starts, ends = ground.parts[0].trace.starts, ground.parts[0].trace.ends
         return {
-            "title": title(identity_of(shown), unit),
-            "unit": unit or "",
-            "price": price_label(shown),
+            "title": bare(title(identity_of(shown), unit)),
+            "unit": bare(unit or ""),
+            "price": bare(price_label(shown)),
             "home": [start / MILLI, end / MILLI, low, high],
             "loaded": self.loaded,
             "interval": float(ends[0] - starts[0]) / MILLI if len(starts) else 0.0,
@@ -138,7 +138,7 @@ class Answers:
             "empty": "" if len(ground) else "no rows",
             "profile": self._beside,
             "largest": self.over.bubbles.most if self.over.bubbles else 0.0,
-            "amounts": self.over.unit or "",
+            "amounts": bare(self.over.unit or ""),
             "up": UP,
             "down": DOWN,
             "themes": {

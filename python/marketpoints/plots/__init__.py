@@ -117,7 +117,7 @@ def explain(ax: Any, why_empty: str) -> Any:
     """Says in a picture of nothing why there is nothing: the reason names the window. Returns the axes."""
     if ax.texts:
         what = ax.texts[-1].get_text().partition("\n")[0]
-        ax.texts[-1].set_text(f"{what}:\n{fill(why_empty, WIDTH)}")
+        ax.texts[-1].set_text(f"{what}:\n{fill(words.plain(why_empty), WIDTH)}")
     return ax
 
 

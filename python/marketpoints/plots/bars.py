@@ -6,7 +6,7 @@ from typing import Any
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
 from .ink import DOWN, LINE, UP, ink
-from .words import amount_unit, identity_of, label, shared, title
+from .words import amount_unit, identity_of, label, plain, shared, title
 
 __all__ = ["draw", "liquidations"]
 
@@ -48,7 +48,7 @@ def draw(ax: Any, several: Sequence[tuple[Any, Any, Any, Any, str | None]]) -> N
     for starts, ends, heights, colours, name in several:
         bars = Bars(starts, ends, heights, colours)
         if name:
-            bars.set_label(name)
+            bars.set_label(plain(name))
         ax.add_collection(bars, autolim=False)
         finite = heights[np.isfinite(heights)]
         low, high = min(low, finite.min(initial=0.0)), max(high, finite.max(initial=0.0))

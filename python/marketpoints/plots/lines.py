@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
 from .axes import amounts, blank, broken, legend, line, make, panels, prices, show_span, spans, stacked, times
-from .words import amount_unit, identity_of, label, names, shared, title
+from .words import amount_unit, identity_of, label, names, plain, shared, title
 
 __all__ = ["Panel", "height", "lines", "panels_of"]
 
@@ -198,7 +198,7 @@ def _unit(panel: Panel, shown: Drawable) -> str | None:
 
 
 def _name(part: Part, column: str) -> str:
-    return " · ".join(text for text in (part.name, column) if text)
+    return " · ".join(plain(text) for text in (part.name, column) if text)
 
 
 def _colour(number: int) -> Any:

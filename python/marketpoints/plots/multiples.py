@@ -157,7 +157,7 @@ def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None
         prices(ax, price_label(every[0]))
     elif panel is not None and panel.fraction:
         ax.yaxis.set_major_formatter(percent(1.0))
-        ax.set_ylabel(panel.what)
+        ax.set_ylabel(label(panel.what, None))
     elif _counts(every[0]) or (panel is not None and panel.unit in ("USD", "coin")):
         unit = amount_unit(every[0]) if _counts(every[0]) else panel.unit if panel else None
         amounts(ax, label(panel.what if panel else "liquidated volume", unit))

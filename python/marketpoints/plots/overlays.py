@@ -8,7 +8,7 @@ from ..common.protocols import Drawable
 from .axes import legend, spans
 from .candles import OHLC, is_candles
 from .ink import DOWN, LINE, UP
-from .words import amount_unit, short
+from .words import amount_unit, plain, short
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
 
@@ -58,7 +58,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     dot = {"linestyle": "none", "marker": "o", "alpha": 0.6, "markeredgewidth": 0}
     lines = load("matplotlib.lines")
     marks = [
-        lines.Line2D([], [], color=colour, label=f"{side} liquidated".lstrip(), **dot)
+        lines.Line2D([], [], color=colour, label=f"{plain(side)} liquidated".lstrip(), **dot)
         for side, colour in zip(named, colours, strict=True)
     ]
     note = f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()

@@ -8,7 +8,7 @@ from ..errors import SelectionError
 from ..printable import printable
 from .axes import amounts, blank, make
 from .ink import DOWN, LINE, QUIET, UP, ground, ink
-from .words import short
+from .words import plain, short
 
 __all__ = ["KINDS", "rankings"]
 
@@ -43,8 +43,7 @@ def _money(ax: Any, what: str) -> None:
 
 def _cut(text: str) -> str:
     text = printable(" ".join(text.split()))  # a name may end in spaces or hold line breaks
-    text = text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
-    return text.replace("$", r"\$")  # matplotlib would set what is between two of them as mathematics
+    return plain(text if len(text) <= LABEL else f"{text[: LABEL - 1]}…")
 
 
 def _wallet(address: str) -> str:

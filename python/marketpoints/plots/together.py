@@ -212,7 +212,7 @@ def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
     if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
         return
     named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])
-    intervals = {words.interval_of(one.id) for one in results}
+    intervals = {words.interval_of(words.identity_of(one)) for one in results}
     parts = [words.market_of(words.identity_of(named)), *(intervals if len(intervals) == 1 else [])]
     panels[0].set_title(" · ".join(part for part in parts if part), loc="left")
     for panel in panels[1:]:

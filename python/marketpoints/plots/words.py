@@ -1,5 +1,6 @@
 """What a picture says about itself: title, units, names of several series."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -7,15 +8,18 @@ from typing import Any
 from .. import _engine
 from ..common.protocols import Drawable
 from ..identity import SeriesId
+from ..printable import printable
 
 __all__ = [
     "amount_unit",
+    "bare",
     "identity_of",
     "in_unit",
     "interval_of",
     "label",
     "market_of",
     "names",
+    "plain",
     "price_label",
     "shared",
     "short",
@@ -42,13 +46,27 @@ PREDICTIONS = "PREDICTION_VENUE"
 MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 
 
+def plain(name: str) -> str:
+    """A name that others chose, as matplotlib shows it: between two dollar signs it would read mathematics."""
+    return re.sub(r"(?<!\\)\$", r"\\$", printable(name))
+
+
+def bare(text: str) -> str:
+    """A text with :func:`plain` names for whoever reads no mathematics."""
+    return text.replace(r"\$", "$")
+
+
 def identity_of(shown: Drawable) -> SeriesId:
-    """What is shown; of a sum over exchanges, which tells no market (supplement 2), with what was asked for."""
+    """What is shown, in :func:`plain` names.
+
+    Of a sum over exchanges, which tells no market (supplement 2), with what was asked for.
+    """
     identity, asked = shown.id, shown.asked_for
-    if asked is None or identity.raw_symbol or identity.exchange:
-        return identity
-    exchanges = " + ".join(asked.exchanges) or None
-    return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
+    if not (asked is None or identity.raw_symbol or identity.exchange):
+        exchanges = " + ".join(asked.exchanges) or None
+        identity = replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
+    names: dict[str, Any] = {name: plain(value) for name, value in identity.known().items() if hasattr(identity, name)}
+    return replace(identity, **names)
 
 
 def market_of(identity: SeriesId) -> str:
@@ -59,7 +77,7 @@ def market_of(identity: SeriesId) -> str:
 
 def brief(name: str) -> str:
     """A name short enough for a title or a legend: a prediction market's condition has 66 characters."""
-    return f"{name[:10]}…{name[-6:]}" if len(name) > 24 else name
+    return plain(f"{name[:10]}…{name[-6:]}") if len(name) > 24 else name
 
 
 def interval_of(identity: SeriesId) -> str | None:
@@ -82,7 +100,7 @@ def in_unit(what: str, unit: str | None) -> str:
 
 def label(what: str, unit: str | None) -> str:
     """An axis' label: a quantity with its unit in brackets, where that is known."""
-    return f"{what} ({unit})" if unit else what
+    return plain(f"{what} ({unit})" if unit else what)
 
 
 def amount_unit(shown: Drawable) -> str | None:
@@ -106,7 +124,7 @@ def price_label(shown: Drawable) -> str:
     if shown.id.exchange == PREDICTIONS:
         return label("price", "probability")
     _, _, quote = (shown.id.normalized_symbol or "").partition("-")
-    return label("price", "USD" if shown.usd else quote.partition("-")[0])
+    return label("price", "USD" if shown.usd else plain(quote.partition("-")[0]))
 
 
 def shared(ids: Sequence[SeriesId]) -> SeriesId:

@@ -80,9 +80,12 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if getattr(zoned, "tz", None) is not None:
         left = zoned.tz_convert(None)
     try:
-        moments = np.ascontiguousarray(np.asarray(left).astype("datetime64[ns]"))
+        given = np.asarray(left)
+        moments = np.ascontiguousarray(given.astype("datetime64[ns]"))
     except (TypeError, ValueError):
         raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
+    if given.dtype.kind == "M" and (moments.astype("datetime64[s]") != given.astype("datetime64[s]")).any():
+        raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
     if moments.ndim != 1 or np.isnat(moments).any() or (np.diff(moments) < np.timedelta64(0, "ns")).any():
         raise InvalidRequest("left: moments must be one array of datetime64 that ascends, without NaT")
     return moments, None, None

@@ -61,11 +61,18 @@ def step_between(starts: Any, ends: Any) -> "np.timedelta64 | None":
 
 def closing(starts: "npt.NDArray[np.datetime64]", step: "np.timedelta64") -> "npt.NDArray[np.datetime64]":
     """When each bucket is over: datetime64[ns] (rows,)."""
+    import numpy as np
+
     if _is_month(step):
         months = starts.astype("datetime64[M]")
         ends: npt.NDArray[np.datetime64] = (months + step).astype("datetime64[ns]") + (starts - months)
-        return ends
-    return starts + step
+    else:
+        ends = starts + step
+    # Beyond the last moment that there is, the year 2262, times would begin anew in 1677, and be known at once.
+    late = ends < starts
+    if late.any():
+        ends[late] = np.datetime64(2**63 - 1, "ns")
+    return ends
 
 
 def missing(

@@ -21,6 +21,8 @@ __all__ = [
     "refuse_array",
     "series_table",
     "set_to_pandas",
+    "set_to_polars",
+    "spelt",
     "table_to_pandas",
     "to_arrow",
     "to_pandas",
@@ -37,6 +39,8 @@ Described: TypeAlias = tuple[str, str, Any]
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
+# Labels that are told as codes: of more, polars gets texts and casts them itself.
+MOST_CODED = 256
 
 
 class Dated:
@@ -93,15 +97,20 @@ def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
     if not every:
         times = pandas.DatetimeIndex([], dtype="datetime64[ns, UTC]", name="time")
         return pandas.DataFrame(index=times)
+    import numpy as np
+
     parts = []
-    for series, labels in _labelled(every):
+    for series in every:
         part = to_pandas(series, copy=False, label=label)
         part.attrs = {}
-        for place, (name, (value, choices)) in enumerate(labels.items()):
-            # One set of categories for all parts: joining them keeps the columns categorical.
-            part.insert(place, name, pandas.Categorical([value] * len(part), categories=choices))
         parts.append(part)
     frame = pandas.concat(parts)
+    rows = np.array([len(part) for part in parts])
+    # Once for the whole frame: categories in each part would take time and memory by the square of their number.
+    for place, (name, choices) in enumerate(_choices(every).items()):
+        codes = {value: code for code, value in enumerate(choices)}
+        own = np.array([codes.get(getattr(series.id, LABELS[name]), -1) for series in every])
+        frame.insert(place, name, pandas.Categorical.from_codes(np.repeat(own, rows), categories=choices))
     frame.attrs = _usd(every)
     return frame
 
@@ -133,10 +142,12 @@ def series_table(every: Sequence[Framed], label: Label = "left", *, coded: bool 
         (series,) = every
         return _engine.ArrowTable(_described(*series.flat(label)), series.id.known() | _metadata(every))
     parts = []
-    for series, labels in _labelled(every):
+    # Each part has the names of its codes: with many, texts take less than their number's square.
+    choices = {name: names if coded and len(names) <= MOST_CODED else None for name, names in _choices(every).items()}
+    for series in every:
         time, *columns = _described(*series.flat(label))
         rows = len(time[2])
-        known = [(name, "label", (text, names if coded else None, rows)) for name, (text, names) in labels.items()]
+        known = [(name, "label", (getattr(series.id, LABELS[name]), names, rows)) for name, names in choices.items()]
         parts.append(_engine.ArrowTable([time, *known, *columns]))
     return _engine.ArrowTable.stack(parts, _metadata(every))
 
@@ -146,14 +157,25 @@ def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
     described: list[Described] = [("time", "array", times)]
     for name, values in columns.items():
         codes = name == "side" and getattr(getattr(values, "dtype", None), "kind", "") == "i"
-        described.append((name, "codes", (values, SIDES)) if codes else (name, "array", values))
+        described.append((spelt(name), "codes", (values, SIDES)) if codes else (spelt(name), "array", values))
     return described
 
 
-def to_polars(table: _engine.ArrowTable) -> Any:
-    """A table as a polars ``DataFrame``; codes with names are an ``Enum``."""
+def spelt(name: str) -> str:
+    """A column's name in Arrow: there a NUL would be its end."""
+    return name.replace("\0", r"\x00")
+
+
+def set_to_polars(every: Sequence[Framed], label: Label = "left") -> Any:
+    """Several series as one long polars ``DataFrame``, or the only one's."""
+    return to_polars(series_table(every, label, coded=True), _choices(every) if len(every) > 1 else {})
+
+
+def to_polars(table: _engine.ArrowTable, choices: Mapping[str, Sequence[str]] | None = None) -> Any:
+    """A table as a polars ``DataFrame``; codes with names are an ``Enum``, and so are texts of known choices."""
     polars = load("polars")
-    enums = [polars.col(name).cast(polars.Enum(names)) for name, names in table.categories.items()]
+    names_of = {**(choices or {}), **table.categories}
+    enums = [polars.col(name).cast(polars.Enum(names)) for name, names in names_of.items()]
     return polars.DataFrame(table).with_columns(enums)
 
 
@@ -246,8 +268,8 @@ def refuse_array(whole: object) -> NoReturn:
     )
 
 
-def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str | None, list[str]]]]]:
-    """Each series with its labels: by name the label, and all labels of that name in the order they come."""
+def _choices(every: Sequence[Framed]) -> dict[str, list[str]]:
+    """What tells series apart: by the column's name all its labels in the order they come."""
     choices: dict[str, list[str]] = {}
     columns = {name for series in every for name in series.flat()[1]}
     by_symbol = all(series.id.raw_symbol is not None for series in every)
@@ -257,4 +279,4 @@ def _labelled(every: Sequence[Framed]) -> list[tuple[Framed, dict[str, tuple[str
         # A coin tells nothing more where all have a symbol.
         if found and name not in columns and not (name == "coin" and by_symbol):
             choices[name] = list(found)
-    return [(series, {name: (getattr(series.id, LABELS[name]), choices[name]) for name in choices}) for series in every]
+    return choices

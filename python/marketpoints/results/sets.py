@@ -198,7 +198,7 @@ class SeriesSet(Items[Series], frames.Exported):
         """As :meth:`to_pandas`, for polars."""
         if pivot:
             return wide.pivot(self._items, label, "polars")
-        return frames.to_polars(frames.series_table(self._dated(known_at), label, coded=True))
+        return frames.set_to_polars(self._dated(known_at), label)
 
     def to_arrow(self, *, label: Label = "left", pivot: bool = False, known_at: bool = False) -> Any:
         """As :meth:`to_pandas`, for pyarrow."""

@@ -8,6 +8,7 @@ from ..common.arguments import METHODS
 from ..common.optional import load
 from ..errors import SelectionError
 from ..identity import SeriesId
+from .frames import spelt
 from .ragged import Nested, Ragged
 
 if TYPE_CHECKING:
@@ -64,28 +65,33 @@ def names(every: "Sequence[Series]", *, first: bool = False) -> list[list[str]]:
         for name in own:
             having.setdefault(name, []).append(place)
     taken = {"time", "known_at", *having}
+    # Once for all columns that the same series have: comparing each with all would take the square of their number.
+    labels = {places: _labels([every[one].id for one in places]) for places in set(map(tuple, having.values()))}
+    label = {name: dict(zip(places, labels[tuple(places)], strict=True)) for name, places in having.items()}
+    numbers: dict[str, int] = {}
     spelled = []
     for place, own in enumerate(plain):
         words = []
         for name in own:
             word = name
             if place != having[name][0] or (first and len(having[name]) > 1):
-                known = f"{name}_{_label([every[one].id for one in having[name]], every[place].id)}".rstrip("_")
-                word, number = known, 2
+                word = known = f"{name}_{label[name][place]}".rstrip("_")
                 while word in taken:
-                    word, number = f"{known}_{number}", number + 1
+                    numbers[known] = numbers.get(known, 1) + 1
+                    word = f"{known}_{numbers[known]}"
             taken.add(word)
             words.append(word)
         spelled.append(words)
     return spelled
 
 
-def _label(identities: Sequence[SeriesId], identity: SeriesId) -> str:
-    """What tells an identity from others: one part of it where that is enough, else all that differ."""
-    differing = [part for part in PARTS if len({getattr(one, part) for one in identities}) > 1]
-    enough = [part for part in differing if len({getattr(one, part) for one in identities}) == len(identities)]
-    parts = (_word(part, getattr(identity, part)) for part in (enough[:1] or differing))
-    return "_".join(part for part in parts if part)
+def _labels(identities: Sequence[SeriesId]) -> list[str]:
+    """What tells each identity from the others: one part of it where that is enough, else all that differ."""
+    kinds = {part: len({getattr(one, part) for one in identities}) for part in PARTS}
+    differing = [part for part in PARTS if kinds[part] > 1]
+    parts = [part for part in differing if kinds[part] == len(identities)][:1] or differing
+    words = ([_word(part, getattr(one, part)) for part in parts] for one in identities)
+    return ["_".join(word for word in one if word) for one in words]
 
 
 def _word(part: str, value: str | None) -> str | None:
@@ -122,7 +128,7 @@ def frame(as_frame: Frame, name: str, times: Any, columns: dict[str, Any]) -> An
         }
         return pandas.DataFrame(data, index=index)
     described = [
-        (one, "text", list(column)) if column.dtype.kind == "O" else (one, "array", column)
+        (spelt(one), "text", list(column)) if column.dtype.kind == "O" else (spelt(one), "array", column)
         for one, column in ({name: times} | columns).items()
     ]
     table = _engine.ArrowTable(described)
