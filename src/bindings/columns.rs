@@ -137,6 +137,7 @@ impl Columns {
 
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
+        numpy_there(py)?;
         let series = settled(series);
         // So many new objects would set off the search for garbage again and again, each longer than the one before.
         let paused = if series.len() > MANY { Some(Pause::of_the_collector(py)?) } else { None };
@@ -188,6 +189,17 @@ fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
 /// The same values with their unit, in the same memory.
 fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
     values.into_iter().map(Datetime::from).collect()
+}
+
+/// Imports NumPy, once: rust-numpy does so at the first array, and panics where it fails, as by Ctrl-C.
+pub(super) fn numpy_there(py: Python<'_>) -> PyResult<()> {
+    static THERE: PyOnceLock<()> = PyOnceLock::new();
+    let import = || {
+        // A Ctrl-C that came meanwhile would otherwise leave NumPy half imported.
+        py.check_signals()?;
+        py.import("numpy").map(drop)
+    };
+    THERE.get_or_try_init(py, import).map(drop)
 }
 
 /// Moves values into a read-only array, without a copy.

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value};
 
 use super::client::warning;
+use super::columns::numpy_there;
 use super::errors;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
@@ -138,7 +139,9 @@ impl EventStream {
     }
 
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(Bound<'py, PyList>, bool)> {
-        let taken = self.own(py)?.take(most);
+        let own = self.own(py)?;
+        numpy_there(py)?; // first: what was taken would be lost
+        let taken = own.take(most);
         let list = PyList::empty(py);
         for event in taken.events {
             list.append(handed_over(py, event)?)?;
