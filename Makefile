@@ -8,7 +8,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-decode bench-raster prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-align bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -17,7 +17,7 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
 	$(BIN)/marketpoints demo --output demo-output
 
-test: test-rust test-python ## Run every test: Rust, Python, the notebooks, the stubs
+test: test-rust test-python test-framework-one_strategy ## Run every test: Rust, Python, the notebooks, the stubs
 
 test-rust:
 	cargo test --no-run
@@ -25,27 +25,38 @@ test-rust:
 
 test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n auto --maxprocesses 4
-	$(BIN)/pytest --quiet -n 2 --nbmake --nbmake-timeout=120 notebooks
+	$(BIN)/pytest --quiet -n 2 --nbmake --nbmake-timeout=120 --ignore=notebooks/one_strategy.ipynb notebooks
 	$(BIN)/stubtest marketpoints._engine
 
 # Each framework has an environment of its own: their pins contradict each other. A new one is two files in this folder.
-FRAMEWORKS := $(patsubst tests/frameworks/%.txt,%,$(wildcard tests/frameworks/*.txt))
+# One of them is of a notebook and its frameworks, which is run by `make test`.
+FRAMEWORKS := $(filter-out one_strategy,$(patsubst tests/frameworks/%.txt,%,$(wildcard tests/frameworks/*.txt)))
 
 test-frameworks: $(FRAMEWORKS:%=test-framework-%) ## Run the recipes for backtest frameworks against the frameworks themselves
 
 test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
-	.venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py
+	@if [ -x .venv-frameworks/$*/bin/python ]; \
+	  then .venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py; \
+	  else echo "$*: UNTRIED: it wants $$(sed -n '1s,^# ,,p' tests/frameworks/$*.txt), and there is none here"; fi
 
 # A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package.
-.venv-frameworks/%/.ready: tests/frameworks/%.txt
-	rm -rf .venv-frameworks/$*
-	$(PYTHON) -m venv .venv-frameworks/$*
-	.venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	.venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
-	  open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'
-	@touch $@
+# A framework that wants a newer Python than is to be had here is named as untried, and looked for again each time.
+.venv-frameworks/%/.ready: tests/frameworks/%.txt tests/frameworks/interpreter.py
+	@rm -rf .venv-frameworks/$*
+	@set -e; python=$$($(PYTHON) tests/frameworks/interpreter.py $<); if [ -n "$$python" ]; then set -x; \
+	  "$$python" -m venv .venv-frameworks/$*; \
+	  .venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<; \
+	  .venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
+	    open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'; \
+	  touch $@; fi
 
 .PRECIOUS: .venv-frameworks/%/.ready
+
+test-arm: ## Run the decoder's tests on 64-bit ARM, in an emulator where the machine is none (tests/arm/run says what it needs)
+	tests/arm/run
+
+bench-arm: $(VENV)/.dev ## Estimate the decoder's speed on ARM processors and write docs/performance.md (needs qemu-user and LLVM)
+	$(BIN)/python benches/arm.py
 
 docs: docs-examples docs-site ## Build the manual into target/manual/site; a dead link, a missing name or a failing example breaks it
 
@@ -66,8 +77,9 @@ docs-serve: docs-site ## Show the manual on this machine, with its search
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-notebooks: $(VENV)/.dev ## Run the notebooks anew and keep their outputs and pictures
-	$(BIN)/python docs/site/notebooks.py
+notebooks: $(VENV)/.dev .venv-frameworks/one_strategy/.ready ## Run the notebooks anew and keep their outputs and pictures
+	$(BIN)/python docs/site/notebooks.py $(filter-out one_strategy,$(patsubst notebooks/%.ipynb,%,$(wildcard notebooks/*.ipynb)))
+	.venv-frameworks/one_strategy/bin/python docs/site/notebooks.py one_strategy
 
 pictures: $(VENV)/.dev ## Draw the pictures of README and manual anew, by the code above them
 	MARKETPOINTS_DRAW=1 $(BIN)/pytest --quiet tests/python/test_docs_blocks.py
@@ -107,6 +119,12 @@ bench-service: $(VENV)/.dev ## Time the local service against orjson and FastAPI
 
 bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against polars
 	$(BIN)/python benches/ingest.py
+
+bench-align: $(VENV)/.dev ## Time mp.align over ten million rows beside polars' join_asof
+	$(BIN)/python benches/align.py
+
+bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, three minutes
+	$(BIN)/python benches/universe.py
 
 bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'

@@ -27,23 +27,31 @@ pub trait Clock: Send + Sync {
 /// A clock shared between threads.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// A clock that was set once and runs on by the machine's monotonic clock.
+/// A clock that was set once and runs on by the machine's monotonic clock, as fast, faster or not at all.
 #[derive(Debug)]
 pub struct RunningClock {
     set_to: AtomicI64,
     since: Instant,
+    speed: f64,
 }
 
 impl RunningClock {
     /// A clock that starts at `now` (Unix nanoseconds) and runs on.
     pub fn starting_at(now: i64) -> Self {
-        Self { set_to: AtomicI64::new(now), since: Instant::now() }
+        Self { set_to: AtomicI64::new(now), since: Instant::now(), speed: 1.0 }
     }
 
     /// A clock that starts at the wall clock's time.
     pub fn wall() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self::starting_at(since_epoch.as_nanos() as i64)
+    }
+
+    /// The same clock running so many times as fast; at 0 it stands until it is moved.
+    #[must_use]
+    pub fn at_speed(mut self, speed: f64) -> Self {
+        self.speed = speed.max(0.0);
+        self
     }
 
     /// Moves the clock forward by `nanoseconds` at once.
@@ -54,7 +62,10 @@ impl RunningClock {
 
 impl Clock for RunningClock {
     fn now(&self) -> i64 {
-        self.set_to.load(Ordering::SeqCst).saturating_add(self.since.elapsed().as_nanos() as i64)
+        let elapsed = self.since.elapsed().as_nanos();
+        // Rounding never runs backwards: what is larger stays at least as large.
+        let passed = if self.speed == 1.0 { elapsed as i64 } else { (elapsed as f64 * self.speed) as i64 };
+        self.set_to.load(Ordering::SeqCst).saturating_add(passed)
     }
 }
 
@@ -77,5 +88,29 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_runs_at_its_speed_and_never_backwards() {
+        let standing = RunningClock::starting_at(5 * SECOND).at_speed(0.0);
+        let (fast, plain) = (RunningClock::starting_at(0).at_speed(1e6), RunningClock::starting_at(0));
+        let mut last = 0;
+        for _ in 0..10_000 {
+            let now = fast.now();
+            assert!(now >= last);
+            last = now;
+        }
+        // The plain one was begun last and read last: what passed on it passed on the fast one, a million times.
+        let passed = plain.now();
+        let fast = fast.now();
+        assert!(fast > passed * 900_000 && passed > 0, "{fast} {passed}");
+        assert_eq!(standing.now(), 5 * SECOND);
+        standing.advance(7);
+        assert_eq!(standing.now(), 5 * SECOND + 7);
     }
 }

@@ -40,6 +40,11 @@
 //! # }
 //! ```
 
+#[cfg(all(test, feature = "service"))]
+#[macro_use]
+#[path = "../tests/support/coins_only.rs"]
+mod coins_only;
+
 pub mod archive;
 pub mod budget;
 pub mod client;

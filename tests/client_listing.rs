@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
-use marketpoints::market::{
-    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
-    SourceError, Token, Trade,
-};
+use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
 
@@ -145,33 +142,7 @@ impl Source for Shuffled {
         Ok(None)
     }
 
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
-
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
-
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
-
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
-        None
-    }
-
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
-        None
-    }
-
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
-        None
-    }
+    coins_only!(marketpoints::market);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::clock::{ManualClock, SECOND};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
-use marketpoints::market::{
-    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
-    SourceError, Token, Trade,
-};
+use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
 use marketpoints::service::{RunningService, Service, ServiceConfig};
 
@@ -89,33 +86,7 @@ impl Source for Waves {
         }))
     }
 
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
-
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
-
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
-
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
-        None
-    }
-
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
-        None
-    }
-
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
-        None
-    }
+    coins_only!(marketpoints::market);
 
     fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())

@@ -1,5 +1,9 @@
 //! The tests of the crate from outside, in one program: linking each file by itself took longer than running it.
 
+#[macro_use]
+#[path = "support/coins_only.rs"]
+mod coins_only;
+
 mod client_analytics;
 mod client_faults;
 mod client_listing;

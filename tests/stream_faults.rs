@@ -228,6 +228,39 @@ async fn a_broken_connection_is_made_again_and_replays_are_dropped() {
     assert_eq!(*pauses.lock().unwrap(), [2.0, 2.0]);
 }
 
+#[tokio::test]
+async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() {
+    const CONNECTIONS: usize = 1_001;
+    // Each connection replays the last two events of the one before and tells three new ones.
+    let names = |range: std::ops::Range<usize>| range.map(|id| id.to_string()).collect::<Vec<_>>();
+    let connection = |number: usize| {
+        let ids = names((3 * number).saturating_sub(2)..3 * number + 3);
+        served(&ids.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let mut server = Server::start((0..CONNECTIONS).map(connection).collect()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (options, _) = hasty();
+    let stream = server.stream(StreamOptions { record: Some(folder.path().to_owned()), ..options });
+    stream.open().await.unwrap();
+    let (mut told_ids, mut gaps) = (Vec::new(), 0);
+    while told_ids.len() < 3 * CONNECTIONS {
+        match told(&stream).await.unwrap().unwrap() {
+            StreamItem::Event(event) => told_ids.push(event.id().unwrap().to_owned()),
+            StreamItem::Gap(_) => gaps += 1,
+        }
+    }
+    stream.close();
+    assert_eq!(told_ids, names(0..3 * CONNECTIONS));
+    assert_eq!((gaps, stream.recorded()), (CONNECTIONS - 1, (3 * CONNECTIONS as u64, 0)));
+    assert!(server.methods().len() >= 2 * CONNECTIONS);
+    let day = folder.path().join("trades/BINANCE_FUTURES/BTCUSDT/1970-01-01.csv");
+    let text = std::fs::read_to_string(day).unwrap();
+    let recorded: Vec<_> = text.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().to_owned()).collect();
+    assert_eq!(recorded, told_ids);
+    let about = std::fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
+    assert_eq!(about.lines().count(), 2 + gaps, "a header, the opening, the gaps");
+}
+
 /// Records of a stream's log while it is waited for.
 fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
     let records = Arc::clone(records);

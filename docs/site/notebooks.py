@@ -28,6 +28,8 @@ def run(path: Path) -> None:
         notebook, timeout=120, kernel_name="python3", record_timing=False, resources={"metadata": {"path": str(FOLDER)}}
     ).execute()
     notebook.metadata["language_info"] = {"name": "python"}
+    # Of progress bars that were swallowed; what is shown has a picture beside it.
+    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})

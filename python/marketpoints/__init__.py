@@ -51,7 +51,9 @@ from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, Trade
 from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .records.markets import Market, PredictionMarket, Tag
 from .records.plan import Budget, Plan, PlannedRequest, Usage
+from .records.requests import RequestQuery, ServiceRequest
 from .records.tables import Records, Table
+from .records.universe import SeriesPlan, SeriesReport, UniversePlan, UniverseReport
 from .results.align import align
 from .results.dominance import altcoin_dominance
 from .results.heatmap import Heatmap
@@ -73,6 +75,7 @@ from .stream.events import (
     VolumeProfileEvent,
 )
 from .stream.streams import AsyncStream, Stream
+from .universes.universe import Universe
 
 __all__ = [
     "TIERS",
@@ -124,13 +127,17 @@ __all__ = [
     "Records",
     "Refreshed",
     "RenamedFieldWarning",
+    "RequestQuery",
     "Revision",
     "Selection",
     "SelectionError",
     "Series",
     "SeriesId",
+    "SeriesPlan",
+    "SeriesReport",
     "SeriesSet",
     "ServerError",
+    "ServiceRequest",
     "Sessions",
     "Stream",
     "StreamEvent",
@@ -146,6 +153,9 @@ __all__ = [
     "TradeEvent",
     "TraderProfile",
     "TransportError",
+    "Universe",
+    "UniversePlan",
+    "UniverseReport",
     "UnknownSymbolWarning",
     "UnsupportedStoreError",
     "Usage",

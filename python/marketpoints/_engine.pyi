@@ -26,6 +26,7 @@ __all__ = [
     "PlannedRequest",
     "Query",
     "__version__",
+    "closest",
     "contract_usd",
     "data_types",
     "decode_points",
@@ -204,6 +205,8 @@ class Archive:
         """The first bucket start that is kept of a query, Unix seconds; None where there is none."""
     def read(self, query: Query) -> list[Columns]:
         """The series of a query, whose window may be open."""
+    def keys(self, queries: Sequence[Query]) -> list[str | None]:
+        """The keys of queries of one symbol each, as :meth:`contents` has them; None where nothing is kept."""
     def contents(self) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
         """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
 
@@ -279,8 +282,11 @@ class Plan:
     def eta(self) -> float:
         """Seconds that the budget at hand makes the plan wait; 0 when it fits."""
     @property
-    def tiers(self) -> list[tuple[str, float | None, str | None]]:
-        """Each tier, the seconds that it would take from a full bucket, and why it would not do it."""
+    def tiers(self) -> list[tuple[str, float | None, str | None, int | None]]:
+        """Each tier, the seconds that it would take from a full bucket, why it would not do it, and the call's weight.
+
+        The weight is None where a wall of the tier refuses the call.
+        """
 
 @final
 class Client:
@@ -452,6 +458,7 @@ class Client:
         backoff: tuple[float, float] = ...,
         reconnects: int | None = None,
         ping_after: float = 20.0,
+        record: str | None = None,
     ) -> EventStream:
         """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
@@ -501,6 +508,9 @@ class EventStream:
     def dropped(self) -> int:
         """Events dropped because too many waited."""
     @property
+    def recorded(self) -> tuple[int, int]:
+        """Rows recorded so far, and events that could not be."""
+    @property
     def reconnects(self) -> int:
         """How often a connection broke and stood again."""
     @property
@@ -514,6 +524,7 @@ class LocalService:
     def __new__(
         cls,
         data: str | None = None,
+        archive: Archive | None = None,
         *,
         now: float | None = None,
         host: str = "127.0.0.1",
@@ -524,13 +535,17 @@ class LocalService:
         grace: float = 2.0,
         strict_symbols: bool | None = None,
         any_block_size: bool = False,
+        keep_requests: int = 10_000,
+        speed: float = 1.0,
     ) -> LocalService:
-        """Starts it and returns when it listens. ``data`` is a store's folder; None is the demo market.
+        """Starts it and returns when it listens.
 
+        ``data`` is a store's folder, ``archive`` an archive to answer from; without both it is the demo market.
         ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
         standard error; ``grace`` the seconds that requests under way get to finish. ``strict_symbols`` None is True for
         the demo market and False for a store; ``any_block_size`` serves block sizes that are no multiple of the
-        recommended one.
+        recommended one; ``keep_requests`` is how many of the last requests :meth:`requests` tells;
+        ``speed`` is how many times as fast its clock runs.
         """
     @property
     def data_end(self) -> float | None:
@@ -547,6 +562,19 @@ class LocalService:
     @property
     def faults(self) -> Faults:
         """The switch of its faults."""
+    def requests(self) -> list[tuple[int, str, str, int, int, str, str, int, int]]:
+        """The last requests, the oldest first, without keys.
+
+        Of each: Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
+        """
+    @property
+    def requests_left_out(self) -> int:
+        """How many requests are kept no more."""
+    @property
+    def spent(self) -> int:
+        """Weight that was charged for all requests."""
+    def clear_requests(self) -> None:
+        """Forgets all requests and their weight."""
     def now(self) -> float:
         """The service's clock in Unix seconds."""
     def advance(self, seconds: float) -> None:
@@ -691,6 +719,9 @@ def table_text(columns: Sequence[tuple[str, Any]], format: str) -> bytes:
 
     JSON is a list of objects, one a line, null for what is not there.
     """
+
+def closest(text: str, candidates: Sequence[str]) -> str | None:
+    """The candidate nearest in spelling to a text, ignoring case; None when none is near enough."""
 
 def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
     """The tier table (section 8.1): name, weight per minute, burst, weight per day, history days, streams."""

@@ -1,12 +1,12 @@
 """The archive: what was downloaded once is not downloaded again."""
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _engine
 from .client.clients import AsyncClient, Client, Later
-from .common.arguments import folder, seconds, store_options
+from .common.arguments import flag, folder, seconds, store_options, weight_bound
 from .common.display import card, shown_half_made
 from .common.hidden import Hidden, forgetful, redacted
 from .common.logs import warn
@@ -16,7 +16,11 @@ from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
 from .records.tables import Records
+from .records.universe import UniversePlan, UniverseReport
 from .results.sets import SeriesSet, wrap
+from .universes.planning import planned_blocking, planned_later
+from .universes.running import check_weight, run_blocking, run_later
+from .universes.universe import Universe, universe_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from .common.arguments import Names
     from .common.progress import Progress
     from .common.times import Interval
+
+    UniverseLike = Universe | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
 
 __all__ = ["Archive"]
 
@@ -98,7 +104,7 @@ class Archive:
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
         """
-        query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
+        query = build_query("read", type, exchange, symbol, interval, arguments, open_window=True)
         asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
         try:
             return wrap(self._engine.read(query), *asked)
@@ -160,9 +166,127 @@ class Archive:
                 those that did not fail.
         """
         asks = _client(client, "sync")
-        query = build_query(type, exchange, symbol, interval, **arguments)
+        query = build_query("sync", type, exchange, symbol, interval, arguments)
         answer: Synced | Later[Synced] = asks._archived("sync", (query, self._engine), progress, synced)
         return answer
+
+    @overload
+    def sync_all(
+        self,
+        client: Client,
+        universe: "UniverseLike",
+        *,
+        dry_run: Literal[False] = False,
+        max_weight: int | None = None,
+        progress: "Progress" = False,
+    ) -> UniverseReport: ...
+    @overload
+    def sync_all(
+        self,
+        client: Client,
+        universe: "UniverseLike",
+        *,
+        dry_run: Literal[True],
+        max_weight: int | None = None,
+        progress: "Progress" = False,
+    ) -> UniversePlan: ...
+    @overload
+    def sync_all(
+        self,
+        client: AsyncClient,
+        universe: "UniverseLike",
+        *,
+        dry_run: Literal[False] = False,
+        max_weight: int | None = None,
+        progress: "Progress" = False,
+    ) -> Later[UniverseReport]: ...
+    @overload
+    def sync_all(
+        self,
+        client: AsyncClient,
+        universe: "UniverseLike",
+        *,
+        dry_run: Literal[True],
+        max_weight: int | None = None,
+        progress: "Progress" = False,
+    ) -> Later[UniversePlan]: ...
+    def sync_all(
+        self,
+        client: Client | AsyncClient,
+        universe: "UniverseLike",
+        *,
+        dry_run: bool = False,
+        max_weight: int | None = None,
+        progress: "Progress" = False,
+    ) -> UniverseReport | UniversePlan | Later[UniverseReport] | Later[UniversePlan]:
+        """Downloads what is missing of many series, as one plan and one run; awaited with an async client.
+
+        Series take turns by the weight that they were given, the oldest buckets of each first, so that none waits for
+        another to end. What has arrived is kept at once: after an interruption of any kind the next start pays only for
+        the rest, and a start every day for the new day.
+
+        Args:
+            client: Asks the service.
+            universe: A :class:`~marketpoints.Universe`, its mappings, or the path of its TOML file.
+            dry_run: Makes the plan alone, as :meth:`plan_all`.
+            max_weight: Most weight that the plan may have; more raises before anything is paid.
+            progress: True shows a bar with weight, requests, rows, the wait for budget, the seconds left and what is
+                under way; a function is called with (requests done, requests) after each answer.
+
+        Returns:
+            What became of each series. What fails of one does not end the others, and raises nothing: the report is
+            false where anything was refused or failed.
+
+        Raises:
+            InvalidRequest: The universe cannot be right, no market passes its filters, or it weighs too much.
+            AuthenticationError: The service does not know the key, found before anything is paid. Where the key ends in
+                the middle of a run, the series that are left are ``failed``.
+        """
+        asks, wanted = _client(client, "sync_all"), universe_of(universe)
+        most = weight_bound(max_weight)
+        if flag(dry_run, "dry_run"):
+            return self.plan_all(asks, wanted)
+        if isinstance(asks, AsyncClient):
+            return self._sync_all_later(asks, wanted, most, progress)
+        planned = planned_blocking(asks, wanted, self._engine)
+        check_weight(planned, most)
+        return run_blocking(asks, planned, self._engine, progress)
+
+    async def _sync_all_later(
+        self, client: AsyncClient, universe: Universe, most: int | None, progress: "Progress"
+    ) -> UniverseReport:
+        planned = await planned_later(client, universe, self._engine)
+        check_weight(planned, most)
+        return await run_later(client, planned, self._engine, progress)
+
+    @overload
+    def plan_all(self, client: Client, universe: "UniverseLike") -> UniversePlan: ...
+    @overload
+    def plan_all(self, client: AsyncClient, universe: "UniverseLike") -> Later[UniversePlan]: ...
+    @overload
+    def plan_all(
+        self, client: Client | AsyncClient, universe: "UniverseLike"
+    ) -> UniversePlan | Later[UniversePlan]: ...
+    def plan_all(self, client: Client | AsyncClient, universe: "UniverseLike") -> UniversePlan | Later[UniversePlan]:
+        """What :meth:`sync_all` would send and cost, by series and by tier; awaited with an async client.
+
+        Pays nothing. Where the universe has filters of markets, symbols are to be checked, or the budget is not known,
+        it asks the service for these (weight 0).
+
+        Args:
+            client: Whose tier, clock and service the plan is for.
+            universe: As for :meth:`sync_all`.
+
+        Raises:
+            InvalidRequest: The universe cannot be right, or no market passes its filters.
+        """
+        asks, wanted = _client(client, "plan_all"), universe_of(universe)
+        if isinstance(asks, AsyncClient):
+            return self._plan_all_later(asks, wanted)
+        return planned_blocking(asks, wanted, self._engine).told
+
+    async def _plan_all_later(self, client: AsyncClient, universe: Universe) -> UniversePlan:
+        return (await planned_later(client, universe, self._engine)).told
 
     @overload
     def refresh(
@@ -206,7 +330,7 @@ class Archive:
             PartialError: Some requests failed; what arrived is kept.
         """
         asks = _client(client, "refresh")
-        query = build_query(type, exchange, symbol, interval, **arguments)
+        query = build_query("refresh", type, exchange, symbol, interval, arguments)
         work = (query, self._engine, True)
         answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
@@ -265,9 +389,8 @@ class Archive:
         asks = _client(client, "verify")
         if type is None:
             raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
-        query = build_query(
-            type, exchange, symbol, interval, **self._kept_window(type, exchange, symbol, interval, arguments)
-        )
+        window = self._kept_window(type, exchange, symbol, interval, arguments)
+        query = build_query("verify", type, exchange, symbol, interval, window)
         work = (query, self._engine, False)
         answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
@@ -283,7 +406,7 @@ class Archive:
         """The arguments with the start that they leave open: the first bucket that is kept."""
         if arguments.get("start") is not None or arguments.get("period") is not None:
             return arguments
-        query = build_query(type, exchange, symbol, interval, **arguments, open_window=True)
+        query = build_query("verify", type, exchange, symbol, interval, arguments, open_window=True)
         starts = self._engine.first_kept(query)
         if starts is None:
             raise NotArchivedError(f"{self.path}: nothing is kept of this query: there is nothing to verify")

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, LargeListArray, Rec
 use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
-use super::Table;
+use super::table::Table;
 use crate::columns::arrow::{UTC, times};
 use crate::columns::{Column, List, NO_TIME, Rows};
 

@@ -3,6 +3,7 @@
 
 mod arrow_table;
 mod error;
+mod lines_file;
 mod own_file;
 mod parquet_read;
 mod parquet_write;
@@ -13,6 +14,7 @@ mod text_file;
 mod whole;
 
 pub use error::ArchiveError;
+pub use lines_file::LinesFile;
 #[cfg(feature = "service")]
 pub(crate) use own_file::open_own;
 pub(crate) use own_file::{is_foreign, is_same_file, open_own_to_write};
@@ -23,5 +25,6 @@ pub use parquet_write::{ParquetWriter, write_parquet};
 pub use plain_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
+pub use whole::Unplaced;
 #[cfg(feature = "service")]
 pub(crate) use whole::sweep;

@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use super::plain_file::open_regular;
+
 const LINK: &str = "a link, and none is followed here: put a file, or nothing, in its place";
 const NO_FILE: &str = "no file: put a file, or nothing, in its place";
 const SECOND_NAME: &str = "a file with a second name elsewhere (a hard link), which would be written too: put a copy, or nothing, in its place";
@@ -62,11 +64,8 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if let Some(problem) = is_foreign(path) {
         return Err(foreign(problem));
     }
-    // Whatever was put there since the look: a link is refused, and a pipe does not wait for its other end.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(foreign(NO_FILE)) }
+    // Whatever was put there since the look is refused too.
+    open_regular(options, path, false)
 }
 
 fn foreign(problem: &str) -> io::Error {

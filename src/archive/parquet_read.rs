@@ -13,9 +13,9 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
 use super::arrow_table::{column, empty};
+use super::error::ArchiveError;
 use super::plain_file::open_plain;
-use super::table::{CONTENT, content_hash};
-use super::{ArchiveError, Metadata, Table};
+use super::table::{CONTENT, Metadata, Table, content_hash};
 
 type Parquet<T> = Result<T, ParquetError>;
 

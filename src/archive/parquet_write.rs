@@ -14,9 +14,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
 use super::arrow_table::{batch, schema};
-use super::table::{CONTENT, ContentHash, rows};
-use super::whole::Unfinished;
-use super::{ArchiveError, Metadata, Table};
+use super::error::ArchiveError;
+use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
+use super::whole::{Unfinished, Unplaced};
 use crate::columns::Column;
 
 /// Rows of a row group: readers skip or share out whole groups.
@@ -80,11 +80,19 @@ impl ParquetWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(self, metadata: &Metadata) -> Result<(), ArchiveError> {
+        self.complete(metadata)?.place()
+    }
+
+    /// Completes the file, which is then put in its place by itself.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn complete(self, metadata: &Metadata) -> Result<Unplaced, ArchiveError> {
         let hash = (CONTENT.to_owned(), self.hash.finish());
         let metadata = metadata.iter().cloned().chain([hash]).collect();
         let out = self.writer.finish(&metadata).map_err(|error| self.file.bad(&error))?;
         out.into_inner().map_err(|error| self.file.bad(error.error()))?;
-        self.file.finish()
+        self.file.complete()
     }
 }
 

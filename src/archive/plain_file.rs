@@ -20,14 +20,24 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
 
 /// As [`open_plain`], with options of one's own.
 pub fn open_plain_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = open_at_once(options, path)?;
+    open_regular(options, path, true)
+}
+
+/// The same, through links or not.
+pub(super) fn open_regular(options: &mut OpenOptions, path: &Path, links: bool) -> io::Result<File> {
+    let file = open_at_once(options, path, links)?;
     plain(&file.metadata()?).map(|()| file)
 }
 
-/// Opens what need not be a file, without waiting for whoever has its other end.
-fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+/// Opens what need not be a file, without waiting for whoever has its other end; through links or not.
+fn open_at_once(options: &mut OpenOptions, path: &Path, links: bool) -> io::Result<File> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    {
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY | if links { 0 } else { libc::O_NOFOLLOW };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    }
+    #[cfg(not(unix))]
+    let _ = links;
     // What cannot be opened at all (a socket) says so in the system's words; what it is says more.
     options.open(path).map_err(|error| match std::fs::metadata(path).map(|about| plain(&about)) {
         Ok(Err(strange)) => strange,
@@ -90,7 +100,7 @@ pub fn read_settings_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// It cannot be opened; it is a folder, a socket, or a pipe that nobody reads.
 pub fn open_log(path: &Path) -> io::Result<File> {
-    let file = open_at_once(OpenOptions::new().create(true).append(true), path)?;
+    let file = open_at_once(OpenOptions::new().create(true).append(true), path, true)?;
     // From here on a slow reader is waited for.
     #[cfg(unix)]
     {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ArchiveError;
+use super::error::ArchiveError;
 use sha2::{Digest, Sha256};
 
 use crate::columns::Column;

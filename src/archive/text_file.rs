@@ -6,9 +6,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
-use super::table::rows;
+use super::error::ArchiveError;
+use super::table::{Table, rows};
 use super::whole::write_whole;
-use super::{ArchiveError, Table};
 use crate::columns::{Column, NO_TIME};
 
 /// How a table is spelt as text. Times are ISO 8601 in UTC; doubles read back exactly.

@@ -6,9 +6,10 @@ use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
-use super::ArchiveError;
+use super::error::ArchiveError;
+use super::plain_file::plain;
 
 /// How the names of files begin that are not whole yet; the name of the file to be follows, and letters and digits by chance.
 const UNFINISHED: &str = ".unfinished-";
@@ -29,9 +30,14 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins a file, and the folders that it needs.
+    /// Begins a file, and the folders that it needs. What is no file is not written over.
     pub(super) fn begin(path: &Path) -> Result<Self, ArchiveError> {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
+        if let Ok(about) = std::fs::symlink_metadata(path)
+            && !about.is_symlink()
+        {
+            plain(&about).map_err(bad)?;
+        }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(bad)?;
         let name = path.file_name().unwrap_or_default();
@@ -55,6 +61,11 @@ impl Unfinished {
 
     /// Puts the file in place; all that was written must have been flushed.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
+        self.complete()?.place()
+    }
+
+    /// The file with all that it is to hold, on the disk and closed; all that was written must have been flushed.
+    pub(super) fn complete(self) -> Result<Unplaced, ArchiveError> {
         let path = self.path;
         let bad = |error: std::io::Error| ArchiveError::new(&path, error.to_string());
         self.file.as_file().sync_all().map_err(bad)?;
@@ -62,8 +73,35 @@ impl Unfinished {
             // A temporary file is private; the finished one is as readable as its folder.
             self.file.as_file().set_permissions(permissions).map_err(bad)?;
         }
-        self.file.persist(&path).map_err(|error| bad(error.error))?;
-        Ok(())
+        Ok(Unplaced { path, file: self.file.into_temp_path() })
+    }
+}
+
+/// A whole file beside the place where it belongs, which holds the old one or none. Dropped before it is put there, it is gone.
+#[derive(Debug)]
+pub struct Unplaced {
+    path: PathBuf,
+    file: TempPath,
+}
+
+impl Unplaced {
+    /// Where it can be read until it is in its place.
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Where it belongs.
+    pub fn destination(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn place(self) -> Result<(), ArchiveError> {
+        let Self { path, file } = self;
+        file.persist(&path).map_err(|error| ArchiveError::new(&path, error.error.to_string()))
     }
 }
 
@@ -138,4 +176,26 @@ pub(super) fn permissions(folder: &Path) -> Option<std::fs::Permissions> {
 #[cfg(not(unix))]
 pub(super) fn permissions(_folder: &Path) -> Option<std::fs::Permissions> {
     None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_not_written_over() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        for (name, kind) in [("pipe", "a named pipe"), ("socket", "a socket"), ("folder", "a folder")] {
+            let told = write_whole(&at(name), |_| Ok(())).unwrap_err();
+            assert_eq!((told.path, told.problem), (at(name), format!("{kind}, not a file")));
+        }
+        assert!(std::fs::symlink_metadata(at("pipe")).unwrap().file_type().is_fifo());
+        assert!(std::fs::symlink_metadata(at("socket")).unwrap().file_type().is_socket());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
 }

@@ -10,11 +10,12 @@ use pyo3::types::{PyDict, PyList};
 
 use super::columns::{Columns, python_name};
 use super::errors;
+use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{moment, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Revision};
-use crate::client::{Checked, ClientError, Each, Synced, call_failure, first_kept, read_archive_all};
+use crate::client::{Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all};
 use crate::columns::NO_TIME;
 
 /// An archive of points.
@@ -31,7 +32,7 @@ impl Archive {
         let lease = Duration::try_from_secs_f64(lease)
             .map_err(|problem| errors::invalid(py, &format!("lease: {lease} seconds: {problem}")))?;
         let archive = points::Archive::at(address, &options.unwrap_or_default(), lease);
-        archive.map(Self).map_err(|fault| errors::from_client(py, fault.into()))
+        archive.map(Self).map_err(|fault| from_client(py, fault.into()))
     }
 
     #[getter]
@@ -59,6 +60,13 @@ impl Archive {
     fn first_kept(&self, py: Python<'_>, query: &Query) -> PyResult<Option<i64>> {
         let request = query.0.clone();
         self.beside(py, move |archive| first_kept(archive, &request))
+    }
+
+    /// The keys of what is kept of queries of one symbol each; None for what cannot be kept, and while nothing is kept.
+    fn keys(&self, py: Python<'_>, queries: Vec<PyRef<'_, Query>>) -> PyResult<Vec<Option<String>>> {
+        let Some(source) = self.source(py)? else { return Ok(vec![None; queries.len()]) };
+        let key = |query: &PyRef<'_, Query>| archive_key(&source, &query.0).map(|key| key.name().to_owned());
+        Ok(queries.iter().map(key).collect())
     }
 
     /// What is kept, and path and problem of each foreign file among the ledgers.
@@ -104,7 +112,7 @@ impl Archive {
         let done = wait(py, &process, async move { tokio::task::spawn_blocking(move || work(&archive)).await })?;
         let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()).into());
         let done: Result<T, ClientError> = done.map_or_else(stopped, |done| done.map_err(Into::into));
-        done.map_err(|error| errors::from_client(py, error))
+        done.map_err(|error| from_client(py, error))
     }
 }
 
@@ -140,7 +148,7 @@ fn each<'py, T>(
     answer: Result<Each<T>, ClientError>,
     report: impl Fn(T) -> PyResult<Bound<'py, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
-    let answer = answer.map_err(|error| errors::from_client(py, error))?;
+    let answer = answer.map_err(|error| from_client(py, error))?;
     let all = answer.len();
     let (reports, mut failures) = (PyList::empty(py), Vec::new());
     for (label, outcome) in answer {
@@ -153,9 +161,9 @@ fn each<'py, T>(
         return reports.into_py_any(py);
     }
     if all == 1 {
-        return Err(errors::from_client(py, failures.remove(0).1));
+        return Err(from_client(py, failures.remove(0).1));
     }
-    let error = errors::from_client(py, call_failure(failures, all, Vec::new()));
+    let error = from_client(py, call_failure(failures, all, Vec::new()));
     error.value(py).setattr("results", reports)?;
     Err(error)
 }

@@ -21,7 +21,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyMapping, PyType};
 
-use super::columns::make_read_only;
+use super::arrays::make_read_only;
 use super::errors;
 use crate::columns::arrow::{self, SchemaMetadata};
 

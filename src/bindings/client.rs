@@ -1,5 +1,8 @@
 //! The client: each call once blocking, once awaitable, over the same future.
 
+mod calls;
+
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,24 +10,20 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
-use serde_json::Value;
 
 use super::archive::{Archive, checked, synced};
 use super::columns::Columns;
 use super::dialect::Dialect;
 use super::errors::{self, seconds};
+use super::failures::from_client;
+use super::failures::recorded;
 use super::plan::Plan;
-use super::progress::{Outcome, progress_and_raised};
-use super::query::Query;
-use super::records::records;
+use super::query::{Query, analytics_query, order};
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use crate::client::{self, BudgetScope, Checked, ClientError, Config, Each, Listed, Synced};
+use crate::client::{self, BudgetScope, ClientError, Config, Listed};
 use crate::columns::Series;
-use crate::protocol::{
-    self, AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, DiscoveryList, Filters, Market, MarketSort, MarketsQuery,
-    SortDirection, Tier,
-};
+use crate::protocol::{self, MarketsQuery, Tier};
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -82,7 +81,7 @@ impl Client {
             max_wait: max_wait.map(|value| seconds(py, "max_wait", value, -1.0)).transpose()?,
             max_body,
             max_memory,
-            budget: BudgetScope::parse(budget).map_err(|error| errors::from_client(py, error))?,
+            budget: BudgetScope::parse(budget).map_err(|error| from_client(py, error))?,
             proxy,
             ca_certs,
             archive: archive.map(|archive| archive.0.clone()),
@@ -93,7 +92,7 @@ impl Client {
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;
-        let client = client::Client::new(&config, &process.registry).map_err(|error| errors::from_client(py, error))?;
+        let client = client::Client::new(&config, &process.registry).map_err(|error| from_client(py, error))?;
         Ok(Self { open: Mutex::new(Some(client)), process, clock })
     }
 
@@ -101,7 +100,7 @@ impl Client {
         let (now, client, request) = (self.now(py)?, self.client(py)?, query.0.clone());
         // An archive may lie far away.
         let plan = py.detach(|| client.plan_all(&request, now));
-        plan.map(Plan).map_err(|error| errors::from_client(py, error))
+        plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
     #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
@@ -115,7 +114,7 @@ impl Client {
     ) -> PyResult<Plan> {
         let query = analytics_query(py, endpoint, parameters)?;
         let plan = self.client(py)?.plan_analytics(&query, limit, max_weight);
-        plan.map(Plan).map_err(|error| errors::from_client(py, error))
+        plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
     /// Whether the service lists a query's symbol or coin, as far as the client knows without asking.
@@ -129,15 +128,15 @@ impl Client {
 
     /// What is known of it before a query is sent: whether nothing has to be looked up, and a warning.
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
-        let listed = self.client(py)?.listed_all(&query.0).map_err(|error| errors::from_client(py, error))?;
-        Ok((listed.is_some(), listed.and_then(warning)))
+        let listed = self.client(py)?.listed_all(&query.0).map_err(|error| from_client(py, error))?;
+        Ok((listed.is_some(), listed.and_then(Listed::doubt)))
     }
 
     #[pyo3(signature = (query, now, archive = None))]
     fn look_up(&self, py: Python<'_>, query: &Query, now: f64, archive: Option<&Archive>) -> PyResult<Option<String>> {
         let future = self.ask_listing(py, query, now, archive)?;
-        let listed = wait(py, &self.process, future)?.map_err(|error| errors::from_client(py, error))?;
-        Ok(warning(listed))
+        let listed = wait(py, &self.process, future)?.map_err(|error| from_client(py, error))?;
+        Ok(listed.doubt())
     }
 
     #[pyo3(signature = (query, now, archive = None))]
@@ -150,8 +149,8 @@ impl Client {
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.ask_listing(py, query, now, archive)?;
         awaitable(py, &self.process, future, |py, listed| {
-            let listed = listed.map_err(|error| errors::from_client(py, error))?;
-            warning(listed).into_py_any(py)
+            let listed = listed.map_err(|error| from_client(py, error))?;
+            listed.doubt().into_py_any(py)
         })
     }
 
@@ -273,7 +272,7 @@ impl Client {
             ..MarketsQuery::default()
         };
         let future = self.fetch_markets(py, query, limit)?;
-        records(py, wait(py, &self.process, future)?)
+        recorded(py, wait(py, &self.process, future)?)
     }
 
     #[pyo3(signature = (
@@ -308,12 +307,12 @@ impl Client {
             ..MarketsQuery::default()
         };
         let future = self.fetch_markets(py, query, limit)?;
-        awaitable(py, &self.process, future, records)
+        awaitable(py, &self.process, future, recorded)
     }
 
     fn discover(&self, py: Python<'_>, list: &str, filters: Vec<(String, String)>) -> PyResult<Py<PyAny>> {
         let future = self.fetch_list(py, list, filters)?;
-        records(py, wait(py, &self.process, future)?)
+        recorded(py, wait(py, &self.process, future)?)
     }
 
     fn discover_async<'py>(
@@ -323,7 +322,7 @@ impl Client {
         filters: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_list(py, list, filters)?;
-        awaitable(py, &self.process, future, records)
+        awaitable(py, &self.process, future, recorded)
     }
 
     #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
@@ -336,7 +335,7 @@ impl Client {
         max_weight: Option<u64>,
     ) -> PyResult<Py<PyAny>> {
         let future = self.fetch_analytics(py, endpoint, parameters, limit, max_weight)?;
-        records(py, wait(py, &self.process, future)?)
+        recorded(py, wait(py, &self.process, future)?)
     }
 
     #[pyo3(signature = (endpoint, parameters, limit = None, max_weight = None))]
@@ -349,11 +348,12 @@ impl Client {
         max_weight: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = self.fetch_analytics(py, endpoint, parameters, limit, max_weight)?;
-        awaitable(py, &self.process, future, records)
+        awaitable(py, &self.process, future, recorded)
     }
 
     #[pyo3(signature = (
-        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0
+        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0,
+        record = None
     ))]
     fn stream(
         &self,
@@ -364,19 +364,20 @@ impl Client {
         backoff: (f64, f64),
         reconnects: Option<u32>,
         ping_after: f64,
+        record: Option<PathBuf>,
     ) -> PyResult<EventStream> {
-        let options = options(py, queue, overflow, backoff, reconnects, ping_after)?;
+        let options = options(py, queue, overflow, backoff, reconnects, ping_after, record)?;
         EventStream::new(py, &self.client(py)?, Arc::clone(&self.process), channels, options)
     }
 
     fn usage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let client = self.client(py)?;
-        records(py, wait(py, &self.process, async move { client.usage().await })?)
+        recorded(py, wait(py, &self.process, async move { client.usage().await })?)
     }
 
     fn usage_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let client = self.client(py)?;
-        awaitable(py, &self.process, async move { client.usage().await }, records)
+        awaitable(py, &self.process, async move { client.usage().await }, recorded)
     }
 
     fn close(&self, py: Python<'_>) {
@@ -421,138 +422,9 @@ impl Client {
             None => Ok(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()),
         }
     }
-
-    fn fetch_points(
-        &self,
-        py: Python<'_>,
-        query: &Query,
-        progress: Option<Py<PyAny>>,
-        now: Option<f64>,
-    ) -> PyResult<impl Future<Output = Outcome<Vec<Series>>> + Send + use<>> {
-        let now = now.map_or_else(|| self.now(py), Ok)?;
-        let (client, request) = (self.client(py)?, query.0.clone());
-        let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
-    }
-
-    fn ask_listing(
-        &self,
-        py: Python<'_>,
-        query: &Query,
-        now: f64,
-        archive: Option<&Archive>,
-    ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
-        let (client, request) = (self.client(py)?, query.0.clone());
-        let archive = archive.map(|archive| archive.0.clone());
-        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await })
-    }
-
-    fn fetch_missing(
-        &self,
-        py: Python<'_>,
-        query: &Query,
-        archive: &Archive,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
-        let now = self.now(py)?;
-        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
-    }
-
-    fn fetch_again(
-        &self,
-        py: Python<'_>,
-        query: &Query,
-        archive: &Archive,
-        replace: bool,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
-        let now = self.now(py)?;
-        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
-        let (progress, raised) = progress_and_raised(progress);
-        Ok(async move {
-            let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
-            Outcome::new(answer, &raised)
-        })
-    }
-
-    fn fetch_markets(
-        &self,
-        py: Python<'_>,
-        query: MarketsQuery,
-        limit: Option<usize>,
-    ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
-        let client = self.client(py)?;
-        Ok(async move { client.markets(&query, limit).await })
-    }
-
-    fn fetch_list(
-        &self,
-        py: Python<'_>,
-        list: &str,
-        filters: Vec<(String, String)>,
-    ) -> PyResult<impl Future<Output = Result<Value, ClientError>> + Send + use<>> {
-        let client = self.client(py)?;
-        let problem = || errors::invalid(py, &format!("there is no discovery list {list:?}"));
-        let list = DiscoveryList::find(list).ok_or_else(problem)?;
-        let filters: Filters = filters.into_iter().collect();
-        Ok(async move {
-            match list {
-                DiscoveryList::BlockSizes => client.block_sizes(&filters).await.map(Value::from),
-                _ => client.names(list, &filters).await.map(Value::from),
-            }
-        })
-    }
-
-    fn fetch_analytics(
-        &self,
-        py: Python<'_>,
-        endpoint: &str,
-        parameters: Vec<(String, String)>,
-        limit: Option<usize>,
-        max_weight: Option<u64>,
-    ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
-        let client = self.client(py)?;
-        let query = analytics_query(py, endpoint, parameters)?;
-        Ok(async move { client.analytics(&query, limit, max_weight).await })
-    }
-}
-
-fn analytics_query(py: Python<'_>, endpoint: &str, parameters: Vec<(String, String)>) -> PyResult<AnalyticsQuery> {
-    let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
-    let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
-    let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
-    query.map_err(|error| errors::from_client(py, error))
-}
-
-/// What a caller is warned of.
-pub(super) fn warning(listed: Listed) -> Option<String> {
-    match listed {
-        Listed::Unsure(words) => Some(words),
-        Listed::Yes | Listed::Unknown => None,
-    }
 }
 
 /// The series of a call.
 fn arrived(py: Python<'_>, answer: Result<Vec<Series>, ClientError>) -> PyResult<Vec<Py<Columns>>> {
-    Columns::hand_over(py, answer.map_err(|error| errors::from_client(py, error))?)
-}
-
-/// The order of a listing by its names.
-fn order(
-    py: Python<'_>,
-    field: Option<&str>,
-    direction: Option<&str>,
-) -> PyResult<(Option<MarketSort>, Option<SortDirection>)> {
-    let wrong = |name: &str, given: &str, valid: &[&str]| {
-        errors::invalid(py, &format!("{name}: {given:?} is not one of {}", valid.join(", ")))
-    };
-    let field = field.map(|name| {
-        let valid = MarketSort::NAMES.map(|(name, _)| name);
-        MarketSort::find(name).ok_or_else(|| wrong("sort_by", name, &valid))
-    });
-    let direction = direction
-        .map(|name| SortDirection::find_loosely(name).ok_or_else(|| wrong("sort_direction", name, &["asc", "desc"])));
-    Ok((field.transpose()?, direction.transpose()?))
+    Columns::hand_over(py, answer.map_err(|error| from_client(py, error))?)
 }

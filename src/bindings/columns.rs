@@ -3,24 +3,20 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray::Array2;
-use numpy::datetime::{Datetime, units::Nanoseconds};
-use numpy::{Element, IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::{MutexExt, PyOnceLock};
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
+use super::arrays::{
+    add_arrays, array, as_times, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole,
+};
 use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, Name, Series};
-use crate::decode::settled;
+use crate::decode::{is_settled, settled};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
-
-/// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
-/// it back; for short columns one for each costs more than a copy of all columns to one place.
-const SHORT: usize = 512;
 
 /// Series that are handed over together while Python looks for no garbage.
 const MANY: usize = 256;
@@ -138,7 +134,8 @@ impl Columns {
     /// Hands series over to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
         numpy_there(py)?;
-        let series = settled(series);
+        // What an archive kept is settled here; without Python's lock, for it reads every value that no table knows.
+        let series = if series.iter().all(is_settled) { series } else { py.detach(|| settled(series)) };
         // So many new objects would set off the search for garbage again and again, each longer than the one before.
         let paused = if series.len() > MANY { Some(Pause::of_the_collector(py)?) } else { None };
         let columns = Self::hand_over_each(py, series);
@@ -186,86 +183,6 @@ fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
     PyTypeError::new_err(format!("column {name} is of kind {kind}, not {wanted}"))
 }
 
-/// The same values with their unit, in the same memory.
-fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
-    values.into_iter().map(Datetime::from).collect()
-}
-
-/// Imports NumPy, once: rust-numpy does so at the first array, and panics where it fails, as by Ctrl-C.
-pub(super) fn numpy_there(py: Python<'_>) -> PyResult<()> {
-    static THERE: PyOnceLock<()> = PyOnceLock::new();
-    let import = || {
-        // A Ctrl-C that came meanwhile would otherwise leave NumPy half imported.
-        py.check_signals()?;
-        py.import("numpy").map(drop)
-    };
-    THERE.get_or_try_init(py, import).map(drop)
-}
-
-/// Moves values into a read-only array, without a copy.
-fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<PyAny>> {
-    let array = values.into_pyarray(py);
-    make_read_only(&array)?;
-    Ok(array.into_any().unbind())
-}
-
-/// By NumPy's own method: rust-numpy's way asks a book of borrowed arrays four times.
-pub(super) fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    static SET_FLAGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let py = array.py();
-    let set_flags =
-        SET_FLAGS.get_or_try_init(py, || py.get_type::<PyUntypedArray>().getattr("setflags").map(Bound::unbind))?;
-    set_flags.call1(py, (array, false)).map(drop)
-}
-
-/// Adds read-only arrays of columns of one kind and length.
-fn add_arrays<T: Element + Clone>(py: Python<'_>, columns: Vec<Vec<T>>, plain: &mut Vec<Py<PyAny>>) -> PyResult<()> {
-    if columns.first().is_none_or(|first| first.len() > SHORT) {
-        for values in columns {
-            plain.push(array(py, values)?);
-        }
-        return Ok(());
-    }
-    // Not a block that NumPy owns: of such a one everybody may say that it can be written again.
-    let block = Array2::from_shape_vec((columns.len(), columns[0].len()), columns.concat());
-    let block = block.map_err(|problem| PyValueError::new_err(problem.to_string()))?.into_pyarray(py);
-    // Its rows are views of it, and as read-only as it is.
-    make_read_only(&block)?;
-    for row in 0..columns.len() {
-        plain.push(block.get_item(row)?.unbind());
-    }
-    Ok(())
-}
-
-/// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
-fn viewed<T: Element>(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
-    let misfit = || PyValueError::new_err(format!("column {name}: no array of {length} values of its kind"));
-    let array = values.cast::<PyArray1<T>>().map_err(|_| misfit())?;
-    if array.len() != length {
-        return Err(misfit());
-    }
-    let view = array.call_method0("view")?;
-    view.getattr("flags")?.setattr("writeable", false)?;
-    Ok(view.unbind())
-}
-
-/// The same of times, which a pickle holds as whole nanoseconds.
-fn viewed_times(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
-    let whole = viewed::<i64>(name, values, length)?;
-    Ok(whole.bind(values.py()).call_method1("view", ("datetime64[ns]",))?.unbind())
-}
-
-/// The offsets of ragged rows, and how many values they say there are.
-fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResult<(Py<PyAny>, usize)> {
-    let view = viewed::<i64>(name, offsets, rows + 1)?;
-    let starts: Vec<i64> = offsets.extract()?;
-    let total = starts.last().and_then(|total| usize::try_from(*total).ok());
-    match total.filter(|_| starts[0] == 0 && starts.windows(2).all(|two| two[0] <= two[1])) {
-        Some(total) => Ok((view, total)),
-        None => Err(PyValueError::new_err(format!("column {name}: the offsets do not ascend from 0"))),
-    }
-}
-
 /// A column as [`Columns::__reduce__`] told it: its kind, and an array or something else.
 fn restored(
     (name, kind, values): &(String, String, Bound<'_, PyAny>),
@@ -297,11 +214,6 @@ fn restored(
 
 /// What a pickle holds of columns: identity, its unknown fields, shape, timestamps, and name, kind and values of each.
 type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
-
-/// Times as whole nanoseconds, as a pickle holds them: NumPy lends nobody the memory of a datetime64.
-fn whole(py: Python<'_>, times: &Py<PyAny>) -> PyResult<Py<PyAny>> {
-    times.call_method1(py, "view", ("int64",))
-}
 
 /// Python's name of an identity field.
 pub(super) fn python_name(wire: &str) -> &str {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use super::errors;
+use super::failures::from_client;
 use crate::client::{ClientError, read_dialect};
 use crate::protocol::{self, DialectParts};
 
@@ -34,12 +34,12 @@ impl Dialect {
     ) -> PyResult<Self> {
         let parts = DialectParts { key_header, base_url, analytics_prefix, types, exchanges, fields };
         let made = protocol::Dialect::new(parts).map_err(ClientError::from);
-        made.map(Self).map_err(|error| errors::from_client(py, error))
+        made.map(Self).map_err(|error| from_client(py, error))
     }
 
     #[staticmethod]
     fn from_toml(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        read_dialect(&path).map(Self).map_err(|error| errors::from_client(py, error))
+        read_dialect(&path).map(Self).map_err(|error| from_client(py, error))
     }
 
     #[getter]

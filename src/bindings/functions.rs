@@ -21,7 +21,7 @@ use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::PARAMETERS;
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{closest as nearest, hint};
 use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
 use crate::weight::{self as formula, Demand};
@@ -111,7 +111,6 @@ pub(super) fn decode_points(
         if body.len() > SHORT { py.detach(decode) } else { decode() }
     };
     let series = series.map_err(|error| errors::from_decode(py, &error))?;
-    let series = py.detach(|| decode::settled(series));
     let vanished =
         if strict { series.iter().map(Series::vanished_prices).find(|names| !names.is_empty()) } else { None };
     if let Some(names) = vanished {
@@ -230,6 +229,12 @@ pub(super) fn tiers() -> Vec<TierRow> {
         (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
     };
     TIERS.iter().map(row).collect()
+}
+
+/// The candidate nearest in spelling to a text, ignoring case; None when none is near enough to be what was meant.
+#[pyfunction]
+pub(super) fn closest(text: &str, candidates: Vec<String>) -> Option<String> {
+    nearest(text, candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The interval table: wire name, short name, seconds.

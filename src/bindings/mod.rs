@@ -4,12 +4,14 @@
 #![allow(clippy::too_many_arguments)] // the keyword arguments that users type
 
 mod archive;
+mod arrays;
 mod arrow;
 mod asof;
 mod client;
 mod columns;
 mod dialect;
 mod errors;
+mod failures;
 mod faults;
 mod functions;
 mod layout;
@@ -45,8 +47,8 @@ mod _engine {
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{
-        contract_usd, data_types, decode_points, intervals, points_parameters, shutdown, table_text, tiers, to_grid,
-        weight, write_table,
+        closest, contract_usd, data_types, decode_points, intervals, points_parameters, shutdown, table_text, tiers,
+        to_grid, weight, write_table,
     };
     #[pymodule_export]
     use super::layout::Layout;

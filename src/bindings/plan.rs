@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 
 use crate::client;
 
+/// Tier, seconds, why not, and weight.
+type TierRow = (&'static str, Option<f64>, Option<String>, Option<u64>);
+
 /// One request of a plan.
 #[pyclass(frozen, get_all, module = "marketpoints._engine")]
 pub(super) struct PlannedRequest {
@@ -41,10 +44,10 @@ impl Plan {
         self.0.eta
     }
 
-    /// Tier, seconds that it would take, and why it would not do it.
+    /// Tier, seconds that it would take, why it would not do it, and the weight unless a wall refuses it.
     #[getter]
-    fn tiers(&self) -> Vec<(&'static str, Option<f64>, Option<String>)> {
-        let row = |wait: &client::TierWait| (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err());
+    fn tiers(&self) -> Vec<TierRow> {
+        let row = |wait: &client::TierWait| (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), wait.weight);
         self.0.tiers.iter().map(row).collect()
     }
 }

@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::errors;
-use crate::client::{PointsArguments, PointsRequests, Subjects};
-use crate::protocol::{PointsQuery, Tier};
+use super::failures::from_client;
+use crate::client::{ClientError, PointsArguments, PointsRequests, Subjects};
+use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketSort, PointsQuery, SortDirection, Tier};
 
 /// A checked query for points of one symbol or several: wire names, a window in Unix seconds.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -42,7 +43,7 @@ impl Query {
         let subjects = Subjects { symbols, coins, token_names, block_sizes };
         let set = arguments.iter().try_for_each(|(argument, value)| asked.set(argument, value));
         let requests = set.and_then(|()| PointsRequests::new(&asked, &subjects));
-        requests.map(Self).map_err(|error| errors::from_client(py, error))
+        requests.map(Self).map_err(|error| from_client(py, error))
     }
 
     #[pyo3(signature = (now, tier = None))]
@@ -77,4 +78,34 @@ impl Query {
     fn session(&self) -> Option<&str> {
         self.0.first().session()
     }
+}
+
+/// The query of an analytics endpoint.
+pub(super) fn analytics_query(
+    py: Python<'_>,
+    endpoint: &str,
+    parameters: Vec<(String, String)>,
+) -> PyResult<AnalyticsQuery> {
+    let problem = || errors::invalid(py, &format!("there is no analytics endpoint {endpoint:?}"));
+    let endpoint = AnalyticsEndpoint::find(endpoint).ok_or_else(problem)?;
+    let query = AnalyticsQuery::from_pairs(endpoint, parameters).map_err(ClientError::from);
+    query.map_err(|error| from_client(py, error))
+}
+
+/// The order of a listing by its names.
+pub(super) fn order(
+    py: Python<'_>,
+    field: Option<&str>,
+    direction: Option<&str>,
+) -> PyResult<(Option<MarketSort>, Option<SortDirection>)> {
+    let wrong = |name: &str, given: &str, valid: &[&str]| {
+        errors::invalid(py, &format!("{name}: {given:?} is not one of {}", valid.join(", ")))
+    };
+    let field = field.map(|name| {
+        let valid = MarketSort::NAMES.map(|(name, _)| name);
+        MarketSort::find(name).ok_or_else(|| wrong("sort_by", name, &valid))
+    });
+    let direction = direction
+        .map(|name| SortDirection::find_loosely(name).ok_or_else(|| wrong("sort_direction", name, &["asc", "desc"])));
+    Ok((field.transpose()?, direction.transpose()?))
 }

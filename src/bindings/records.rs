@@ -7,11 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::errors;
-use crate::client::ClientError;
 
 /// Records as Python dictionaries by wire name.
-pub(super) fn records<T: Serialize>(py: Python<'_>, answer: Result<T, ClientError>) -> PyResult<Py<PyAny>> {
-    let records = answer.map_err(|error| errors::from_client(py, error))?;
+pub(super) fn records<T: Serialize>(py: Python<'_>, records: &T) -> PyResult<Py<PyAny>> {
     let value = serde_json::to_value(records).map_err(|error| errors::general(py, &error.to_string()))?;
     object(py, &value)
 }

@@ -9,13 +9,15 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
+use super::archive::Archive;
 use super::errors;
 use super::faults::Faults;
 use crate::clock::{Clock, RunningClock, SECOND};
 use crate::market::{self, Ingest, Market};
 use crate::protocol::redacted;
 use crate::service::{
-    self, FaultSwitch, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry, read_keys,
+    self, AccessRecord, FaultSwitch, Journal, KeyEntry, LogFile, RunningService, Service, ServiceConfig, key_entry,
+    read_keys,
 };
 
 /// The keys of a service: a file of them, or name, tier and key of each.
@@ -48,6 +50,9 @@ pub(super) fn openapi() -> String {
     service::openapi().to_string()
 }
 
+/// A request of the journal as Python gets it.
+type RequestRow = (i64, String, String, u16, u64, &'static str, String, u64, u64);
+
 /// A running local service on threads of its own.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct LocalService {
@@ -57,6 +62,7 @@ pub(super) struct LocalService {
     keys: BTreeMap<String, String>,
     tiers: BTreeMap<String, &'static str>,
     faults: FaultSwitch,
+    journal: Journal,
     clock: Arc<RunningClock>,
     market: Arc<Market>,
     pid: u32,
@@ -66,12 +72,13 @@ pub(super) struct LocalService {
 impl LocalService {
     #[new]
     #[pyo3(signature = (
-        data = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0,
-        strict_symbols = None, any_block_size = false
+        data = None, archive = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0,
+        strict_symbols = None, any_block_size = false, keep_requests = 10_000, speed = 1.0
     ))]
     fn new(
         py: Python<'_>,
         data: Option<PathBuf>,
+        archive: Option<PyRef<'_, Archive>>,
         now: Option<f64>,
         host: &str,
         port: u16,
@@ -81,20 +88,28 @@ impl LocalService {
         grace: f64,
         strict_symbols: Option<bool>,
         any_block_size: bool,
+        keep_requests: usize,
+        speed: f64,
     ) -> PyResult<Self> {
         let host: IpAddr = host.parse().map_err(|_| {
             errors::invalid(py, &format!("host {} is not an IP address such as 127.0.0.1", redacted(host)))
         })?;
-        let clock = Arc::new(match now {
+        if !(0.0..=1e6).contains(&speed) {
+            return Err(errors::invalid(py, &format!("speed={speed} is no number from 0 to 1,000,000")));
+        }
+        let clock = match now {
             None => RunningClock::wall(),
             Some(now) if now.is_finite() && now.abs() < 9.2e9 => {
                 RunningClock::starting_at((now * SECOND as f64).round() as i64)
             }
             Some(now) => return Err(errors::invalid(py, &format!("now={now} is no Unix time in seconds"))),
-        });
-        let market = py.detach(|| match &data {
-            None => Ok(Market::demo(seed)),
-            Some(store) => Market::open(store),
+        };
+        let clock = Arc::new(clock.at_speed(speed));
+        let archive = archive.map(|archive| archive.0.clone());
+        let market = py.detach(|| match (archive, &data) {
+            (Some(archive), _) => Market::of_archive(archive),
+            (None, Some(store)) => Market::open(store),
+            (None, None) => Ok(Market::demo(seed)),
         });
         let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
         let mut market = market.with_any_block_size(any_block_size);
@@ -105,6 +120,7 @@ impl LocalService {
         let mut config = ServiceConfig::new(Arc::clone(&market), clock.clone());
         config.host = host;
         config.port = port;
+        config.kept_requests = keep_requests;
         config.limits.grace = Duration::try_from_secs_f64(grace)
             .map_err(|_| errors::invalid(py, &format!("grace={grace} is no number of seconds, 0 or more")))?;
         if let Some(keys) = keys {
@@ -115,10 +131,10 @@ impl LocalService {
         config.access_log = log.as_ref().map(LogFile::log);
         let running = py.detach(|| Service::start(config));
         let running = running.map_err(|error| errors::general(py, &error.to_string()))?;
-        let (url, keys, faults) = (running.url(), running.keys(), running.faults());
+        let (url, keys, faults, journal) = (running.url(), running.keys(), running.faults(), running.journal());
         let tiers = running.plans().into_iter().map(|(name, allowance)| (name, allowance.name())).collect();
         let running = Mutex::new(Some(running));
-        Ok(Self { running, log, url, keys, tiers, faults, clock, market, pid: std::process::id() })
+        Ok(Self { running, log, url, keys, tiers, faults, journal, clock, market, pid: std::process::id() })
     }
 
     #[getter]
@@ -146,6 +162,30 @@ impl LocalService {
     #[getter]
     fn faults(&self) -> Faults {
         Faults(self.faults.clone())
+    }
+
+    /// Of each request: Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
+    fn requests(&self, py: Python<'_>) -> Vec<RequestRow> {
+        let row = |one: AccessRecord| {
+            let tier = one.plan.unwrap_or_default();
+            let key = one.holder.unwrap_or_default();
+            (one.time, one.method, one.target, one.status, one.weight, tier, key, one.bytes, one.microseconds)
+        };
+        py.detach(|| self.journal.requests()).into_iter().map(row).collect()
+    }
+
+    #[getter]
+    fn requests_left_out(&self) -> u64 {
+        self.journal.left_out()
+    }
+
+    #[getter]
+    fn spent(&self) -> u64 {
+        self.journal.spent()
+    }
+
+    fn clear_requests(&self) {
+        self.journal.clear();
     }
 
     fn now(&self) -> f64 {

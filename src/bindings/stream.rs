@@ -1,5 +1,6 @@
 //! The live stream: waiting and taking are two steps, so that a wait that is given up loses nothing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::IntoPyArray;
@@ -8,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value};
 
-use super::client::warning;
-use super::columns::numpy_there;
+use super::arrays::numpy_there;
 use super::errors;
+use super::failures::from_client;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
 use super::times::moment;
-use crate::client::{self, Backoff, ClientError, Gap, Overflow, StreamItem, StreamOptions, nanoseconds};
+use crate::client::{self, Backoff, ClientError, Gap, Listed, Overflow, StreamItem, StreamOptions, nanoseconds};
 use crate::protocol::stream::Channel;
 
 /// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
@@ -47,7 +48,7 @@ impl EventStream {
         options: StreamOptions,
     ) -> PyResult<Self> {
         let channels = channels.into_iter().map(channel).collect();
-        let stream = client.stream(channels, options).map_err(|error| errors::from_client(py, error))?;
+        let stream = client.stream(channels, options).map_err(|error| from_client(py, error))?;
         Ok(Self { stream: Arc::new(stream), process })
     }
 
@@ -81,6 +82,7 @@ pub(super) fn options(
     (first, longest): (f64, f64),
     reconnects: Option<u32>,
     ping_after: f64,
+    record: Option<PathBuf>,
 ) -> PyResult<StreamOptions> {
     let seconds = |name: &str, value: f64| super::errors::seconds(py, name, value, 0.0);
     let (first, longest) = (seconds("backoff", first)?, seconds("backoff", longest)?);
@@ -93,7 +95,7 @@ pub(super) fn options(
         other => return Err(errors::invalid(py, &format!("overflow: {other:?} is neither \"wait\" nor \"drop\""))),
     };
     let backoff = Backoff { first, longest, ..Backoff::default() };
-    Ok(StreamOptions { queue, overflow, backoff, reconnects, ping_after: seconds("ping_after", ping_after)? })
+    Ok(StreamOptions { queue, overflow, backoff, reconnects, ping_after: seconds("ping_after", ping_after)?, record })
 }
 
 #[pymethods]
@@ -102,27 +104,27 @@ impl EventStream {
     fn look_up(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let stream = self.own(py)?;
         let listed = wait(py, &self.process, async move { stream.look_up().await })?;
-        listed.map(warning).map_err(|error| errors::from_client(py, error))
+        listed.map(Listed::doubt).map_err(|error| from_client(py, error))
     }
 
     fn look_up_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stream = self.own(py)?;
         awaitable(py, &self.process, async move { stream.look_up().await }, |py, listed| {
-            let listed = listed.map_err(|error| errors::from_client(py, error))?;
-            warning(listed).into_py_any(py)
+            let listed = listed.map_err(|error| from_client(py, error))?;
+            listed.doubt().into_py_any(py)
         })
     }
 
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.own(py)?;
-        wait(py, &self.process, async move { stream.open().await })?.map_err(|error| errors::from_client(py, error))
+        wait(py, &self.process, async move { stream.open().await })?.map_err(|error| from_client(py, error))
     }
 
     fn open_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stream = self.own(py)?;
         awaitable(py, &self.process, async move { stream.open().await }, |py, opened| match opened {
             Ok(()) => Ok(py.None()),
-            Err(error) => Err(errors::from_client(py, error)),
+            Err(error) => Err(from_client(py, error)),
         })
     }
 
@@ -161,6 +163,12 @@ impl EventStream {
         self.stream.dropped()
     }
 
+    /// Rows recorded, and events that could not be.
+    #[getter]
+    fn recorded(&self) -> (u64, u64) {
+        self.stream.recorded()
+    }
+
     #[getter]
     fn reconnects(&self) -> u64 {
         self.stream.reconnects()
@@ -178,7 +186,7 @@ fn handed_over(py: Python<'_>, told: Result<StreamItem, ClientError>) -> PyResul
     let event = match told {
         Ok(StreamItem::Event(event)) => event,
         Ok(StreamItem::Gap(gap)) => return gap_parts(py, &gap),
-        Err(error) => return errors::from_client(py, error).into_value(py).into_py_any(py),
+        Err(error) => return from_client(py, error).into_value(py).into_py_any(py),
     };
     let dict = PyDict::new(py);
     dict.set_item("time", event.time().map(|time| moment(py, time)).transpose()?)?;

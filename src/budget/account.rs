@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::kept::plausible;
-use super::{Bucket, Limits, Refusal};
+use super::bucket::kept::plausible;
+use super::bucket::{Bucket, Limits, Refusal};
 use crate::clock::SECOND;
 
 /// How long a place in the line is kept for somebody who does not ask again.

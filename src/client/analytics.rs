@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::Client;
 use super::error::{ClientError, ErrorKind, Partial};
+use super::inner::Client;
 use super::pace::too_heavy;
-use super::points::{Plan, PlannedRequest};
+use super::plan::{Plan, PlannedRequest};
 use super::tiers::{analytics_by_tier, below_analytics};
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::error::{ClientError, ErrorKind};
+use super::assemble::assemble;
+use super::error::{ClientError, ErrorKind, Partial};
+use super::inner::{Client, Inner};
 use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
-use super::points::{Plan, assemble, check_weight, cut};
+use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
-use super::tiers::Terms;
-use super::{Client, Inner, Partial};
+use super::slicing::{Errand, cut, errand_of};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
 use crate::columns::{Series, join};
-use crate::weight::{Slice, Window};
+use crate::weight::Window;
 
 /// What a sync did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,9 +40,6 @@ pub struct Checked {
     /// Values that differ from what was kept.
     pub revisions: Vec<Revision>,
 }
-
-/// Requests to send, in the order of their windows.
-pub(super) type Errand = Vec<Slice>;
 
 impl Client {
     /// What is left to ask when the client reads through an archive; `None` when it does not.
@@ -266,37 +264,6 @@ fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
     let session = request.query.session.as_deref().unwrap_or_default();
     let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
     Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
-}
-
-/// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
-/// less; the walls of the tier hold for what is asked, not for what is there.
-pub(super) fn errand_of(
-    request: &PointsRequest,
-    asked: &[Window],
-    window: Window,
-    now: f64,
-    terms: Terms,
-) -> Result<Errand, ClientError> {
-    let weigh =
-        |window: Window| cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>());
-    let mut wanted: Vec<(Window, u64)> = Vec::new();
-    for gap in gaps(asked, window) {
-        if let Some(tier) = terms.tier {
-            request.check_walls(tier, gap, now)?;
-        }
-        let alone = weigh(gap)?;
-        if let Some((last, weight)) = wanted.last_mut() {
-            let both = Window { from: last.from, to: gap.to };
-            let together = weigh(both)?;
-            if together < *weight + alone {
-                (*last, *weight) = (both, together);
-                continue;
-            }
-        }
-        wanted.push((gap, alone));
-    }
-    let slices = wanted.into_iter().map(|(window, _)| cut(request, window, terms));
-    Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 fn check_allowed(request: &PointsRequest, errand: &Errand) -> Result<(), ClientError> {

@@ -7,15 +7,16 @@ use futures::stream;
 
 use super::archived::{Checked, Synced, read_archive};
 use super::error::{ClientError, ErrorKind, Partial, Place};
+use super::inner::{Client, Inner};
 use super::keeping::blocking;
-use super::listing::Listed;
-use super::points::{Plan, slices_of};
+use super::listed::Listed;
+use super::plan::Plan;
 use super::request::PointsRequest;
 use super::run::{Amount, PARALLEL, Progress, Run};
 use super::several::{PointsRequests, named};
+use super::slicing::slices_of;
 use super::tiers::{Terms, TierWait};
-use super::{Client, Inner};
-use crate::archive::points::{Archive, ArchiveFault};
+use crate::archive::points::{Archive, ArchiveFault, Key};
 use crate::columns::Series;
 use crate::weight::Slice;
 
@@ -260,6 +261,12 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     }
     let message = format!("{failed} of {all} symbols failed, what arrived is in results; first: {}", first.message);
     ClientError { kind: ErrorKind::Partial, message, partial, place: None, ..first }
+}
+
+/// The key under which an archive of a source keeps the first request of a call; `None` for what cannot be kept.
+#[must_use]
+pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<Key> {
+    Key::new(source, &requests.first().query)
 }
 
 /// The first bucket start that an archive keeps of the requests of a call, Unix seconds; `None` where it keeps nothing of them.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Inner;
 use super::error::ClientError;
+use super::inner::Inner;
 use super::request::PointsRequest;
 use crate::archive::read_settings_text;
 use crate::protocol::{Dialect, DialectError};

@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
-use super::listing::entries;
+use super::inner::{Client, Inner};
+use super::listing::asking::entries;
 use super::reading::Record;
 use super::rules::check_exchanges;
-use super::{Client, Inner};
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, excerpt};
 

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::archive::points::ArchiveFault;
 use crate::columns::Series;
 use crate::decode::DecodeError;
+use crate::protocol::wire::NOT_ARCHIVED;
 use crate::protocol::{AnalyticsAnswer, ErrorBody, ParamError};
 
 /// What kind of trouble it is.
@@ -30,6 +31,8 @@ pub enum ErrorKind {
     Partial,
     /// The archive does not answer or cannot be written.
     Archive,
+    /// The service answers from an archive, which was never asked for this.
+    NotArchived,
 }
 
 /// A failed call.
@@ -103,6 +106,7 @@ impl ClientError {
     /// A refusal of the service.
     pub(super) fn refused(body: ErrorBody) -> Self {
         let kind = match body.status {
+            _ if body.code.as_deref() == Some(NOT_ARCHIVED) => ErrorKind::NotArchived,
             401 => ErrorKind::Authentication,
             403 => ErrorKind::Tier,
             429 => ErrorKind::RateLimit,

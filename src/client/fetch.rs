@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Inner;
+use super::broken::Broken;
 use super::error::{ClientError, ErrorKind, Place};
+use super::inner::Inner;
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
 use super::reading::{Reading, Unreadable, Whole, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
-use super::transport::{Answer, Broken};
+use super::transport::Answer;
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage};
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::Inner;
 use super::error::{ClientError, ErrorKind};
-use super::points::{PlannedRequest, check_weight};
+use super::inner::Inner;
+use super::plan::{PlannedRequest, check_weight};
 
 /// Requests of one call that are under way at once.
 pub(super) const PARALLEL: usize = 8;

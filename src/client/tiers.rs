@@ -1,7 +1,7 @@
 //! Whose limits a plan keeps to, and what each tier would take for a call (sections 5 and 8.1).
 
-use super::Inner;
 use super::error::{ClientError, ErrorKind};
+use super::inner::Inner;
 use crate::budget::{Bucket, Limits};
 use crate::protocol::analytics::ANALYTICS_TIER;
 use crate::protocol::tier::TIERS;
@@ -27,6 +27,8 @@ impl From<&TierSpec> for Terms {
 pub struct TierWait {
     /// The tier's name.
     pub tier: &'static str,
+    /// What the call weighs as the tier cuts it; `None` where a wall of the tier refuses it.
+    pub weight: Option<u64>,
     /// Seconds from a full bucket until it allows the last request, or why the tier does not allow the call.
     pub eta: Result<f64, String>,
 }
@@ -35,11 +37,12 @@ impl TierWait {
     /// What each tier would take, lowest first. `weigh` tells what the call weighs by the tier's terms.
     pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<u64, ClientError>) -> Vec<Self> {
         let wait = |tier: &TierSpec| match weigh(tier) {
-            Ok(weight) => eta(tier, weight),
+            Ok(weight) => (Some(weight), eta(tier, weight)),
             // It is not the client's own tier that refuses, so what mends it does not hold either.
-            Err(error) => Err(error.message.split(&own_tier(tier)).next().unwrap_or_default().to_owned()),
+            Err(error) => (None, Err(error.message.split(&own_tier(tier)).next().unwrap_or_default().to_owned())),
         };
-        TIERS.iter().map(|tier| Self { tier: tier.name, eta: wait(tier) }).collect()
+        let each = TIERS.iter().map(|tier| (tier.name, wait(tier)));
+        each.map(|(tier, (weight, eta))| Self { tier, weight, eta }).collect()
     }
 }
 
@@ -89,5 +92,7 @@ mod tests {
         let heavy = seconds(2_250);
         assert_eq!(heavy[1..], [Ok(2_580.0), Ok(1_230.0), Ok(60.0)]);
         assert!(heavy[0].as_ref().unwrap_err().contains("1000 a day"), "{heavy:?}");
+        // A day's weight is no wall: the call still has a weight there.
+        assert!(TierWait::each(|_| Ok(2_250)).iter().all(|wait| wait.weight == Some(2_250)));
     }
 }

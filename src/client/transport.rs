@@ -1,6 +1,5 @@
 //! One attempt: send, hand the body on as it comes, tell what came. No retries.
 
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,6 +8,8 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
+use super::address::{base_url, is_loopback, key_header, key_name, redacted};
+use super::broken::{Broken, broken, unusable};
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
 use super::reading::Reading;
@@ -17,7 +18,7 @@ use super::unpack::Unpacker;
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
 use crate::protocol::Dialect;
-use crate::protocol::wire::{KEY_HEADER, LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
+use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 
 /// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
 const IDLE: Duration = Duration::from_secs(15);
@@ -91,28 +92,6 @@ pub(super) struct Answer {
     pub date: Option<i64>,
     /// Of any other answer than 200, whose body was handed on.
     pub refusal: Bytes,
-}
-
-/// An attempt that brought no whole answer.
-pub(super) struct Broken {
-    pub error: ClientError,
-    /// The request surely did not reach the service: nothing was charged.
-    pub not_sent: bool,
-    /// The next attempt would go the same way.
-    pub for_good: bool,
-}
-
-impl From<std::io::Error> for Broken {
-    fn from(error: std::io::Error) -> Self {
-        Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
-    }
-}
-
-impl Broken {
-    /// Broken off on this side, after the request was sent.
-    pub(super) fn off(kind: ErrorKind, message: String) -> Self {
-        Self { error: ClientError::new(kind, message), not_sent: false, for_good: false }
-    }
 }
 
 impl Transport {
@@ -281,70 +260,6 @@ pub(super) fn date(headers: &HeaderMap) -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
-fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
-    let name = dialect.key_header().unwrap_or(KEY_HEADER);
-    HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
-}
-
-/// A text without the key. A short one may be a part of any word, and goes only where it stands alone.
-fn redacted(text: &str, key: &str) -> String {
-    const LONG: usize = 8;
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = 0;
-    for (at, found) in text.match_indices(key) {
-        let after = at + found.len();
-        let in_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric)
-            || text[after..].chars().next().is_some_and(char::is_alphanumeric);
-        if key.len() >= LONG || !in_a_word {
-            clean.push_str(&text[rest..at]);
-            clean.push_str("<API key>");
-            rest = after;
-        }
-    }
-    clean + &text[rest..]
-}
-
-fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
-    if key.is_empty() {
-        return Err(ClientError::invalid("the API key is empty; pass api_key= or set MARKETPOINTS_API_KEY"));
-    }
-    if key.contains("://") {
-        return Err(ClientError::invalid(
-            "the API key is an address; did you swap the two? The key comes first: Client(api_key, base_url)",
-        ));
-    }
-    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(ClientError::invalid(
-            "the API key has a character that no header can carry (a space, a line end or a non-ASCII letter); \
-             copy it again",
-        ));
-    }
-    let mut value = HeaderValue::from_str(key).map_err(|_| ClientError::invalid("the API key is no header value"))?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn base_url(text: &str) -> Result<Url, ClientError> {
-    // Not shown: it may be a key in the wrong place, or hold a password.
-    let url = Url::parse(text).map_err(|bad| {
-        ClientError::invalid(format!("base_url is no address ({bad}); give one such as https://host"))
-    })?;
-    let bare = url.query().is_none() && url.fragment().is_none();
-    let right = bare && matches!(url.scheme(), "http" | "https") && url.has_host();
-    if right && url.username().is_empty() && url.password().is_none() {
-        return Ok(url);
-    }
-    Err(ClientError::invalid(
-        "base_url must be http:// or https:// with a host and without user, password, query or fragment",
-    ))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
 /// The key header must not leave the origin it was given for.
 fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let first = attempt.previous().first().map(Url::origin);
@@ -367,110 +282,9 @@ fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
     }
 }
 
-fn unusable(error: &reqwest::Error) -> ClientError {
-    ClientError::new(ErrorKind::Transport, causes(error))
-}
-
-pub(super) fn broken(error: &reqwest::Error) -> Broken {
-    let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
-    let (kind, what) = if error.is_timeout() {
-        (ErrorKind::Timeout, "the attempt took longer than its timeout".to_owned())
-    } else if error.is_redirect() {
-        (ErrorKind::Server, "the service redirected".to_owned())
-    } else if error.is_connect() {
-        (ErrorKind::Transport, format!("no connection to the service{origin}"))
-    } else {
-        (ErrorKind::Transport, "the connection broke before the answer was whole".to_owned())
-    };
-    let causes = causes(error);
-    // A certificate does not become valid by trying again.
-    let certificate = error.is_connect() && causes.contains("certificate");
-    let hint = if certificate {
-        "; trust a further authority with ca_certs=, or check the address"
-    } else if kind == ErrorKind::Transport && error.is_connect() {
-        "; is it running there? base_url= or MARKETPOINTS_BASE_URL names another address, and `marketpoints serve` starts \
-         a local service and prints its own"
-    } else {
-        ""
-    };
-    let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
-    error_out.status = error.status().map(|status| status.as_u16());
-    Broken { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
-}
-
-/// Whether the connection went before the request was written to it, such as one that was kept too long.
-fn never_sent(error: &reqwest::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        if inner.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
-            return true;
-        }
-        cause = inner.source();
-    }
-    false
-}
-
-/// The chain of causes, without the URL.
-fn causes(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    if text.is_empty() { "no cause given".to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_and_addresses_are_checked_before_anything_is_sent() {
-        for key in ["", " key", "key\n", "schlüssel"] {
-            let error = key_header(key).unwrap_err().to_string();
-            assert!(!error.contains("schl"), "{error}");
-        }
-        for address in ["host", "ftp://host", "https://user:secret@host", "http://host/?a=1", "http://host/#a", ""] {
-            let error = base_url(address).unwrap_err().to_string();
-            assert!(error.contains("base_url"), "{error}");
-        }
-        assert!(base_url("http://127.0.0.1:8080/prefix/").is_ok());
-    }
-
-    #[test]
-    fn a_key_in_the_place_of_the_address_is_told_and_not_shown() {
-        let error = key_header("http://127.0.0.1:9").unwrap_err().to_string();
-        assert!(error.contains("did you swap the two"), "{error}");
-        for key in ["mp-secret-key-123", "mp:secret-key-123", "//mp-secret-key-123"] {
-            let error = base_url(key).unwrap_err().to_string();
-            assert!(!error.contains("secret"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_short_key_is_no_part_of_a_word() {
-        assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
-        assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
-        assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
-    }
-
-    #[test]
-    fn loopback_is_recognised_in_every_spelling() {
-        for (address, loopback) in [
-            ("http://localhost:1", true),
-            ("http://127.1.2.3", true),
-            ("http://[::1]:80", true),
-            ("http://[::ffff:127.0.0.1]:80", true),
-            ("http://10.0.0.1", false),
-            ("http://localhost.example", false),
-        ] {
-            assert_eq!(is_loopback(&base_url(address).unwrap()), loopback, "{address}");
-        }
-    }
 
     #[test]
     fn nonsense_headers_are_as_good_as_none() {

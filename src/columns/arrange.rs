@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::column::merge;
-use super::{Column, LEVELS, NO_TIME, Name, SPLIT, Series};
+use super::column::{Column, NO_TIME, Name, merge};
+use super::series::{LEVELS, SPLIT, Series};
 use crate::clock::SECOND;
 use crate::protocol::{SeriesId, Shape};
 

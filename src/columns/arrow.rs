@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
-use super::NO_TIME;
+use super::column::NO_TIME;
 
 /// The time zone of every time.
 pub const UTC: &str = "UTC";

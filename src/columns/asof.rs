@@ -1,16 +1,13 @@
 //! Joins in time: what was known at a moment.
 
-use std::thread;
-
-/// Moments below which one thread is enough: to start others would take longer.
-const ALONE: usize = 1 << 17;
+use super::parallel::in_stretches;
 
 /// For each moment the latest row that was known at it and is no older than `max_age`, or -1; all in nanoseconds.
 ///
 /// `moments` and `known` ascend. Of rows that became known at once, the last one counts.
 pub fn latest_known(moments: &[i64], known: &[i64], max_age: i64) -> Vec<i64> {
     let mut places = vec![-1; moments.len()];
-    in_parts(&mut places, |from, places| {
+    in_stretches(&mut places, |from, places| {
         let Some(&first) = moments.get(from) else { return };
         // Rows known so far; each moment is at or after the one before.
         let mut count = known.partition_point(|&at| at <= first);
@@ -32,7 +29,7 @@ pub fn latest_known(moments: &[i64], known: &[i64], max_age: i64) -> Vec<i64> {
 /// The values of the rows at `places`; `absent` where there is none (-1).
 pub fn gather<T: Copy + Send + Sync>(values: &[T], places: &[i64], absent: T) -> Vec<T> {
     let mut gathered = vec![absent; places.len()];
-    in_parts(&mut gathered, |from, gathered| {
+    in_stretches(&mut gathered, |from, gathered| {
         for (value, &place) in gathered.iter_mut().zip(&places[from..]) {
             if let Some(row) = usize::try_from(place).ok().and_then(|place| values.get(place)) {
                 *value = *row;
@@ -40,23 +37,6 @@ pub fn gather<T: Copy + Send + Sync>(values: &[T], places: &[i64], absent: T) ->
         }
     });
     gathered
-}
-
-/// Does some work on neighbouring parts of `items` at once; it is told where each begins.
-fn in_parts<T: Send>(items: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
-    let threads = if items.len() < ALONE { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
-    let part = items.len().div_ceil(threads).max(1);
-    thread::scope(|scope| {
-        let mut parts = items.chunks_mut(part).enumerate();
-        let own = parts.next();
-        for (number, items) in parts {
-            let work = &work;
-            scope.spawn(move || work(number * part, items));
-        }
-        if let Some((_, items)) = own {
-            work(0, items);
-        }
-    });
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
 //! Columns and their three operations: take rows, append, compare rows.
 
-use super::{Name, Raw};
+use std::borrow::Cow;
+
+use super::raw::Raw;
+
+/// Name of a column; that of a field which a table knows takes no memory of its own.
+pub type Name = Cow<'static, str>;
 
 /// Marks a time that is not there, as NumPy's `NaT` does.
 pub const NO_TIME: i64 = i64::MIN;

@@ -2,8 +2,8 @@
 
 use ndarray::Array2;
 
-use super::Series;
 use super::heatmap::pairs;
+use super::series::Series;
 
 /// Largest number of cells a grid may have (1 GiB of doubles).
 const MAX_CELLS: usize = 1 << 27;

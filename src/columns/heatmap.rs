@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 
+use super::column::List;
+use super::series::Series;
 use super::snapshots::{FlatSnapshots, LevelsError, UNKNOWN_SPLIT, ascend, heatmap, sort};
-use super::{List, Series};
 use crate::protocol::SeriesId;
 
 /// Builds a heatmap from the nested form: bids from the closest to the furthest (descending), asks ascending.

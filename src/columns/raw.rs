@@ -1,5 +1,7 @@
 //! Values as they were sent: what a column of no settled kind holds until all of its rows are there.
 
+use std::ops::Range;
+
 /// JSON texts, one for each row or none. What they are is settled when all rows of all answers are together, so that it
 /// does not depend on which answer a row came in.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +36,17 @@ impl Raw {
 
     /// A row's text.
     pub fn get(&self, row: usize) -> Option<&str> {
-        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Some(&self.text[start..self.ends[row]]).filter(|text| !text.is_empty())
+        Some(&self.text[self.span(row)]).filter(|text| !text.is_empty())
+    }
+
+    /// Where a row's text stands in [`Self::text`]; that of a row without a value is empty.
+    pub fn span(&self, row: usize) -> Range<usize> {
+        row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
+    }
+
+    /// All texts, one behind the other.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The rows' texts.
@@ -60,11 +71,6 @@ impl Raw {
         }
         self.text.extend([name, ":", value, "}"]);
         self.ends.push(self.text.len());
-    }
-
-    /// Bytes of all texts.
-    pub fn text_length(&self) -> usize {
-        self.text.len()
     }
 
     /// Adds rows without a value up to so many in all, or forgets those after the first ones.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Column, LEVELS, List, SPLIT, Series};
+use super::column::{Column, List};
+use super::series::{LEVELS, SPLIT, Series};
 use crate::protocol::{SeriesId, Shape};
 
 /// `split` of a snapshot whose boundary between bids and asks the wire does not tell.

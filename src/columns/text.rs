@@ -1,6 +1,7 @@
 //! Values as text: what a column becomes whose rows are of different kinds. Nothing is lost but the original spelling.
 
-use super::{Column, NO_TIME, Raw};
+use super::column::{Column, NO_TIME};
+use super::raw::Raw;
 use crate::clock::SECOND;
 
 impl Column {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::DecodeError;
+use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
 use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;

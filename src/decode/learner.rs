@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::batch::{BATCH, Batch};
+use super::fields::Fields;
 use super::json::Reader;
 use super::shape::Shape;
-use super::table::Table;
 use super::unordered::Unordered;
 use super::window::Window;
 use crate::protocol::Field;
@@ -100,6 +100,49 @@ impl Learner {
         self.shapes.retain(|shape| shape.slots.iter().all(|slot| slot.field < width));
     }
 
+    /// Forgets places in bytes that are gone.
+    pub(super) fn new_bytes(&mut self) {
+        self.window.clear();
+    }
+
+    /// Reads rows in one of the fast ways; none, when the next row needs the general way.
+    pub(super) fn rows(&mut self, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
+        if self.pause == 0 {
+            for index in 0..self.shapes.len() {
+                let rows = self.rows_of(index, fields, reader);
+                if rows > 0 {
+                    self.shapes[..=index].rotate_right(1);
+                    self.penalty = 1;
+                    return rows;
+                }
+            }
+            if self.lessons < LESSONS {
+                return 0;
+            }
+            self.pause = LONGEST_PAUSE;
+        }
+        let rows = self.unordered_rows(fields, reader);
+        self.pause -= rows.clamp(1, self.pause);
+        rows
+    }
+
+    /// Learns the shape of a row that was read the general way.
+    pub(super) fn learn(&mut self, fields: &Fields, row: &[u8]) {
+        if self.lessons < LESSONS {
+            self.lessons += 1;
+            if let Some(shape) = Shape::learn(row, fields).map(Arc::new) {
+                self.remember(&shape);
+                if !self.shapes.contains(&shape) {
+                    self.shapes.truncate(SHAPES - 1);
+                    self.shapes.insert(0, shape);
+                    return;
+                }
+            }
+        }
+        self.pause = self.pause.max(self.penalty);
+        self.penalty = (self.penalty * 2).min(LONGEST_PAUSE);
+    }
+
     fn remember(&self, shape: &Arc<Shape>) {
         // A field that no table knows may have another place in the next body.
         if self.origin.width == 0 || shape.slots.iter().any(|slot| slot.field >= self.origin.width) {
@@ -113,119 +156,62 @@ impl Learner {
             memory.push((self.origin, Arc::clone(shape)));
         });
     }
-}
-
-impl Table {
-    /// Reads rows in one of the fast ways; none, when the next row needs the general way.
-    pub(super) fn fast_rows(&mut self, reader: &mut Reader<'_>) -> usize {
-        if self.learner().pause == 0 {
-            for index in 0..self.learner().shapes.len() {
-                let rows = self.rows_of(index, reader);
-                if rows > 0 {
-                    let learner = self.learner();
-                    learner.shapes[..=index].rotate_right(1);
-                    learner.penalty = 1;
-                    return rows;
-                }
-            }
-            if self.learner().lessons < LESSONS {
-                return 0;
-            }
-            self.learner().pause = LONGEST_PAUSE;
-        }
-        let rows = self.unordered_rows(reader);
-        let learner = self.learner();
-        learner.pause -= rows.clamp(1, learner.pause);
-        rows
-    }
-
-    /// Learns the shape of a row that was read the general way.
-    pub(super) fn learn(&mut self, row: &[u8]) {
-        let learner = self.learner();
-        if learner.lessons < LESSONS {
-            learner.lessons += 1;
-            if let Some(shape) = Shape::learn(row, self).map(Arc::new) {
-                let learner = self.learner();
-                learner.remember(&shape);
-                if !learner.shapes.contains(&shape) {
-                    learner.shapes.truncate(SHAPES - 1);
-                    learner.shapes.insert(0, shape);
-                    return;
-                }
-            }
-        }
-        let learner = self.learner();
-        learner.pause = learner.pause.max(learner.penalty);
-        learner.penalty = (learner.penalty * 2).min(LONGEST_PAUSE);
-    }
-
-    /// Forgets places in bytes that are gone.
-    pub(super) fn new_bytes(&mut self) {
-        self.learner().window.clear();
-        self.inner_tables().for_each(Self::new_bytes);
-    }
 
     /// Reads rows of a known shape.
-    fn rows_of(&mut self, index: usize, reader: &mut Reader<'_>) -> usize {
-        let learner = self.learner();
-        let shape = Arc::clone(&learner.shapes[index]);
-        let (mut batch, limit) = (std::mem::take(&mut learner.batch), learner.limit);
-        let found = learner.window.find(reader, shape.ragged.is_some(), |view| batch.find(&shape, view, limit));
-        let bytes = learner.window.bytes(reader);
-        let rows = if found == 0 { 0 } else { batch.verify(&shape, reader, bytes) };
-        if rows > 0 && self.len() == 0 {
+    fn rows_of(&mut self, index: usize, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
+        let Self { shapes, window, batch, limit, pause, .. } = self;
+        let shape = &*shapes[index];
+        let found = window.find(reader, shape.ragged.is_some(), |view| batch.find(shape, view, *limit));
+        let bytes = window.bytes(reader);
+        let rows = if found == 0 { 0 } else { batch.verify(shape, reader, bytes) };
+        if rows > 0 && fields.rows() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
             let ends = batch.end(rows).is_some_and(|(separator, _)| bytes[separator] != b',');
             let likely = likely_rows(rows, ends, batch.length(rows), reader);
             // Lengths of lists vary more than those of rows.
-            let listed = |field| batch.list_values(&shape, field, rows) * (likely + likely / 16) / rows;
-            self.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
+            let listed = |field| batch.list_values(shape, field, rows) * (likely + likely / 16) / rows;
+            fields.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
         }
         let read = rows > 0
-            && self.add_rows(rows, |field, values, missing| {
-                batch.convert(&shape, field, values, missing, reader, bytes, rows)
+            && fields.add_rows(rows, |field, values, missing| {
+                batch.convert(shape, field, values, missing, reader, bytes, rows)
             });
-        let learner = self.learner();
-        learner.limit = if rows * 2 > found { (limit * 2).min(BATCH) } else { FEW };
-        if let Some((separator, passed)) = batch.end(rows)
-            && read
-        {
-            learner.window.pass(passed);
-            reader.jump(learner.window.base() + separator);
-        }
-        learner.batch = batch;
+        *limit = if rows * 2 > found { (*limit * 2).min(BATCH) } else { FEW };
         if !read {
             // If not all of them are of another shape, one is wrong, and the general way says what.
-            learner.pause = rows.saturating_sub(1);
+            *pause = rows.saturating_sub(1);
             return 0;
+        }
+        if let Some((separator, passed)) = batch.end(rows) {
+            window.pass(passed);
+            reader.jump(window.base() + separator);
         }
         rows
     }
 
     /// Reads rows whose fields are known but come in any order.
-    fn unordered_rows(&mut self, reader: &mut Reader<'_>) -> usize {
-        let learner = self.learner();
-        if learner.odd > MANY_ODD {
+    fn unordered_rows(&mut self, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
+        if self.odd > MANY_ODD {
             return 0;
         }
-        let limit = learner.pause.clamp(1, BATCH);
-        let (mut rows, mut window) = (std::mem::take(&mut learner.unordered), std::mem::take(&mut learner.window));
-        let found = window.find(reader, false, |view| rows.find(self, view, limit));
+        let limit = self.pause.clamp(1, BATCH);
+        let Self { unordered: rows, window, .. } = self;
+        let found = window.find(reader, false, |view| rows.find(fields, view, limit));
         let bytes = window.bytes(reader);
-        if found > 0 && self.len() == 0 {
+        if found > 0 && fields.rows() == 0 {
             let ends = bytes[rows.separator()] != b',';
-            self.reserve(likely_rows(found, ends, rows.length(), reader), |_| 0);
+            fields.reserve(likely_rows(found, ends, rows.length(), reader), |_| 0);
         }
         let read = found > 0
-            && self.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
-        if read {
-            window.pass(rows.passed());
-            reader.jump(window.base() + rows.separator());
+            && fields.add_rows(found, |field, values, missing| rows.convert(field, values, missing, reader, bytes));
+        if !read {
+            self.odd += 1;
+            return 0;
         }
-        let learner = self.learner();
-        (learner.unordered, learner.window) = (rows, window);
-        learner.odd = if read { 0 } else { learner.odd + 1 };
-        if read { found } else { 0 }
+        window.pass(rows.passed());
+        reader.jump(window.base() + rows.separator());
+        self.odd = 0;
+        found
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::DecodeError;
+use super::error::DecodeError;
 use super::heatmap::{Flat, Heatmap};
 use super::json::{Next, Reader, Result};
 use super::names::Names;

@@ -1,11 +1,14 @@
 //! What fields are that no table knows: settled when the rows of all answers are together, by all of their values and
 //! nothing else. So neither their order nor the answer that each came in makes a difference.
 
-use super::json::{Reader, Result};
+use std::ops::Range;
+
+use super::fields::NO_KEY;
+use super::json::Reader;
 use super::kernel::Kernel;
 use super::names::Names;
 use super::number;
-use super::table::{NO_KEY, Table};
+use super::table::Table;
 use super::values::is_exact;
 use crate::columns::{self, Column, List, NO_TIME, Raw, Rows, Series};
 use crate::protocol::data_type::{TIMESTAMP, UNKNOWN_TYPE};
@@ -31,11 +34,16 @@ pub fn settled(series: Vec<Series>) -> Vec<Series> {
     series.into_iter().map(settle).collect()
 }
 
+/// Whether every column of a series has its kind and its name.
+pub fn is_settled(series: &Series) -> bool {
+    all_settled(&series.columns)
+}
+
 fn settle(mut series: Series) -> Series {
-    let fields = series.data_type().map_or(UNKNOWN_TYPE, |known| known.spec().fields);
-    if is_settled(&series.columns) {
+    if is_settled(&series) {
         return series;
     }
+    let fields = series.data_type().map_or(UNKNOWN_TYPE, |known| known.spec().fields);
     series.columns = settle_columns(series.columns, fields, &[TIMESTAMP.column], 0);
     series
 }
@@ -45,10 +53,10 @@ pub fn column_name(wire: &str) -> String {
     if wire == NO_KEY { MORE_FIELDS.to_owned() } else { snake_case(wire) }
 }
 
-fn is_settled(columns: &Columns) -> bool {
+fn all_settled(columns: &Columns) -> bool {
     columns.iter().all(|(_, column)| match column {
         Column::Raw(_) => false,
-        Column::Rows(rows) => is_settled(&rows.columns),
+        Column::Rows(rows) => all_settled(&rows.columns),
         _ => true,
     })
 }
@@ -133,73 +141,8 @@ fn without_values(kind: FieldKind, rows: usize) -> Column {
     }
 }
 
-/// What a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Truth,
-    Text,
-    Time,
-    /// A list without elements, which may be any.
-    Empty,
-    Numbers,
-    Records,
-    /// Anything else, and values of several kinds.
-    Other,
-}
-
-impl Kind {
-    fn with(self, other: Self, known: bool) -> Self {
-        match (self, other) {
-            (one, other) if one == other => one,
-            (Self::Empty, list @ (Self::Numbers | Self::Records))
-            | (list @ (Self::Numbers | Self::Records), Self::Empty) => list,
-            (Self::Number, Self::Truth) | (Self::Truth, Self::Number) if known => Self::Number,
-            _ => Self::Other,
-        }
-    }
-
-    fn of(text: &str) -> Self {
-        let mut reader = reader(text);
-        match text.as_bytes().first() {
-            Some(b'-' | b'0'..=b'9') => {
-                let number = is_exact(text.as_bytes()) && reader.number().is_ok();
-                if number { Self::Number } else { Self::Other }
-            }
-            Some(b't' | b'f') => Self::Truth,
-            Some(b'"') => Self::Text,
-            Some(b'{') if plain_time(text).is_some() => Self::Time,
-            Some(b'[') => elements(&mut reader).unwrap_or(Self::Other),
-            _ => Self::Other,
-        }
-    }
-}
-
 fn reader(text: &str) -> Reader<'_> {
     Reader::new(text.as_bytes(), Kernel::active().unwrap_or(Kernel::Scalar))
-}
-
-fn elements(reader: &mut Reader<'_>) -> Result<Kind> {
-    let mut kind = Kind::Empty;
-    let mut more = reader.open(b'[')?;
-    while more {
-        let first = reader.peek()?;
-        let element = if first == b'{' {
-            reader.skip()?;
-            Kind::Records
-        } else {
-            let start = reader.offset();
-            reader.number()?;
-            let exact = is_exact(&reader.bytes()[start..reader.offset()]);
-            if exact { Kind::Numbers } else { Kind::Other }
-        };
-        kind = kind.with(element, false);
-        if kind == Kind::Other {
-            return Ok(kind);
-        }
-        more = reader.another(b']')?;
-    }
-    Ok(kind)
 }
 
 /// A time object that holds nothing else.
@@ -225,38 +168,96 @@ pub(super) fn plain_time(text: &str) -> Option<i64> {
 
 /// The column that these values make; `None` where there is none.
 fn column_of(raw: &Raw, depth: usize) -> Option<Column> {
-    let kinds = raw.iter().flatten().map(Kind::of);
-    // Once several, always several.
-    let mut kind = None;
-    for next in kinds {
-        let all = kind.map_or(next, |kind: Kind| kind.with(next, raw.known));
-        kind = Some(all);
-        if all == Kind::Other {
-            break;
+    let first = raw.text().as_bytes().first()?;
+    let column = match first {
+        b'-' | b'0'..=b'9' | b't' | b'f' => doubles(raw).map(Column::Float),
+        b'{' => times(raw).map(Column::Time),
+        b'[' => lists(raw).map(Column::List).or_else(|| records(raw, depth + 1)),
+        _ => None,
+    };
+    Some(column.unwrap_or_else(|| text_of(raw)))
+}
+
+/// Bytes before a number that the kernels may look at.
+const BEFORE: usize = 64;
+/// Rows whose numbers the kernels read together.
+const TOGETHER: usize = 1 << 10;
+
+/// Numbers as they are, true and false as 1 and 0; `None` where a value is none of them, or where a field that no table
+/// knows has both.
+fn doubles(raw: &Raw) -> Option<Vec<f64>> {
+    let (mut values, mut of_numbers, mut of_truths) = (Vec::with_capacity(raw.len()), false, false);
+    let kernel = Kernel::active().unwrap_or(Kernel::Scalar);
+    let (mut starts, mut ends) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+    for first in (0..raw.len()).step_by(TOGETHER) {
+        let rows = first..raw.len().min(first + TOGETHER);
+        if push_numbers(raw, rows.clone(), kernel, (&mut starts, &mut ends), &mut values) {
+            of_numbers = true;
+        } else {
+            for row in rows {
+                let Some(text) = raw.get(row) else {
+                    values.push(f64::NAN);
+                    continue;
+                };
+                let truth = matches!(text, "true" | "false");
+                (of_truths, of_numbers) = (of_truths || truth, of_numbers || !truth);
+                let number = || number::token(text.as_bytes()).filter(|_| is_exact(text.as_bytes()));
+                values.push(if truth { f64::from(text == "true") } else { number()? });
+            }
+        }
+        if of_numbers && of_truths && !raw.known {
+            return None;
         }
     }
-    let number = |text: &str| match text.as_bytes()[0] {
-        b't' => 1.0,
-        b'f' => 0.0,
-        _ => reader(text).number().unwrap_or(f64::NAN),
-    };
-    let column = match kind? {
-        Kind::Number | Kind::Truth => Column::Float(raw.iter().map(|text| text.map_or(f64::NAN, number)).collect()),
-        Kind::Time => Column::Time(raw.iter().map(|text| text.and_then(plain_time).unwrap_or(NO_TIME)).collect()),
-        Kind::Empty | Kind::Numbers => {
-            let mut list = List::default();
-            for text in raw.iter() {
-                if let Some(text) = text {
-                    reader(text).numbers(&mut list.values).ok();
-                }
-                list.offsets.push(list.values.len() as i64);
-            }
-            Column::List(list)
+    Some(values)
+}
+
+/// Adds the numbers of these rows, read together; `false`, and none is added, where one is none, or may lose digits.
+fn push_numbers(
+    raw: &Raw,
+    rows: Range<usize>,
+    kernel: Kernel,
+    (starts, ends): (&mut Vec<u32>, &mut Vec<u32>),
+    values: &mut Vec<f64>,
+) -> bool {
+    // The kernels look at bytes before a number, and take offsets of 32 bits.
+    let base = raw.span(rows.start).start.saturating_sub(BEFORE);
+    starts.clear();
+    ends.clear();
+    for row in rows {
+        let span = raw.span(row);
+        if span.is_empty() || span.end - base > u32::MAX as usize || !is_exact(&raw.text().as_bytes()[span.clone()]) {
+            return false;
         }
-        Kind::Records if depth < DEEPEST => records(raw, depth + 1).unwrap_or_else(|| text_of(raw)),
-        _ => text_of(raw),
-    };
-    Some(column)
+        starts.push((span.start - base) as u32);
+        ends.push((span.end - base) as u32);
+    }
+    kernel.floats(&raw.text().as_bytes()[base..], starts, 0, ends, values)
+}
+
+/// Times; `None` where a value is none.
+fn times(raw: &Raw) -> Option<Vec<i64>> {
+    raw.iter().map(|text| text.map_or(Some(NO_TIME), plain_time)).collect()
+}
+
+/// Lists of numbers; `None` where a value is none, or where a number may lose digits.
+fn lists(raw: &Raw) -> Option<List> {
+    let mut list = List::default();
+    for text in raw.iter() {
+        if let Some(text) = text {
+            let mut reader = reader(text);
+            let mut more = reader.open(b'[').ok()?;
+            while more {
+                reader.peek().ok()?;
+                let start = reader.offset();
+                list.values.push(reader.number().ok()?);
+                is_exact(&text.as_bytes()[start..reader.offset()]).then_some(())?;
+                more = reader.another(b']').ok()?;
+            }
+        }
+        list.offsets.push(list.values.len() as i64);
+    }
+    Some(list)
 }
 
 /// Strings as they read, and anything else as it was sent.
@@ -268,9 +269,12 @@ fn text_of(raw: &Raw) -> Column {
     Column::Text(raw.iter().map(|value| value.map(text)).collect())
 }
 
-/// Lists of objects as columns; `None` where a key comes twice in one, or where their fields hardly overlap, so that the
-/// columns would take many times the memory of the text.
+/// Lists of objects as columns; `None` where they lie too deep, where a value is something else, where a key comes twice in
+/// one, or where their fields hardly overlap, so that the columns would take many times the memory of the text.
 fn records(raw: &Raw, depth: usize) -> Option<Column> {
+    if depth > DEEPEST {
+        return None;
+    }
     let mut table = Table::new(&[], false, &Names::default());
     let mut offsets = vec![0];
     for text in raw.iter() {
@@ -280,7 +284,7 @@ fn records(raw: &Raw, depth: usize) -> Option<Column> {
             table.new_bytes();
             while more {
                 table.rows(&mut reader).ok()?;
-                if table.cells() > FEW_CELLS.max(raw.text_length()) {
+                if table.cells() > FEW_CELLS.max(raw.text().len()) {
                     return None;
                 }
                 more = reader.another(b']').ok()?;
@@ -323,6 +327,59 @@ mod tests {
         assert_eq!(columns[4].1, Column::Text(vec![None, Some("{\"k\":[1]}".into()), None]));
         let Column::Rows(rows) = &columns[5].1 else { panic!() };
         assert_eq!((&rows.offsets[..], &rows.columns[0].1), (&[0, 0, 0, 2][..], &Column::Float(vec![1.0, 2.0])));
+    }
+
+    fn raw(known: bool, texts: impl IntoIterator<Item = String>) -> Raw {
+        let mut raw = Raw::blank(known, 0);
+        texts.into_iter().for_each(|text| raw.push(Some(&text)));
+        raw
+    }
+
+    /// Spellings of numbers of many lengths, more of them than are read together.
+    fn spellings() -> Vec<String> {
+        let one = |row: i64| match row % 5 {
+            0 => row.to_string(),
+            1 => format!("-{row}.{row}"),
+            2 => format!("{row}e-{}", row % 30),
+            3 => format!("0.{row}{row}{row}"),
+            _ => format!("{}", row * 1_234_567_890_123 % (1 << 52)),
+        };
+        (0..3 * TOGETHER as i64 + 7).map(one).collect()
+    }
+
+    #[test]
+    fn many_numbers_read_as_each_alone() {
+        let texts = spellings();
+        let expected: Vec<f64> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        assert_eq!(column_of(&raw(false, texts.clone()), 0), Some(Column::Float(expected.clone())));
+        let mut holey = raw(false, texts[..2000].to_vec());
+        holey.push(None);
+        texts[2000..].iter().for_each(|text| holey.push(Some(text)));
+        let Some(Column::Float(read)) = column_of(&holey, 0) else { panic!() };
+        assert!(read[2000].is_nan());
+        assert_eq!([&read[..2000], &read[2001..]].concat(), expected);
+    }
+
+    #[test]
+    fn one_value_of_another_kind_makes_a_column_of_texts_wherever_it_stands() {
+        let texts = spellings();
+        for row in [0, 1, TOGETHER - 1, TOGETHER, texts.len() - 1] {
+            for other in ["true", "\"1\"", "{}", "[1]", "9007199254740993", "1e999"] {
+                let mut mixed = texts.clone();
+                mixed[row] = other.to_owned();
+                let told = mixed.iter().map(|text| Some(text.trim_matches('"').to_owned())).collect();
+                assert_eq!(column_of(&raw(false, mixed), 0), Some(Column::Text(told)), "{other} in row {row}");
+            }
+        }
+        // A field that a table knows may be true where it is mostly a number.
+        let known = raw(true, ["1", "true", "false", "0.5"].map(str::to_owned));
+        assert_eq!(column_of(&known, 0), Some(Column::Float(vec![1.0, 1.0, 0.0, 0.5])));
+        let truths = raw(false, ["true", "false"].map(str::to_owned));
+        assert_eq!(column_of(&truths, 0), Some(Column::Float(vec![1.0, 0.0])));
+        for lists in [["[1]", "[{}]"], ["[1]", "1"], ["[9007199254740993]", "[1]"], ["[[1]]", "[]"]] {
+            let told = lists.map(|text| Some(text.to_owned())).to_vec();
+            assert_eq!(column_of(&raw(false, lists.map(str::to_owned)), 0), Some(Column::Text(told)));
+        }
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! The live service writes every point of a series with the same keys in the same order. So the next point is the same
 //! bytes with other numbers between them, and reading it is comparing the bytes and converting the numbers.
 
+use super::fields::Fields;
 use super::json::{Reader, Result};
-use super::kernel::Literal;
-use super::table::Table;
+use super::kernel::{Kernel, Literal};
 use super::values::Values;
 use crate::protocol::TPO_WRAPPER;
 
@@ -67,12 +67,12 @@ pub(super) enum Kind {
 }
 
 impl Shape {
-    /// The shape of the row that stands in these bytes and that `table` has read; `None` when it holds what only the
+    /// The shape of the row that stands in these bytes and that was read into `fields`; `None` when it holds what only the
     /// general way can read.
-    pub(super) fn learn(row: &[u8], table: &Table) -> Option<Self> {
-        let mut lesson = Lesson { row, table, slots: Vec::new(), from: 0, delimited: false, closers: 0 };
-        let mut reader = Reader::new(row, crate::decode::Kernel::Scalar);
-        let learnt = if table.is_wrapped() {
+    pub(super) fn learn(row: &[u8], fields: &Fields) -> Option<Self> {
+        let mut lesson = Lesson { row, fields, slots: Vec::new(), from: 0, delimited: false, closers: 0 };
+        let mut reader = Reader::new(row, Kernel::Scalar);
+        let learnt = if fields.is_wrapped() {
             reader.object(|reader, key| if key == "Point" { lesson.object(reader) } else { unlearnable(reader) })
         } else {
             lesson.object(&mut reader)
@@ -121,7 +121,7 @@ fn unlearnable<T>(reader: &Reader<'_>) -> Result<T> {
 
 struct Lesson<'a> {
     row: &'a [u8],
-    table: &'a Table,
+    fields: &'a Fields,
     slots: Vec<Slot>,
     /// Where the next literal starts, and whether with the delimiter that ends the value before.
     from: usize,
@@ -137,11 +137,11 @@ impl Lesson<'_> {
             if key == TPO_WRAPPER && first == b'{' {
                 return self.object(reader);
             }
-            let Some(field) = self.table.position(key) else { return unlearnable(reader) };
+            let Some(field) = self.fields.position(key) else { return unlearnable(reader) };
             if reader.null()? {
                 return Ok(()); // a part of the literal: the rows of this shape lack the field
             }
-            match self.table.values(field) {
+            match self.fields.values(field) {
                 Values::Float(_) if !matches!(first, b't' | b'f') => self.number(reader, Kind::Number, field),
                 Values::Time(_) => self.time(reader, field),
                 Values::List(_) => {

@@ -9,19 +9,16 @@ use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
 use super::kernel::Kernel;
 use super::names::Names;
-use super::series::{self, Points};
+use super::open_series::{Key, OpenSeries};
+use super::refusal::Refusal;
+use super::series;
 use super::settle::settled;
 use crate::columns::Series;
-use crate::protocol::excerpt::{excerpt, within};
-use crate::protocol::{Dialect, SeriesId};
+use crate::protocol::Dialect;
 
 /// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
 /// one piece is longer.
 const NEAR_THE_END: usize = 32;
-/// Keys of an error body (supplement 6).
-const REFUSALS: [&str; 3] = ["error", "code", "message"];
-/// Most characters of what is told of an error body.
-const MOST_TOLD: usize = 400;
 /// Series after which the next ones are supposed to be about as long as they were.
 const MANY: usize = 16;
 /// Bytes that must at least be new before a step is tried again.
@@ -41,9 +38,9 @@ pub struct PointsDecoder {
     /// Length of `pending` at which it is worth a try.
     enough: usize,
     list: Option<Vec<Series>>,
-    /// What stood where series should stand: offset, text, and whether its key was `error`.
-    refusal: Option<(usize, String, bool)>,
-    current: Current,
+    /// What stood where series should stand.
+    refusal: Option<Refusal>,
+    current: OpenSeries,
     /// After this nothing is read.
     failure: Option<DecodeError>,
     /// Bytes of the whole body, where they were announced.
@@ -93,31 +90,6 @@ impl Stage {
     }
 }
 
-/// The series that is being read.
-#[derive(Default)]
-struct Current {
-    /// Where it starts in the body.
-    start: usize,
-    id: Option<Arc<SeriesId>>,
-    nested: Array,
-    flat: Array,
-    /// The array that is open.
-    in_flat: bool,
-    points: Option<Points>,
-    points_start: usize,
-    seen: usize,
-}
-
-/// What is known of `points` or `flat_points`.
-#[derive(Default)]
-enum Array {
-    #[default]
-    Absent,
-    /// Passed unread, because the identity, which says how to read it, comes after: its offset and text.
-    Waiting(usize, Vec<u8>),
-    Read(Box<Series>),
-}
-
 /// Why a step could not be done.
 enum Stop {
     /// At a place in the bytes at hand; more of them may mend it.
@@ -152,7 +124,7 @@ impl PointsDecoder {
             enough: 0,
             list: None,
             refusal: None,
-            current: Current::default(),
+            current: OpenSeries::default(),
             failure: None,
             announced: 0,
             most: usize::MAX,
@@ -169,10 +141,7 @@ impl PointsDecoder {
 
     /// Whether the result takes more memory than it may.
     pub fn is_too_large(&mut self) -> bool {
-        let waiting = |array: &Array| if let Array::Waiting(_, text) = array { text.len() } else { 0 };
-        let current = &mut self.current;
-        let open = current.points.as_mut().map_or(0, Points::bytes) + waiting(&current.nested) + waiting(&current.flat);
-        self.finished + open + self.pending.len() > self.most
+        self.finished + self.current.bytes() + self.pending.len() > self.most
     }
 
     /// Tells how long the body is said to be, so that room for its columns is made at once. A wrong length does no harm.
@@ -242,10 +211,8 @@ impl PointsDecoder {
     pub(super) fn rest(mut self, bytes: &[u8]) -> Result<Vec<Series>> {
         self.advance(bytes, true)?;
         match (self.list, self.refusal) {
-            (Some(list), Some((_, _, true))) if !list.is_empty() => series::whole(list),
-            (None, Some((offset, text, _))) | (Some(_), Some((offset, text, true))) => {
-                Err(DecodeError::new(offset, format!("an error object, not series ({text})")))
-            }
+            (None, Some(refusal)) => Err(refusal.into_error()),
+            (Some(list), Some(refusal)) if list.is_empty() && refusal.is_error => Err(refusal.into_error()),
             (Some(list), _) => series::whole(list),
             (None, None) => Ok(Vec::new()),
         }
@@ -259,9 +226,7 @@ impl PointsDecoder {
         let beyond = self.announced.saturating_sub(self.base + bytes.len());
         let mut reader = Reader::inside(bytes, self.kernel, self.stage.depth()).before(beyond);
         reader.expect_at_most(self.likely_length());
-        if let Some(points) = &mut self.current.points {
-            points.new_bytes();
-        }
+        self.current.new_bytes();
         loop {
             let done = reader.offset();
             let error = match self.step(&mut reader, last) {
@@ -287,10 +252,7 @@ impl PointsDecoder {
     fn placed(&self, error: DecodeError) -> DecodeError {
         let series = self.list.as_ref().map_or(0, Vec::len);
         match self.stage {
-            Stage::Points | Stage::AfterPoints => {
-                let key = if self.current.in_flat { "flat_points" } else { "points" };
-                error.inside(key).at_index(series).inside("series")
-            }
+            Stage::Points | Stage::AfterPoints => error.inside(self.current.array()).at_index(series).inside("series"),
             Stage::Series | Stage::SeriesKey | Stage::AfterSeriesValue => error.at_index(series).inside("series"),
             Stage::AfterSeries => error.inside("series"),
             _ => error,
@@ -319,7 +281,7 @@ impl PointsDecoder {
                 let start = reader.offset();
                 let more = reader.open(b'{')?;
                 reader.expect_at_most(self.likely_length());
-                self.current = Current { start: start + self.base, ..Current::default() };
+                self.current = OpenSeries::at(start + self.base);
                 if more {
                     Stage::SeriesKey
                 } else {
@@ -339,14 +301,14 @@ impl PointsDecoder {
                 if reader.another(b'}')? {
                     Stage::SeriesKey
                 } else {
-                    self.longest = self.longest.max((reader.offset() + self.base).saturating_sub(self.current.start));
+                    self.longest = self.longest.max((reader.offset() + self.base).saturating_sub(self.current.start()));
                     self.settle()?;
                     Stage::AfterSeries
                 }
             }
             Stage::Points => {
-                let Some(points) = &mut self.current.points else { return Ok(false) };
-                match points.some(reader, &mut self.current.seen, last)? {
+                let Some(next) = self.current.points(reader, last)? else { return Ok(false) };
+                match next {
                     Next::Element => Stage::Points,
                     Next::Separator => Stage::AfterPoints,
                     Next::Left => self.close_points()?,
@@ -391,124 +353,34 @@ impl PointsDecoder {
         let text = String::from_utf8_lossy(reader.skip().map_err(value)?);
         // The number that ends with the bytes at hand may go on in the next ones.
         reader.peek()?;
-        // An error object in the clothes of a good answer (one may say `"success":false`), or data in a place that this
-        // version does not know. Any other new key means nothing here.
-        let refuses = text == "false" || REFUSALS.contains(&&*key) && text != "null";
-        let holds_data = text.starts_with(['[', '{']) && text.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
-        if refuses || holds_data {
-            let told = format!("{}: {}", within(&key, 80), excerpt(&text));
-            let is_error = refuses && key == "error";
-            self.refusal = Some(match self.refusal.take() {
-                None => (offset, told, is_error),
-                // The code stands first, the message behind it; what is not for people only where there is nothing else.
-                Some((first, known, _)) if is_error => (first, within(&format!("{told}, {known}"), MOST_TOLD), true),
-                Some((first, known, was_error)) if key == "message" => {
-                    (first, within(&format!("{known}, {told}"), MOST_TOLD), was_error)
-                }
-                Some(known) => known,
-            });
-        }
+        Refusal::note(&mut self.refusal, &key, &text, offset);
         Ok(Stage::AfterValue)
     }
 
     /// Reads a key of a series and what belongs to it.
     fn series_key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
-        let key = reader.key()?;
-        let value = |error: DecodeError| error.inside(&key);
-        let flat = match &*key {
-            "id" if self.current.id.is_some() => return Err(value(reader.error("a duplicate key")).into()),
-            "id" => {
-                let null = reader.null().map_err(value)?;
-                self.current.id =
-                    Some(if null { Arc::default() } else { series::identity(reader, &self.names).map_err(value)? });
-                return Ok(Stage::AfterSeriesValue);
-            }
-            "points" => false,
-            "flat_points" => true,
-            _ => {
-                reader.skip().map_err(value)?;
-                reader.peek()?;
-                return Ok(Stage::AfterSeriesValue);
-            }
-        };
-        let array = if flat { &mut self.current.flat } else { &mut self.current.nested };
-        if !matches!(array, Array::Absent) {
-            return Err(value(reader.error("a duplicate key")).into());
+        match self.current.key(reader, self.base, &self.names)? {
+            Key::Passed => Ok(Stage::AfterSeriesValue),
+            Key::Points => Ok(Stage::Points),
+            Key::NoPoints => self.close_points(),
         }
-        if reader.null().map_err(value)? {
-            return Ok(Stage::AfterSeriesValue);
-        }
-        reader.peek().map_err(value)?;
-        let start = reader.offset() + self.base;
-        let Some(id) = &self.current.id else {
-            let text = reader.skip().map_err(value)?.to_vec();
-            *array = Array::Waiting(start, text);
-            return Ok(Stage::AfterSeriesValue);
-        };
-        let more = reader.open(b'[').map_err(value)?;
-        self.current.points = Some(Points::of(id, flat, &self.names));
-        (self.current.in_flat, self.current.points_start, self.current.seen) = (flat, start, 0);
-        if more {
-            return Ok(Stage::Points);
-        }
-        self.close_points()
     }
 
     /// Finishes the array that is open.
     fn close_points(&mut self) -> std::result::Result<Stage, Stop> {
-        let current = &mut self.current;
-        let (Some(points), Some(id)) = (current.points.take(), &current.id) else { return Ok(Stage::AfterSeriesValue) };
-        let name = if current.in_flat { "flat_points" } else { "points" };
-        let series = points.finish(id, current.points_start);
         // The array itself is placed by the stage, if that is still the one of its elements.
         let in_points = self.stage != Stage::SeriesKey;
-        let series = series.map_err(|error| Stop::Settled(if in_points { error } else { error.inside(name) }))?;
-        *(if current.in_flat { &mut current.flat } else { &mut current.nested }) = Array::Read(Box::new(series));
+        let name = self.current.array();
+        let closed = self.current.close();
+        closed.map_err(|error| Stop::Settled(if in_points { error } else { error.inside(name) }))?;
         Ok(Stage::AfterSeriesValue)
     }
 
     /// Finishes the series that is open.
     fn settle(&mut self) -> std::result::Result<(), Stop> {
-        let current = std::mem::take(&mut self.current);
-        let id = current.id.unwrap_or_default();
-        let read = |array: Array, name: &str, flat: bool| match array {
-            Array::Absent => Ok(None),
-            Array::Read(series) => Ok(Some(*series)),
-            Array::Waiting(start, text) => waited(&text, start, &id, flat, (self.kernel, &self.names))
-                .map(Some)
-                .map_err(|error| error.inside(name)),
-        };
-        let nested = read(current.nested, "points", false).map_err(Stop::Settled)?;
-        let flat = read(current.flat, "flat_points", true).map_err(Stop::Settled)?;
-        let series = series::settle(&id, nested, flat, current.start).map_err(Stop::Settled)?;
+        let series = std::mem::take(&mut self.current).finish(self.kernel, &self.names).map_err(Stop::Settled)?;
         self.finished += series.bytes();
         self.list.get_or_insert_default().push(series);
         Ok(())
     }
-}
-
-/// Reads an array that was passed before the identity was known.
-fn waited(
-    text: &[u8],
-    start: usize,
-    id: &Arc<SeriesId>,
-    flat: bool,
-    (kernel, names): (Kernel, &Names),
-) -> Result<Series> {
-    let mut points = Points::of(id, flat, names);
-    let mut reader = Reader::inside(text, kernel, Stage::SeriesKey.depth());
-    let read = |points: &mut Points, reader: &mut Reader<'_>| {
-        let mut seen = 0;
-        let mut open = reader.open(b'[')?;
-        while open {
-            open = match points.some(reader, &mut seen, true)? {
-                Next::Separator => reader.another(b']')?,
-                next => next == Next::Element,
-            };
-        }
-        Ok(())
-    };
-    read(&mut points, &mut reader)
-        .map_err(|error: DecodeError| DecodeError { offset: error.offset + start, ..error })?;
-    points.finish(id, start)
 }

@@ -1,23 +1,14 @@
 //! Objects → columns: a table grows by one row per object, whatever order its keys come in.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 
-use super::DecodeError;
+use super::fields::Fields;
 use super::json::{Name, Reader, Result};
-use super::kernel::expect;
 use super::learner::Learner;
 use super::names::Names;
-use super::values::Values;
-use crate::columns::{self, Column, Raw};
+use crate::columns::{self, Column};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
-
-/// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
-/// What comes beyond stands in one more column, as JSON.
-const MAX_FIELDS: usize = 256;
-/// The name of that column, as no key is named.
-pub(super) const NO_KEY: &str = "\0more fields";
 
 /// Most tables that are kept between bodies.
 const SPARES: usize = 4;
@@ -28,36 +19,19 @@ thread_local! {
     static SPARE: RefCell<Vec<Box<Table>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Columns under construction.
+/// Columns under construction, and how their rows are read.
 pub(super) struct Table {
-    fields: Vec<Builder>,
-    /// The mark of each field's name.
-    marks: Vec<u64>,
-    rows: usize,
-    /// Whether each row's object stands in another one, under the key `Point`.
-    wrapped: bool,
+    fields: Fields,
+    /// The tables of fields that hold records, with the index of their field, in the order of the fields.
+    records: Vec<(usize, Table)>,
     learner: Learner,
-    names: Names,
-}
-
-struct Builder {
-    wire: Cow<'static, str>,
-    column: Cow<'static, str>,
-    /// What a row without the field holds, for doubles.
-    missing: f64,
-    required: bool,
-    /// Whether a table names the field.
-    known: bool,
-    /// The likeliest kind, where the specification states none.
-    likely: Option<FieldKind>,
-    values: Values,
 }
 
 /// A state of a table to which it can go back: rows, fields, and the tables within.
 pub(super) struct Mark {
     rows: usize,
     fields: usize,
-    inner: Vec<(usize, Mark)>,
+    records: Vec<Mark>,
 }
 
 impl Table {
@@ -65,9 +39,11 @@ impl Table {
     pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
         // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
         let learner = Learner::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
-        let fields: Vec<Builder> = fields.iter().map(|field| Builder::known(field, names)).collect();
-        let marks = fields.iter().map(|field| Name::new(field.wire.as_bytes()).mark).collect();
-        Self { fields, marks, rows: 0, wrapped, learner, names: names.clone() }
+        let records = fields.iter().enumerate().filter_map(|(index, field)| match field.kind {
+            FieldKind::Rows(fields) => Some((index, Self::new(fields, false, names))),
+            _ => None,
+        });
+        Self { fields: Fields::new(fields, wrapped, names), records: records.collect(), learner }
     }
 
     /// A table of points, with the memory of an earlier one where that had the same fields.
@@ -81,15 +57,8 @@ impl Table {
 
     /// The finished columns of such a table.
     pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::Name, Column)> {
-        // One that unknown fields, or rows of their own, have not changed.
-        let plain = |field: &Builder| field.known && matches!(field.values, Values::Float(_) | Values::Time(_));
-        if !self.names.are_neutral() || !self.fields.iter().all(plain) {
-            return self.finish();
-        }
-        let taken = |field: &mut Builder| Some((field.column.clone(), field.values.take()?.finish()?));
-        let mut columns = Vec::with_capacity(self.fields.len());
-        columns.extend(self.fields.iter_mut().filter_map(taken));
-        self.rows = 0;
+        // One that unknown fields, or rows of their own, have not changed is kept.
+        let Some(columns) = self.fields.take() else { return self.finish() };
         self.learner.start_over();
         SPARE.with_borrow_mut(|tables| {
             if tables.len() == SPARES {
@@ -102,58 +71,35 @@ impl Table {
 
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
-        self.rows
+        self.fields.rows()
     }
 
     /// Bytes of its values in memory; of texts, without their letters.
     pub(super) fn bytes(&self) -> usize {
-        self.fields.iter().map(|field| field.values.bytes()).sum()
+        self.fields.bytes() + self.records.iter().map(|(_, table)| table.bytes()).sum::<usize>()
     }
 
     /// Number of rows times fields.
     pub(super) fn cells(&self) -> usize {
-        self.rows * self.fields.len()
-    }
-
-    /// Whether each row's object stands in another one, under the key `Point`.
-    pub(super) fn is_wrapped(&self) -> bool {
-        self.wrapped
-    }
-
-    /// The index of the field of that name.
-    pub(super) fn position(&self, wire: &str) -> Option<usize> {
-        self.fields.iter().position(|field| field.wire == wire)
-    }
-
-    /// Whether a row must have a value for every field that must, by bits of those it has.
-    pub(super) fn allows(&self, present: u64) -> bool {
-        self.fields
-            .iter()
-            .enumerate()
-            .all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
-    }
-
-    /// A field's values.
-    pub(super) fn values(&self, field: usize) -> &Values {
-        &self.fields[field].values
+        self.fields.rows() * self.fields.width()
     }
 
     /// Reads at least one element of an array of rows, and leaves the reader before what stands between two.
     pub(super) fn rows(&mut self, reader: &mut Reader<'_>) -> Result<usize> {
         reader.peek()?;
-        let fast = self.fast_rows(reader);
+        let fast = self.learner.rows(&mut self.fields, reader);
         if fast > 0 {
             return Ok(fast);
         }
         let start = reader.offset();
         self.element(reader)?;
-        self.learn(&reader.bytes()[start..reader.offset()]);
+        self.learner.learn(&self.fields, &reader.bytes()[start..reader.offset()]);
         Ok(1)
     }
 
     /// Reads one element the general way.
     fn element(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        if self.wrapped {
+        if self.fields.is_wrapped() {
             point(reader, |reader| self.row(reader, |_, _| Ok(false)))
         } else {
             self.row(reader, |_, _| Ok(false))
@@ -169,16 +115,7 @@ impl Table {
         let start = reader.offset();
         let mut expected = 0;
         self.fill(reader, &mut expected, &mut take)?;
-        self.rows += 1;
-        for field in &mut self.fields {
-            if field.values.len() < self.rows {
-                if field.required {
-                    return Err(DecodeError::new(start, format!("a point without {}", field.wire)));
-                }
-                field.values.fill(self.rows, field.missing);
-            }
-        }
-        Ok(())
+        self.fields.end_row(start)
     }
 
     fn fill<'a>(
@@ -190,13 +127,13 @@ impl Table {
         let mut more = reader.open(b'{')?;
         while more {
             let before = reader.offset();
-            let known = reader.plain_key().and_then(|key| self.find(key, *expected));
+            let known = reader.plain_key().and_then(|key| self.fields.find(key, *expected));
             if let Some(index) = known
-                && !self.is_tpo_wrapper(index, reader)?
+                && !self.fields.is_tpo_wrapper(index, reader)?
             {
                 *expected = index + 1;
                 if let Err(error) = self.value(reader, index) {
-                    return Err(error.inside(&self.fields[index].wire));
+                    return Err(error.inside(self.fields.wire(index)));
                 }
             } else {
                 reader.jump(before);
@@ -206,29 +143,6 @@ impl Table {
             more = reader.another(b'}')?;
         }
         Ok(())
-    }
-
-    /// The field of that name. Keys mostly come in the order of the row before: it looks there first.
-    #[inline]
-    pub(super) fn find(&self, name: Name<'_>, expected: usize) -> Option<usize> {
-        let is = |index: usize| {
-            let wire = self.fields[index].wire.as_bytes();
-            wire.len() == name.bytes.len() && (wire.len() <= 8 || wire == name.bytes)
-        };
-        if self.marks.get(expected) == Some(&name.mark) && is(expected) {
-            return Some(expected);
-        }
-        if self.marks.len() > 64 {
-            return self.fields.iter().position(|field| field.wire.as_bytes() == name.bytes);
-        }
-        // All of them, without a branch for each: which one it is cannot be foreseen.
-        let found =
-            self.marks.iter().enumerate().fold(0u64, |all, (at, mark)| all | u64::from(*mark == name.mark) << at);
-        let first = found.trailing_zeros() as usize;
-        if found.count_ones() <= 1 {
-            return (found != 0 && is(first)).then_some(first);
-        }
-        (0..self.marks.len()).find(|index| found >> index & 1 == 1 && is(*index))
     }
 
     /// Reads what belongs to a key that needs a closer look: one that nobody knows, or one with escapes.
@@ -246,11 +160,11 @@ impl Table {
         if take(reader, key)? {
             return Ok(());
         }
-        let index = match self.find(Name::new(key.as_bytes()), *expected) {
+        let index = match self.fields.find(Name::new(key.as_bytes()), *expected) {
             Some(index) => index,
-            None if self.is_wrapper(reader)? => return self.fill(reader, expected, take),
-            None if self.fields.len() >= MAX_FIELDS => return self.add_to_more_fields(reader, key),
-            None => self.add(key),
+            None if self.fields.is_wrapper(reader)? => return self.fill(reader, expected, take),
+            None if self.fields.is_full() => return self.fields.add_to_more_fields(reader, key),
+            None => self.fields.add(key),
         };
         *expected = index + 1;
         self.value(reader, index)
@@ -259,130 +173,54 @@ impl Table {
     /// Reads the value of a field of the next row.
     #[inline]
     fn value(&mut self, reader: &mut Reader<'_>, index: usize) -> Result<()> {
-        let field = &mut self.fields[index];
-        if field.values.len() > self.rows {
-            return Err(reader.error("a duplicate key"));
-        }
-        if field.required && reader.peek()? == b'n' {
-            return Err(reader.error(format!("a point without {}", field.wire)));
-        }
-        field.values.read(reader, field.missing, field.likely)
-    }
-
-    /// Whether a known field's value is no value of it: an unknown field may have the name of the wrapper of profiles.
-    fn is_tpo_wrapper(&self, index: usize, reader: &mut Reader<'_>) -> Result<bool> {
-        let field = &self.fields[index];
-        Ok(!field.known && field.wire == TPO_WRAPPER && reader.peek()? == b'{')
-    }
-
-    /// Whether the reader stands at an object that is all there is of a point and has its timestamp: a wrapper that this
-    /// version does not know.
-    fn is_wrapper(&self, reader: &Reader<'_>) -> Result<bool> {
-        let mut ahead = reader.clone();
-        let untouched = self.wrapped && self.fields.iter().all(|field| field.values.len() == self.rows);
-        if !untouched || ahead.peek()? != b'{' {
-            return Ok(false);
-        }
-        let time = self.fields.iter().find(|field| field.column == TIMESTAMP.column).map(|field| field.wire.as_bytes());
-        let mut found = false;
-        ahead.object(|ahead, key| {
-            found |= Some(key.as_bytes()) == time;
-            ahead.skip().map(drop)
-        })?;
-        Ok(found && ahead.peek()? == b'}')
-    }
-
-    /// Adds a field beyond the most that have columns to the column that holds all of those.
-    fn add_to_more_fields(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
-        let text = String::from_utf8_lossy(reader.skip()?);
-        let index = self.position(NO_KEY).unwrap_or_else(|| self.add(NO_KEY));
-        let rows = self.rows;
-        let Values::Raw(values) = &mut self.fields[index].values else { return Ok(()) };
-        values.push_field(rows, &serde_json::Value::from(key).to_string(), &text);
-        Ok(())
-    }
-
-    /// Adds a field that no table knows.
-    fn add(&mut self, key: &str) -> usize {
-        let mut name = self.names.field(key).into_owned();
-        // A dialect may give two fields one name: they must not hide each other.
-        while self.fields.iter().any(|other| !other.known && other.column == name) {
-            name.push('_');
-        }
-        let field = Builder::unknown(key, name, self.rows);
-        self.fields.push(field);
-        self.marks.push(Name::new(key.as_bytes()).mark);
-        self.fields.len() - 1
+        let Some((_, table)) = self.records.iter_mut().find(|(field, _)| *field == index) else {
+            return self.fields.read(reader, index);
+        };
+        self.fields.read_records(reader, index, |reader| {
+            if !reader.null()? {
+                let mut row = 0;
+                let mut more = reader.open(b'[')?;
+                while more {
+                    row += table.rows(reader).map_err(|error| error.at_index(row))?;
+                    more = reader.another(b']')?;
+                }
+            }
+            Ok(table.len())
+        })
     }
 
     /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
     pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
-        // Not collected in place: what is left over of the larger fields would be cut off and copied.
-        let mut columns = Vec::with_capacity(self.fields.len());
-        for field in self.fields {
-            if let Some(column) = field.values.finish() {
-                columns.push((field.column, column));
+        let mut columns = self.fields.finish();
+        let mut records = self.records.into_iter();
+        for (_, column) in &mut columns {
+            if let Column::Rows(rows) = column
+                && let Some((_, table)) = records.next()
+            {
+                rows.columns = table.finish();
             }
         }
         columns
     }
 
-    /// Adds rows that are read column by column: `fill` gets each field's index, its values, and what a row without it
-    /// holds. When it fails, no row is added.
-    pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut Values, f64) -> bool) -> bool {
-        let mut fields = self.fields.iter_mut().enumerate();
-        let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing));
-        if all {
-            self.rows += rows;
-        } else {
-            for field in &mut self.fields {
-                field.values.truncate(self.rows, None);
-            }
-        }
-        all
-    }
-
-    /// Makes room for rows to come, in which a field has so many `list_values` in all.
-    pub(super) fn reserve(&mut self, rows: usize, list_values: impl Fn(usize) -> usize) {
-        let bytes =
-            |(index, field): (usize, &Builder)| field.values.width() * rows + list_values(index) * size_of::<f64>();
-        expect(self.fields.iter().enumerate().map(bytes).sum());
-        for (index, field) in self.fields.iter_mut().enumerate() {
-            field.values.reserve(rows, list_values(index));
-        }
-    }
-
-    /// The learner, taken out of the table while it works on it.
-    pub(super) fn learner(&mut self) -> &mut Learner {
-        &mut self.learner
-    }
-
-    /// The tables of fields that hold records.
-    pub(super) fn inner_tables(&mut self) -> impl Iterator<Item = &mut Table> {
-        self.fields.iter_mut().filter_map(|field| match &mut field.values {
-            Values::Rows(_, table) => Some(&mut **table),
-            _ => None,
-        })
+    /// Forgets places in bytes that are gone.
+    pub(super) fn new_bytes(&mut self) {
+        self.learner.new_bytes();
+        self.records.iter_mut().for_each(|(_, table)| table.new_bytes());
     }
 
     /// The state to go back to when the next row turns out not to be whole yet.
     pub(super) fn mark(&self) -> Mark {
-        let tables = self.fields.iter().enumerate().filter_map(|(index, field)| match &field.values {
-            Values::Rows(_, table) => Some((index, table.mark())),
-            _ => None,
-        });
-        Mark { rows: self.rows, fields: self.fields.len(), inner: tables.collect() }
+        let records = self.records.iter().map(|(_, table)| table.mark()).collect();
+        Mark { rows: self.fields.rows(), fields: self.fields.width(), records }
     }
 
     /// Goes back to an earlier state.
     pub(super) fn rewind(&mut self, mark: &Mark) {
-        self.rows = mark.rows;
-        self.fields.truncate(mark.fields);
-        self.marks.truncate(mark.fields);
+        self.fields.rewind(mark.rows, mark.fields);
         self.learner.forget_fields(mark.fields);
-        for (index, field) in self.fields.iter_mut().enumerate() {
-            let inner = mark.inner.iter().find(|(place, _)| *place == index).map(|(_, inner)| inner);
-            field.values.truncate(mark.rows, inner);
+        for ((_, table), mark) in self.records.iter_mut().zip(&mark.records) {
+            table.rewind(mark);
         }
     }
 }
@@ -411,31 +249,5 @@ pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reade
         (false, _) if bare => read(&mut { whole }),
         (false, Some(mut inside)) => read(&mut inside),
         (false, None) => Err(reader.error("a point without the key Point")),
-    }
-}
-
-impl Builder {
-    fn known(field: &Field, names: &Names) -> Self {
-        let missing = if matches!(field.kind, FieldKind::Number | FieldKind::Price) { 0.0 } else { f64::NAN };
-        let values = match field.kind {
-            FieldKind::Rows(fields) => Values::Rows(vec![0], Box::new(Table::new(fields, false, names))),
-            kind => Values::of(kind),
-        };
-        let required = field.kind == FieldKind::Time;
-        let (wire, column) = (names.wire(field.wire), field.column.into());
-        let likely = field.open.then_some(field.kind);
-        Self { wire, column, missing, required, known: true, likely, values }
-    }
-
-    fn unknown(wire: &str, column: String, rows: usize) -> Self {
-        Self {
-            wire: wire.to_owned().into(),
-            column: column.into(),
-            missing: f64::NAN,
-            required: false,
-            known: false,
-            likely: None,
-            values: Values::Raw(Raw::blank(false, rows)),
-        }
     }
 }

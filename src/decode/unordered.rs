@@ -2,8 +2,8 @@
 //! each column's numbers are converted together.
 
 use super::batch::BATCH;
+use super::fields::Fields;
 use super::json::{Name, Reader};
-use super::table::Table;
 use super::values::{Values, is_numbers, push_texts};
 use super::window::View;
 
@@ -39,12 +39,12 @@ struct Row {
 
 impl Unordered {
     /// Finds the values of the next rows.
-    pub(super) fn find(&mut self, table: &Table, view: &View<'_>, limit: usize) -> usize {
+    pub(super) fn find(&mut self, fields: &Fields, view: &View<'_>, limit: usize) -> usize {
         self.rows = 0;
         (self.open, self.separator) = (view.open, view.open);
         let (mut cursor, mut open) = (0, view.open as usize);
         while self.rows < limit {
-            let Some(row) = self.find_row(table, view, cursor, open) else { break };
+            let Some(row) = self.find_row(fields, view, cursor, open) else { break };
             if self.rows > 0 && (row.present, row.with_part) != (self.present, self.with_part) {
                 break;
             }
@@ -58,13 +58,13 @@ impl Unordered {
             self.passed = cursor;
             open += 1;
         }
-        if self.rows > 0 && table.allows(self.present) { self.rows } else { 0 }
+        if self.rows > 0 && fields.allows(self.present) { self.rows } else { 0 }
     }
 
-    fn find_row(&mut self, table: &Table, view: &View<'_>, mut cursor: usize, open: usize) -> Option<Row> {
+    fn find_row(&mut self, fields: &Fields, view: &View<'_>, mut cursor: usize, open: usize) -> Option<Row> {
         let (ahead, bytes) = (view.ahead, view.bytes);
         let mut at = open;
-        if table.is_wrapped() {
+        if fields.is_wrapped() {
             at += bytes.get(at..)?.starts_with(b"{\"Point\":").then_some(9)?;
         }
         at += (*bytes.get(at)? == b'{').then_some(1)?;
@@ -72,7 +72,7 @@ impl Unordered {
         loop {
             let name = Name::at(bytes.get(at..)?)?;
             at += name.bytes.len() + 3;
-            let field = table.find(name, usize::MAX).filter(|field| *field < FIELDS)?;
+            let field = fields.find(name, usize::MAX).filter(|field| *field < FIELDS)?;
             let bit = 1 << field;
             if present & bit != 0 {
                 return None;
@@ -86,7 +86,7 @@ impl Unordered {
             }
             let mut end = *ahead.get(cursor)?;
             cursor += 1;
-            match table.values(field) {
+            match fields.values(field) {
                 Values::Float(_) | Values::Raw(_) => (self.starts[place], self.ends[place]) = (at as u32, end),
                 Values::Time(_) => {
                     at += bytes.get(at..)?.starts_with(b"{\"s\":").then_some(5)?;
@@ -110,7 +110,7 @@ impl Unordered {
                 _ => return None,
             }
         }
-        if table.is_wrapped() {
+        if fields.is_wrapped() {
             at += (bytes.get(at) == Some(&b'}') && *ahead.get(cursor)? as usize == at).then_some(1)?;
             cursor += 1;
         }

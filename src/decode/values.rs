@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 
-use super::DecodeError;
+use super::error::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::{Kernel, fit, reserve};
 use super::number;
-use super::table::{Mark, Table};
 use crate::columns::{Column, List, NO_TIME, Raw, Rows};
 use crate::protocol::FieldKind;
 
@@ -18,17 +17,19 @@ pub(super) enum Values {
     Time(Vec<i64>),
     Text(Vec<Option<String>>),
     List(List),
-    Rows(Vec<i64>, Box<Table>),
+    /// Where each row's records start in the table that holds those of all rows.
+    Records(Vec<i64>),
 }
 
 impl Values {
-    /// No values of a known kind, but records.
+    /// No values of a known kind.
     pub(super) fn of(kind: FieldKind) -> Self {
         match kind {
             FieldKind::Number | FieldKind::Price | FieldKind::Optional => Self::Float(Vec::new()),
             FieldKind::Time | FieldKind::OptionalTime => Self::Time(Vec::new()),
             FieldKind::List => Self::List(List::default()),
-            FieldKind::Text | FieldKind::Rows(_) => Self::Text(Vec::new()),
+            FieldKind::Text => Self::Text(Vec::new()),
+            FieldKind::Rows(_) => Self::Records(vec![0]),
         }
     }
 
@@ -39,7 +40,7 @@ impl Values {
             Self::Time(values) => values.len(),
             Self::Text(values) => values.len(),
             Self::List(list) => list.len(),
-            Self::Rows(offsets, _) => offsets.len() - 1,
+            Self::Records(offsets) => offsets.len() - 1,
         }
     }
 
@@ -55,7 +56,7 @@ impl Values {
             Self::Time(values) => values.resize(rows, NO_TIME),
             Self::Text(values) => values.resize(rows, None),
             Self::List(list) => list.offsets.resize(rows + 1, list.values.len() as i64),
-            Self::Rows(offsets, table) => offsets.resize(rows + 1, table.len() as i64),
+            Self::Records(offsets) => offsets.resize(rows + 1, offsets.last().copied().unwrap_or(0)),
         }
     }
 
@@ -68,8 +69,8 @@ impl Values {
         }
     }
 
-    /// Forgets the rows after the first ones. `inner` is the state of a table of rows; without it, that stays as it is.
-    pub(super) fn truncate(&mut self, rows: usize, inner: Option<&Mark>) {
+    /// Forgets the rows after the first ones; of records, where they start.
+    pub(super) fn truncate(&mut self, rows: usize) {
         match self {
             Self::Raw(raw) => raw.resize(rows.min(raw.len())),
             Self::Float(values) => values.truncate(rows),
@@ -79,12 +80,7 @@ impl Values {
                 list.offsets.truncate(rows + 1);
                 list.values.truncate(list.offsets.last().map_or(0, |end| *end as usize));
             }
-            Self::Rows(offsets, table) => {
-                offsets.truncate(rows + 1);
-                if let Some(inner) = inner {
-                    table.rewind(inner);
-                }
-            }
+            Self::Records(offsets) => offsets.truncate(rows + 1),
         }
     }
 
@@ -96,7 +92,7 @@ impl Values {
             Self::Time(values) => size_of_val(&values[..]),
             Self::Text(values) => size_of_val(&values[..]),
             Self::List(list) => size_of_val(&list.offsets[..]) + size_of_val(&list.values[..]),
-            Self::Rows(offsets, table) => size_of_val(&offsets[..]) + table.bytes(),
+            Self::Records(offsets) => size_of_val(&offsets[..]),
         }
     }
 
@@ -141,7 +137,7 @@ impl Values {
         let mut behind = reader.clone();
         behind.skip()?;
         behind.peek()?;
-        self.truncate(rows, None);
+        self.truncate(rows);
         if let Some(column) = std::mem::replace(self, Self::Text(Vec::new())).finish() {
             let mut raw = column.to_raw(true);
             read_raw(&mut raw, reader, kind)?;
@@ -164,20 +160,13 @@ impl Values {
                 reader.numbers(&mut list.values)?;
                 list.offsets.push(list.values.len() as i64);
             }
-            Self::Rows(offsets, table) => {
-                let mut index = 0;
-                let mut more = reader.open(b'[')?;
-                while more {
-                    index += table.rows(reader).map_err(|error| error.at_index(index))?;
-                    more = reader.another(b']')?;
-                }
-                offsets.push(table.len() as i64);
-            }
+            Self::Records(_) => return Err(reader.error("records are read by their table")),
         }
         Ok(())
     }
 
-    /// The finished column; `None` when it is of an unknown field and nothing but null was ever seen.
+    /// The finished column, of records without their fields; `None` when it is of an unknown field and nothing but null was
+    /// ever seen.
     pub(super) fn finish(self) -> Option<Column> {
         fn fitted<T>(mut values: Vec<T>) -> Vec<T> {
             // Room was reserved by the size of the body, which may hold more than this column's series.
@@ -191,7 +180,7 @@ impl Values {
             Self::Time(values) => Column::Time(fitted(values)),
             Self::Text(values) => Column::Text(values),
             Self::List(list) => Column::List(List { offsets: fitted(list.offsets), values: fitted(list.values) }),
-            Self::Rows(offsets, table) => Column::Rows(Rows { offsets, columns: table.finish() }),
+            Self::Records(offsets) => Column::Rows(Rows { offsets, columns: Vec::new() }),
         })
     }
 }

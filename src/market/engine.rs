@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::archived::{Archived, Opened};
 use super::books::block_size;
 use super::instruments::names;
 use super::listing::{discovery, page};
@@ -12,6 +13,7 @@ use super::raw::{Source, Stop, Stoppable};
 use super::sources::demo::Demo;
 use super::sources::watched::Watched;
 use super::types::Answer;
+use crate::archive::points::Archive;
 use crate::columns::Series;
 use crate::protocol::query::refuse_unknown;
 use crate::protocol::{
@@ -25,6 +27,8 @@ pub struct Market {
     pub(in crate::market) last_event: Option<i64>,
     /// The store that the source was read from, which may change.
     pub(in crate::market) watched: Option<Arc<Watched>>,
+    /// The answers that stand in place of raw data.
+    archived: Option<Arc<Archived>>,
     strict_symbols: bool,
     any_block_size: bool,
 }
@@ -40,13 +44,36 @@ impl Market {
         Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
     }
 
+    /// The answers that an archive keeps, served as the service gave them that it is of; without strict symbols. What is
+    /// synced later is answered as well, and listed by the next market.
+    ///
+    /// # Errors
+    /// [`MarketError::Internal`] for an archive that is empty or cannot be read.
+    pub fn of_archive(archive: Archive) -> Result<Self, MarketError> {
+        let Opened { answers, source, last_event } = Archived::open(archive)?;
+        let archived = Some(Arc::new(answers));
+        Ok(Self { last_event, archived, ..Self::new(source) })
+    }
+
+    /// Whether answers are read from files and not computed.
+    pub fn is_archive(&self) -> bool {
+        self.archived.is_some()
+    }
+
+    /// What an archive never keeps.
+    pub(in crate::market) fn computes(&self, what: &str) -> Result<(), MarketError> {
+        let refusal = || MarketError::NotArchived(format!("{what}: an archive keeps points alone; ask a market"));
+        if self.is_archive() { Err(refusal()) } else { Ok(()) }
+    }
+
     pub(in crate::market) fn of(source: Arc<dyn Source>) -> Self {
-        Self { source, last_event: None, watched: None, strict_symbols: false, any_block_size: false }
+        Self { source, last_event: None, watched: None, archived: None, strict_symbols: false, any_block_size: false }
     }
 
     /// The same market over another source.
     pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<i64>) -> Self {
-        Self { source, last_event, watched: None, ..*self }
+        let archived = self.archived.clone();
+        Self { source, last_event, watched: None, archived, ..*self }
     }
 
     /// The market with [`Self::check`] and [`Self::subscribe`] refusing symbols that the exchange never had, and published
@@ -89,7 +116,8 @@ impl Market {
         let context = QueryContext::without_markets(self.source(), query, now)?;
         (Answer::of(context.spec.data_type).check)(&context)?;
         names::check(self.source(), query, context.spec, self.strict_symbols)?;
-        Ok(context.check_kinds()?)
+        // Whether a coin's markets can be added up was judged where the archive's answers come from, by all markets there.
+        if self.is_archive() { Ok(()) } else { Ok(context.check_kinds()?) }
     }
 
     /// Whether [`Self::check_block_size`] looks at this query.
@@ -114,12 +142,17 @@ impl Market {
     ///
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
-    /// read.
+    /// read, [`MarketError::NotArchived`] when an archive was never asked for them.
     pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
-        let context = QueryContext::new(self.source(), query, now)?;
-        let Answer { check, answer } = Answer::of(context.spec.data_type);
-        check(&context)?;
-        let mut series = answer(&context)?;
+        let mut series = match &self.archived {
+            Some(kept) => kept.points(query, now)?,
+            None => {
+                let context = QueryContext::new(self.source(), query, now)?;
+                let Answer { check, answer } = Answer::of(context.spec.data_type);
+                check(&context)?;
+                answer(&context)?
+            }
+        };
         series.retain(|one| !one.is_empty());
         if query.sort == Some(SortDirection::Descending) {
             for one in &mut series {
@@ -155,6 +188,7 @@ impl Market {
         query.check()?;
         query.check_offset()?;
         refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
+        self.computes("prediction-market analytics")?;
         let positions = self.source.positions(now);
         Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(&table, &query.ask, now)))
     }

@@ -6,6 +6,7 @@ mod inline;
 mod moment;
 mod types;
 
+mod archived;
 mod demo;
 mod ingest;
 mod instruments;

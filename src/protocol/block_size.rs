@@ -1,7 +1,7 @@
 //! Which block sizes fit the recommended ones (service.md 4.1 and 4.2, supplement 9): one rule for the client, which checks
 //! before it pays, and the service, which refuses.
 
-use super::DataType;
+use super::data_type::DataType;
 
 /// The types that `GET /v1/block-sizes` recommends a size for (section 4.2).
 const OF_LEVELS: [DataType; 2] = [DataType::BlockBookSnapshotAgg, DataType::TpoAgg];

@@ -3,7 +3,7 @@
 //! Sources: service.md 2.3 (payloads), 4.1 (selection and capabilities), 5 (tiers), 8.3 (cost, maximum points) and
 //! 8.4 (included depth); supplement 4 (volume profile).
 
-use super::query::GroupBy;
+use super::group_by::GroupBy;
 use super::suggest::closest;
 use super::tier::Tier;
 

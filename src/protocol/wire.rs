@@ -22,3 +22,6 @@ pub const RESET_HEADER: &str = "x-ratelimit-reset";
 pub const WINDOW_SECONDS: u32 = 60;
 /// Quotes that count as one USD (design, "Rules of the local service").
 pub const USD_LIKE: [&str; 6] = ["USD", "USDT", "USDC", "FDUSD", "BUSD", "DAI"];
+
+/// Code of the refusal of a local service over an archive that was never asked for what is wanted.
+pub const NOT_ARCHIVED: &str = "NOT_ARCHIVED";

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::cells::{Field, RasterError, check_offsets, volume};
-use super::{share, threads};
+use crate::columns::parallel::{share, threads};
 
 /// Levels that a thread takes at a time.
 const BUNCH: usize = 1 << 16;

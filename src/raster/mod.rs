@@ -18,32 +18,3 @@ pub use cells::{Cells, Field, RasterError, Side, View};
 pub use measure::{Extent, extent, quantiles};
 pub use paint::{Reduce, raster};
 pub use regroup::{Regrouped, regroup};
-
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
-/// Levels, or pixels, below which one thread is enough: to start others would take longer.
-const ALONE: usize = 1 << 17;
-
-/// Threads worth starting for so much work.
-fn threads(work: usize) -> usize {
-    if work < ALONE { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
-}
-
-/// Does some work on several threads: whoever is free takes the next item.
-fn share<T>(threads: usize, items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
-    let items = Mutex::new(items);
-    let until_done = || {
-        loop {
-            let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(item) = next else { return };
-            work(item);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(until_done);
-        }
-        until_done();
-    });
-}

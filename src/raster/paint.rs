@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::cells::{Cells, Field, RasterError, View, volume};
 use super::place::{Rows, Spread, columns};
-use super::{share, threads};
+use crate::columns::parallel::{share, threads};
 
 /// Columns of pixels that a thread takes at a time.
 const BUNCH: usize = 32;
@@ -158,7 +158,13 @@ impl<'a, const F: usize> Seen<'a, F> {
 
     /// The levels that reach into the view, and perhaps their neighbours.
     fn within<'b>(&self, run: &'b [[f64; F]]) -> &'b [[f64; F]] {
-        let from = run.partition_point(|level| level[0] + self.cells.height <= self.view.low);
+        let below = |level: &[f64; F]| level[0] + self.cells.height <= self.view.low;
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return run };
+        // Most often all are: to search what is not in the cache yet would take longer than to paint it.
+        if !below(first) && last[0] < self.view.high {
+            return run;
+        }
+        let from = run.partition_point(below);
         let to = run.partition_point(|level| level[0] < self.view.high).max(from);
         &run[from..to]
     }
@@ -175,7 +181,10 @@ impl<'a, const F: usize> Seen<'a, F> {
         let rows = self.rows;
         let mut run = self.within(run);
         if rows.are_coarse() {
-            run = &run[run.partition_point(|level| rows.middle(level[0]) < 0.0)..];
+            let below = |level: &[f64; F]| rows.middle(level[0]) < 0.0;
+            if run.first().is_some_and(below) {
+                run = &run[run.partition_point(below)..];
+            }
             for level in run {
                 // The middle of a cell at the edge may lie beyond the view.
                 if let Some(pixel) = line.get_mut(rows.middle(level[0]) as i32 as usize) {

@@ -11,7 +11,7 @@ use super::reply;
 use super::shared::Shared;
 use super::unsent::{Answered, Made};
 use crate::market::{Market, MarketError, Stop};
-use crate::protocol::wire::KEY_HEADER;
+use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
 
 /// The caller, put into a request's extensions when its key is known.
@@ -57,6 +57,7 @@ impl From<MarketError> for ErrorBody {
             MarketError::Invalid(_) => Self::invalid_params(message),
             MarketError::UnknownExchange(_) => Self::new(400, "INVALID_EXCHANGE", message),
             MarketError::UnknownSymbol(_) => Self::new(400, "INVALID_SYMBOL", message),
+            MarketError::NotArchived(_) => Self::new(404, NOT_ARCHIVED, message),
             MarketError::Internal(_) => Self::internal(message),
         }
     }

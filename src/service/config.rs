@@ -20,6 +20,9 @@ const UNLIMITED_PER_MINUTE: u32 = 1_000_000_000;
 /// Streams of the key `unlimited`: each takes memory.
 const UNLIMITED_STREAMS: u32 = 1_000;
 
+/// Requests that a journal keeps, unless its owner says otherwise: some 4 MB.
+const KEPT_REQUESTS: usize = 10_000;
+
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
@@ -131,6 +134,8 @@ pub struct ServiceConfig {
     /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
     /// never do.
     pub access_log: Option<AccessLog>,
+    /// How many of the last requests [`super::RunningService::journal`] keeps.
+    pub kept_requests: usize,
     /// Limits against slow, silent and greedy peers.
     pub limits: ConnectionLimits,
     /// Patience with the peers of the live stream.
@@ -138,7 +143,7 @@ pub struct ServiceConfig {
 }
 
 impl ServiceConfig {
-    /// A service on a free port of 127.0.0.1 with random keys that cuts answers at 30 s.
+    /// A service on a free port of 127.0.0.1 with random keys that cuts answers at 30 s and keeps its last 10,000 requests.
     pub fn new(source: Arc<Market>, clock: SharedClock) -> Self {
         Self {
             source,
@@ -148,6 +153,7 @@ impl ServiceConfig {
             keys: Vec::new(),
             answer_within: Duration::from_secs(30),
             access_log: None,
+            kept_requests: KEPT_REQUESTS,
             limits: ConnectionLimits::default(),
             stream: StreamLimits::default(),
         }

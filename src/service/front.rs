@@ -20,17 +20,17 @@ use hyper_util::service::TowerToHyperService;
 use super::access::Access;
 use super::answer::{BudgetOfBody, Caller};
 use super::faults::{Fault, Injected, header};
+use super::journal::Entry;
 use super::link::Link;
-use super::log::{self, AccessRecord};
-use super::redact::redacted_request_line;
-use super::reply::{self, Paid, is_dropped, refusal, tell};
+use super::log;
+use super::reply::{self, is_dropped, refusal, tell, weight_of};
 use super::routes;
 use super::shared::Shared;
 use crate::protocol::ErrorBody;
 use crate::protocol::wire::{KEY_HEADER, POINTS_PATH};
 
 /// Longest path and query that is read.
-const MAX_TARGET: usize = 16 * 1024;
+pub(super) const MAX_TARGET: usize = 16 * 1024;
 /// Longest body that is read, and thrown away, to reach the next request of the connection.
 const MAX_BODY: usize = 64 * 1024;
 
@@ -48,25 +48,31 @@ impl Front {
 
     pub(super) async fn answer(&self, link: Arc<Link>, request: Request<Incoming>) -> Response<Body> {
         let shared = &*self.shared;
-        let Some(log) = &shared.access_log else { return self.serve(link, request).await.0 };
-        let (time, begun) = (shared.clock.now(), Instant::now());
+        if shared.access_log.is_none() && !shared.journal.keeps_any() {
+            let response = self.serve(link, request).await.0;
+            shared.journal.spend(weight_of(&response));
+            return response;
+        }
+        let (time, begun, peer) = (shared.clock.now(), Instant::now(), link.peer);
         let bodiless = request.method() == Method::HEAD;
-        let peer = Some(link.peer);
-        let (method, target) =
-            redacted_request_line(request.method().as_str(), &request.uri().to_string(), MAX_TARGET, &shared.keys);
+        let (method, target) = (request.method().clone(), request.uri().to_string().into());
         let (response, access) = self.serve(link, request).await;
-        let record = AccessRecord {
+        let entry = Entry {
             time,
             peer,
             method,
             target,
-            holder: access.map(|access| access.name.clone()),
+            access,
             status: if is_dropped(&response) { 0 } else { response.status().as_u16() },
-            weight: response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight),
+            weight: weight_of(&response),
             bytes: if bodiless { 0 } else { response.body().size_hint().lower() },
             microseconds: log::microseconds(begun.elapsed()),
         };
-        log::tell(log, &record);
+        if let Some(log) = &shared.access_log {
+            log::tell(log, &shared.journal.told(&entry));
+        }
+        // Before the peer has the answer: whoever got it finds its request in the journal.
+        shared.journal.add(entry);
         response
     }
 

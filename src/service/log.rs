@@ -1,11 +1,11 @@
-//! The access log: one record for each request, without keys.
+//! The access log and the journal: one record for each request, without keys.
 
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One request as the access log tells it.
+/// One request as the access log and the journal tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRecord {
     /// The service's time at the start of the request, Unix nanoseconds.
@@ -18,6 +18,8 @@ pub struct AccessRecord {
     pub target: String,
     /// Name of the key's entry; `None` when no known key came.
     pub holder: Option<String>,
+    /// What that key may do: a tier's name, or `unlimited`.
+    pub plan: Option<&'static str>,
     /// HTTP status; 0 when a fault closed the connection without an answer.
     pub status: u16,
     /// Weight that was charged.

@@ -178,6 +178,7 @@ mod tests {
             method: "GET".into(),
             target: target.into(),
             holder: Some("lab".into()),
+            plan: Some("advanced"),
             status: 200,
             weight: 3,
             bytes: 12,

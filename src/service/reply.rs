@@ -22,9 +22,14 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
     response
 }
 
-/// Weight that a request was charged, put into its response's extensions for the access log.
+/// Weight that a request was charged, put into its response's extensions for the access log and the journal.
 #[derive(Clone, Copy)]
-pub(super) struct Paid(pub(super) u64);
+struct Paid(u64);
+
+/// The weight that a request was charged.
+pub(super) fn weight_of(response: &Response<Body>) -> u64 {
+    response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight)
+}
 
 /// A body that was paid for.
 pub(super) fn paid(body: impl Into<Body>, weight: u64) -> Response<Body> {

@@ -59,7 +59,8 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         charge.keep();
         return Ok(reply::paid(encode::points(&[], false), weight));
     }
-    let short = Market::runs_inline(&query, now);
+    // Files that may have to be read are no work for this thread.
+    let short = !shared.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) { Work::Long } else { Work::Usual };
     let work = move |source: &Market| {
         let series = source.points(&query, now)?;

@@ -15,7 +15,8 @@ use super::config::{Allowance, ServiceConfig};
 use super::connections::serve;
 use super::error::ServiceError;
 use super::faults::FaultSwitch;
-use super::front::Front;
+use super::front::{Front, MAX_TARGET};
+use super::journal::Journal;
 use super::shared::Shared;
 use super::unsent::Unsent;
 
@@ -33,7 +34,7 @@ pub struct Service;
 impl Service {
     /// Starts a service and returns once it listens. Works on any thread, also inside another runtime.
     pub fn start(config: ServiceConfig) -> Result<RunningService, ServiceError> {
-        let keys = KeyRing::new(config.keys, &config.clock)?;
+        let keys = Arc::new(KeyRing::new(config.keys, &config.clock)?);
         let asked = SocketAddr::new(config.host, config.port);
         let listener = TcpListener::bind(asked).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => ServiceError::PortBusy { host: config.host, port: config.port },
@@ -44,6 +45,7 @@ impl Service {
         let (exposed, plans) = (keys.exposed(), keys.plans());
         let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
         let faults = FaultSwitch::default();
+        let journal = Journal::new(config.kept_requests, MAX_TARGET, Arc::clone(&keys));
         let shared = Shared {
             source: config.source,
             clock: config.clock,
@@ -56,6 +58,7 @@ impl Service {
             answer_within: config.answer_within,
             faults: faults.clone(),
             access_log: config.access_log,
+            journal: journal.clone(),
             stream: config.stream,
         };
         let (stop, stopped) = watch::channel(false);
@@ -64,7 +67,7 @@ impl Service {
         let thread = Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
         let gone = || Err(io::Error::other("the service's thread ended at once"));
         outcome.recv().unwrap_or_else(|_| gone())?;
-        Ok(RunningService { address, keys: exposed, plans, faults, stop, thread: Mutex::new(Some(thread)) })
+        Ok(RunningService { address, keys: exposed, plans, faults, journal, stop, thread: Mutex::new(Some(thread)) })
     }
 }
 
@@ -100,6 +103,7 @@ pub struct RunningService {
     keys: BTreeMap<String, String>,
     plans: BTreeMap<String, Allowance>,
     faults: FaultSwitch,
+    journal: Journal,
     stop: watch::Sender<bool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -133,6 +137,11 @@ impl RunningService {
     /// The switch of its faults, off at first. Nothing that comes over the network reaches it.
     pub fn faults(&self) -> FaultSwitch {
         self.faults.clone()
+    }
+
+    /// The last requests and the weight of all.
+    pub fn journal(&self) -> Journal {
+        self.journal.clone()
     }
 
     /// Stops it: no new connections, the grace of its limits for requests under way, then the rest is cut. A second call does

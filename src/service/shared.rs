@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::access::KeyRing;
 use super::faults::FaultSwitch;
+use super::journal::Journal;
 use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
 use super::unsent::Unsent;
@@ -18,7 +19,7 @@ use crate::market::Market;
 pub(super) struct Shared {
     pub(super) source: Arc<Market>,
     pub(super) clock: SharedClock,
-    pub(super) keys: KeyRing,
+    pub(super) keys: Arc<KeyRing>,
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
@@ -29,5 +30,6 @@ pub(super) struct Shared {
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,
     pub(super) access_log: Option<AccessLog>,
+    pub(super) journal: Journal,
     pub(super) stream: StreamLimits,
 }

@@ -5,6 +5,8 @@
 //! less or the same, but not always the largest: with two exchanges five thousands weigh 7 and six weigh 9. A small
 //! dynamic programme over thousands finds the best cut.
 
+use std::cell::RefCell;
+
 use super::formula::{Demand, WeightError, of};
 use crate::protocol::TypeSpec;
 use crate::protocol::tier::TIERS;
@@ -142,25 +144,48 @@ fn remedy(spec: &TypeSpec, demand: &Demand, weight: u64, burst: u64) -> String {
     if ways.is_empty() { "ask fewer exchanges and less depth".to_owned() } else { ways.join(", or ") }
 }
 
+/// Least weight and fewest requests for a number of blocks, and the size of one request of that cut.
+type Best = ((u64, u32), usize);
+
+/// Most tables of best cuts that a thread keeps, and the most blocks of one that is kept.
+const MOST_TABLES: usize = 16;
+const LONGEST_TABLE: usize = 10_000;
+
+thread_local! {
+    /// Best cuts by the weights of all sizes: the series of a universe differ in what they are of, seldom in what they weigh.
+    static TABLES: RefCell<Vec<(Vec<u64>, Vec<Best>)>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Sizes, in blocks and largest first, whose weights sum to the least; `weights[k]` is the weight of k blocks.
 fn best_cut(blocks: usize, weights: &[u64]) -> Vec<usize> {
-    // best[n]: least (weight, requests) for n blocks, and the size of one request of that cut.
-    let mut best: Vec<((u64, u32), usize)> = vec![((0, 0), 0)];
-    for total in 1..=blocks {
-        let choices = (1..weights.len().min(total + 1)).map(|size| {
-            let (weight, requests) = best[total - size].0;
-            ((weight + weights[size], requests + 1), size)
+    TABLES.with_borrow_mut(|tables| {
+        let known = tables.iter().position(|(of, _)| of == weights);
+        let place = known.unwrap_or_else(|| {
+            if tables.len() == MOST_TABLES {
+                tables.remove(0);
+            }
+            tables.push((weights.to_vec(), vec![((0, 0), 0)]));
+            tables.len() - 1
         });
-        best.push(choices.min().unwrap_or(((0, 0), total)));
-    }
-    let mut sizes = Vec::new();
-    let mut left = blocks;
-    while left > 0 {
-        sizes.push(best[left].1);
-        left -= best[left].1;
-    }
-    sizes.sort_unstable_by(|left, right| right.cmp(left));
-    sizes
+        let best = &mut tables[place].1;
+        for total in best.len()..=blocks {
+            let choices = (1..weights.len().min(total + 1)).map(|size| {
+                let (weight, requests) = best[total - size].0;
+                ((weight + weights[size], requests + 1), size)
+            });
+            let least = choices.min().unwrap_or(((0, 0), total));
+            best.push(least);
+        }
+        let mut sizes = Vec::new();
+        let mut left = blocks;
+        while left > 0 {
+            sizes.push(best[left].1);
+            left -= best[left].1;
+        }
+        sizes.sort_unstable_by(|left, right| right.cmp(left));
+        best.truncate(LONGEST_TABLE);
+        sizes
+    })
 }
 
 #[cfg(test)]
@@ -184,6 +209,17 @@ mod tests {
         // Two exchanges: 5 thousands weigh exactly 7, 6 weigh ceil(8.4) = 9. 11 as 6 + 5 costs 16, as 5 + 5 + 1 too.
         assert_eq!(cut(11_000, 2, 6_000, None), [(6_000, 9), (5_000, 7)]);
         assert_eq!(cut(10_000, 2, 6_000, None), [(5_000, 7), (5_000, 7)]);
+    }
+
+    #[test]
+    fn a_plan_does_not_depend_on_those_before_it() {
+        let of_each = |order: &[i64]| order.iter().map(|&points| cut(points, 2, 6_000, None)).collect::<Vec<_>>();
+        let mut down = of_each(&[20_000_000, 25_000, 11_000, 1_000]);
+        down.reverse();
+        assert_eq!(of_each(&[1_000, 11_000, 25_000, 20_000_000]), down);
+        // More kinds than are kept, and those again.
+        let kinds = || (1..40).map(|exchanges| cut(25_000, exchanges, 6_000, None)).collect::<Vec<_>>();
+        assert_eq!(kinds(), kinds());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""A week of hourly candles of the demo market, and the recipes of docs/results.md."""
+"""A week of hourly candles of the demo market, and the recipes of docs/frameworks.md."""
 
 import os
 import re
@@ -23,6 +23,19 @@ def candles(client):
     return client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WEEK)
 
 
+@pytest.fixture(scope="session")
+def crossed(client):
+    """Two weeks of hourly candles, in which a crossing of means trades several times."""
+    return client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-15").only
+
+
+@pytest.fixture(scope="session")
+def book(client):
+    """An hour of an order book in blocks of ten, a snapshot a minute."""
+    hour = {"start": "2026-01-01", "end": "2026-01-01T01:00"}
+    return client.orderbook_heatmap("BINANCE_FUTURES", "BTCUSDT", "1m", block_size=10, max_depth=15, **hour).only
+
+
 @pytest.fixture
 def several(client):
     symbols = ("BTCUSDT", "ETHUSDT")
@@ -31,11 +44,11 @@ def several(client):
 
 @pytest.fixture
 def recipes():
-    """Runs the blocks of Python under a heading of docs/results.md, with some names; returns all names."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text("utf-8")
+    """Runs the blocks of Python under a heading of docs/frameworks.md, with some names; returns all names."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "frameworks.md").read_text("utf-8")
 
     def run(heading, **names):
-        (part,) = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, flags=re.MULTILINE | re.DOTALL)
+        (part,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, flags=re.MULTILINE | re.DOTALL)
         blocks = re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)
         assert blocks
         for block in blocks:

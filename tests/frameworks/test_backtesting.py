@@ -1,6 +1,7 @@
 """backtesting.py itself on candles as the adapter shapes them."""
 
 import backtesting
+import crossing
 import numpy as np
 import pytest
 from backtesting.lib import resample_apply
@@ -52,3 +53,43 @@ def test_it_optimizes(candles):
     test = backtesting.Backtest(adapters.backtesting(candles), Every, cash=10_000_000, finalize_trades=True)
     best = test.optimize(hours=[2, 5], maximize="# Trades")
     assert best["_strategy"].hours == 2 and best["# Trades"] == 42  # 168 hours, a trade in four
+
+
+class Crossing(backtesting.Strategy):
+    def init(self):
+        closes = self.data.Close.s
+        self.fast, self.slow = (
+            self.I(lambda length=length: closes.rolling(length).mean()) for length in (crossing.FAST, crossing.SLOW)
+        )
+
+    def next(self):
+        want = self.fast[-1] > self.slow[-1]
+        if want and not self.position:
+            self.buy(size=1)
+        elif not want and self.position:
+            self.position.close()
+
+
+@pytest.mark.parametrize("at", ["close", "open"])
+def test_a_crossing_of_means_trades_as_computed(crossed, at):
+    test = backtesting.Backtest(
+        adapters.backtesting(crossed),
+        Crossing,
+        cash=crossing.CASH,
+        commission=crossing.FEE,
+        trade_on_close=at == "close",
+    )
+    result, expected = test.run(), crossing.expected(crossed, at)
+    trades = result["_trades"]
+    assert trades["EntryPrice"].tolist() == pytest.approx(expected.bought)
+    assert trades["ExitPrice"].tolist() == pytest.approx(expected.sold)
+    # Stamped with the start of the bar whose price it is.
+    done = crossed.timestamps[expected.rows + (at == "open")]
+    for name, moments in (("EntryTime", done[0::2]), ("ExitTime", done[1::2])):
+        assert trades[name].to_numpy().astype("datetime64[ns]").tolist() == moments.tolist()
+    equity = result["_equity_curve"]["Equity"].to_numpy()
+    if at == "close":
+        # It settles orders when the next bar begins: in the bar of a decision they are not counted yet.
+        settled = np.setdiff1d(np.arange(len(equity)), expected.rows)
+        equity, expected.equity = equity[settled], expected.equity[settled]
+    np.testing.assert_allclose(equity, expected.equity, rtol=1e-12)

@@ -19,9 +19,10 @@ from pathlib import Path
 import attacks
 
 HERE = Path(__file__).resolve()
+ARM = platform.machine() in ("aarch64", "arm64")
 #: Parts of the time; the kernels share those of the decoder.
 PARTS = {
-    **{f"decode-{kernel}": 1 for kernel in ("scalar", "sse4", "avx2", "avx512")},
+    **{f"decode-{kernel}": 1 for kernel in (("scalar", "neon") if ARM else ("scalar", "sse4", "avx2", "avx512"))},
     "sync-kill": 3,
     "ingest-kill": 3,
     "csv": 2,

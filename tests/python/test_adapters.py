@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from bodies import CANDLES, START, body, candles, stamp
+from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from marketpoints import adapters
 
 HOUR = 3600
@@ -47,6 +47,10 @@ def test_closes_lie_side_by_side_on_a_whole_grid():
     np.testing.assert_array_equal(frame["A"], [10.0, 11.0, np.nan])
     np.testing.assert_array_equal(frame["B"], [np.nan, 11.0, 12.0])
     whole = adapters.closes(mp.decode_points(body(sparse("A", [0, 1, 5]), sparse("B", [1, 2]))))
+    one = mp.decode_points(body(sparse("A", [0, 1, 2])))
+    changed = adapters.closes(one)
+    changed.iloc[0, 0] = -1.0  # the frame's own, also where nothing is missing
+    assert one["close"][0] == 10.0
     assert len(whole) == 6 and whole["A"].isna().tolist() == [False, False, True, True, True, False]
 
 
@@ -96,3 +100,97 @@ def test_nautilus_takes_closed_candles_by_their_end():
     assert answer["open"][0] == CANDLES[0][0]
     with pytest.raises(mp.SelectionError, match="these are no candles"):
         adapters.nautilus(mp.decode_points(body({"id": {"type": "OPEN_INTEREST_AGG"}, "points": []})))
+
+
+BUY, SELL, SEEN = 1 << 29, 1 << 28, (1 << 31) + (1 << 30)
+
+
+def told(events):
+    """Events as tuples: seconds since the first snapshot's end, kind, side, price, volume."""
+    sides = {BUY: "buy", SELL: "sell"}
+    assert (events["ev"] & SEEN == SEEN).all() and (events["exch_ts"] == events["local_ts"]).all()
+    return [
+        (
+            (int(one["exch_ts"]) // 10**9 - START - 60) / 60,
+            {2: "trade", 3: "clear", 4: "level"}[int(one["ev"]) & 0xFF],
+            sides[int(one["ev"]) & (BUY | SELL)],
+            None if np.isnan(one["px"]) else float(one["px"]),
+            float(one["qty"]),
+        )
+        for one in events
+    ]
+
+
+def test_snapshots_become_events_best_first_with_asks_at_the_upper_edge():
+    book = mp.decode_points(body(heatmap(BOOK)), now=START + 3 * 60 - 1)
+    cleared = [("clear", "buy", None, 0.0), ("clear", "sell", None, 0.0)]
+    levels = [
+        [("buy", 99.0, 1.0), ("buy", 98.0, 2.0), ("sell", 101.0, 3.0), ("sell", 103.0, 4.0)],
+        [("sell", 101.0, 5.0)],  # nobody bids
+    ]
+    expected = [
+        (row, *one) for row, rows in enumerate(levels) for one in [*cleared, *(("level", *level) for level in rows)]
+    ]
+    events = adapters.hftbacktest(book, tick_size=0.5)  # the third is still forming
+    assert told(events) == expected
+    assert events.dtype.itemsize == 64 and events.dtype.isalignedstruct
+    as_told = adapters.hftbacktest(book, tick_size=0.5, block_size=0)
+    assert [one[3] for one in told(as_told) if one[1:3] == ("level", "sell")] == [100.0, 102.0, 100.0]
+    late = adapters.hftbacktest(book, tick_size=0.5, latency_ns=7)
+    assert set(late["local_ts"] - late["exch_ts"]) == {7}
+    assert len(adapters.hftbacktest(book.head(0), tick_size=0.5)) == 0
+
+
+def test_trades_come_before_the_book_of_their_time():
+    book = mp.decode_points(body(heatmap(BOOK[:1])))
+    levels = [98.0, 2.0, 0.0, 99.0, 0.5, 1.5]  # price, bought, sold
+    identity = {"type": "VOLUME_PROFILE_AGG", "interval": "MINUTE", "coin": "XRP"}
+    profile = mp.decode_points(
+        body({"id": identity, "points": [{"Point": {"profile": levels, "timestamp": stamp(START)}}]})
+    )
+    events = told(adapters.hftbacktest(book, tick_size=1, trades=profile))
+    # What was bought at the lower edge of its block, what was sold at the upper one.
+    assert [one[1:] for one in events[:3]] == [
+        ("trade", "buy", 98.0, 2.0),
+        ("trade", "buy", 99.0, 0.5),
+        ("trade", "sell", 100.0, 1.5),
+    ]
+    assert [one[1] for one in events[3:]] == ["clear", "clear", "level", "level", "level", "level"]
+    times = pd.to_datetime([START + 61, START + 30], unit="s", utc=True)
+    own = pd.DataFrame({"time": times, "price": [99.0, 98.0], "amount": [1.0, 2.0], "side": ["buy", "sell"]})
+    for given in (own, {name: own[name].to_numpy() for name in own}):
+        events = told(adapters.hftbacktest(book, tick_size=1, trades=given))
+        assert events[0] == (-0.5, "trade", "sell", 98.0, 2.0)
+        assert events[-1] == (pytest.approx(1 / 60), "trade", "buy", 99.0, 1.0) and len(events) == 8
+
+
+def test_what_makes_no_events_is_told():
+    book = mp.decode_points(body(heatmap(BOOK)))
+    with pytest.raises(mp.InvalidRequest, match="tick_size: the price 99 is no multiple of 2"):
+        adapters.hftbacktest(book, tick_size=2)
+    for tick in (0, -1, None, float("nan")):
+        with pytest.raises(mp.InvalidRequest, match="is no price step"):
+            adapters.hftbacktest(book, tick_size=tick)
+    with pytest.raises(mp.InvalidRequest, match="latency_ns: -1 is negative"):
+        adapters.hftbacktest(book, tick_size=1, latency_ns=-1)
+    with pytest.raises(mp.InvalidRequest, match="block_size: -1 is no height"):
+        adapters.hftbacktest(book, tick_size=1, block_size=-1)
+    lone = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(99.0, 2.0)])])))
+    with pytest.raises(mp.InvalidRequest, match="block_size: no two levels"):
+        adapters.hftbacktest(lone, tick_size=1)
+    assert len(adapters.hftbacktest(lone, tick_size=1, block_size=1)) == 4
+    with pytest.raises(mp.SelectionError, match="this is no order book"):
+        adapters.hftbacktest(mp.decode_points(body(candles(CANDLES))), tick_size=1)
+    levels = {"Point": {"timestamp": stamp(START), "levels": [90.0, 1.0, 91.0, 2.0]}}
+    liquidations = {"id": {"type": "VENUE_LIQUIDATION_AGG", "coin": "BTC", "interval": "HOUR"}, "points": [levels]}
+    with pytest.raises(mp.SelectionError, match="bids and asks are not told apart"):
+        adapters.hftbacktest(mp.decode_points(body(liquidations)), tick_size=1)
+    with pytest.raises(mp.SelectionError, match="has not the columns time, price, amount, side"):
+        adapters.hftbacktest(book, tick_size=1, trades=pd.DataFrame({"time": []}))
+    trade = {"time": np.array(["2026-01-01"], dtype="datetime64[s]"), "price": [99.0], "amount": [1.0], "side": ["bid"]}
+    with pytest.raises(mp.InvalidRequest, match="and not 'bid'"):
+        adapters.hftbacktest(book, tick_size=1, trades=trade)
+    with pytest.raises(mp.InvalidRequest, match="time must be datetime64"):
+        adapters.hftbacktest(book, tick_size=1, trades=trade | {"time": [5.0], "side": ["buy"]})
+    with pytest.raises(mp.InvalidRequest, match="a price or an amount is no number"):
+        adapters.hftbacktest(book, tick_size=1, trades=trade | {"amount": [float("nan")], "side": ["buy"]})

@@ -172,6 +172,30 @@ def test_moments_of_pandas_have_a_zone():
         assert mp.align(moments, left)["close"].tolist() == plain
 
 
+def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
+    hours = series([START, START + HOUR], [1.0, 2.0])
+    at = np.array([START + HOUR + 1, START + 2 * HOUR], dtype="datetime64[s]")
+    for left in (at, at.astype("datetime64[ns]"), at.astype("datetime64[us]"), at.astype(">M8[s]"), at[0]):
+        expected = [1.0, 2.0] if left.shape else [1.0]
+        assert mp.align(left, hours)["close"].tolist() == expected
+    left = at.astype("datetime64[ns]")
+    frames = [mp.align(left, hours, as_frame=kind) for kind in ("pandas", "polars")]
+    left[:] = left[::-1] - np.timedelta64(9, "D")  # what becomes of them later is not the frames'
+    assert (frames[0].index.tz_localize(None).to_numpy() == at).all()
+    assert frames[1]["known_at"].dt.replace_time_zone(None).to_numpy().tolist() == at.astype("datetime64[ns]").tolist()
+    far = np.array(["2020-01-01", "2300-01-01"], dtype="datetime64[D]")
+    for wrong, told in (
+        (far, "1677 to 2262"),
+        (far - np.timedelta64(500 * 365, "D"), "1677 to 2262"),
+        (far[[0, 1, 0]], "ascends"),
+        (np.array(["NaT", "2026-01-01"], dtype="datetime64[s]"), "without NaT"),
+        (np.array(["2026-01-01", "NaT"], dtype="datetime64[ns]"), "without NaT"),
+        (np.zeros((2, 2), dtype="datetime64[ns]"), "one array"),
+    ):
+        with pytest.raises(mp.InvalidRequest, match=told):
+            mp.align(wrong, hours)
+
+
 def test_what_cannot_be_joined_is_told():
     one = series([START], [1])
     both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])
@@ -218,6 +242,20 @@ def test_series_stand_side_by_side():
     assert both.to_arrow(pivot=True).column_names == ["time", "close_BTCUSDT", "close_ETHUSDT"]
     assert len(mp.SeriesSet([]).to_pandas(pivot=True)) == 0
     assert list(mp.SeriesSet([btc]).to_pandas(pivot=True).columns) == ["close"]
+
+
+def test_each_column_is_read_once(monkeypatch):
+    hours = [START + at * HOUR for at in range(4)]
+    every = [series(hours, [1, 2, 3, 4], rawSymbol=name) for name in ("A", "B", "C")]
+    taken = []
+    column = mp.Series.__getitem__
+    monkeypatch.setattr(mp.Series, "__getitem__", lambda one, name: taken.append((id(one), name)) or column(one, name))
+    expected = sorted((id(one), "close") for one in every)
+    mp.align(*every)
+    assert sorted(taken) == expected
+    taken.clear()
+    mp.SeriesSet(every).to_pandas(pivot=True)
+    assert sorted(taken) == expected
 
 
 def test_price_levels_do_not_stand_side_by_side():

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import marketpoints as mp
+from children import run
 
 COMMAND = [sys.executable, "-m", "marketpoints"]
 NOW = "2024-05-06T12:00:30"
@@ -41,6 +42,40 @@ def test_the_printed_settings_carry_the_services_time(serving):
     assert "12:00" in fetch(serving, "--period", "300", "--include-forming").stdout
     # Without an end the window ends now: at the service's now.
     assert shown.stdout.count("\n") == fetch(serving, "--start", "2024-05-06T11:55").stdout.count("\n")
+
+
+def test_the_printed_settings_carry_the_services_speed(environment):
+    command = [*COMMAND, "serve", "--now", NOW, "--speed", "600"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+        printed = {}
+        for line in child.stdout:
+            if line.startswith("serving"):
+                assert line.rstrip().endswith("its clock at 600 times the speed")
+            printed |= dict(re.findall(r"(MARKETPOINTS_\w+)=(\S+)", line))
+            if "Ctrl-C" in line:
+                break
+        try:
+            code = """
+            import pickle, time, marketpoints as mp
+            with mp.Client() as client:
+                clocks = []
+                # The service's clock, by the header of its answers, runs ten minutes in a second; so does the client's.
+                for _ in range(3):
+                    before = client._live.now()
+                    reset = client.usage().reset
+                    clocks.append((before, int(reset.astype("datetime64[s]").astype(int)), client._live.now()))
+                    time.sleep(0.2)
+                for before, service, after in clocks:
+                    assert before - 2 <= service <= after + 2, clocks
+                assert clocks[2][0] - clocks[0][0] > 200, clocks
+                print(len(client.candles("BYBIT", "BTCUSDT", "1m", period=600).only))
+            """
+            assert (
+                run(code, environment | printed | {"MARKETPOINTS_API_KEY": printed["MARKETPOINTS_API_KEY"]}) == "10\n"
+            )
+        finally:
+            child.terminate()
+            child.wait(timeout=30)
 
 
 def test_a_forming_bucket_comes_on_top():

@@ -293,3 +293,13 @@ def test_weights_take_names_and_durations():
     assert mp.weight("BLOCK_BOOK_SNAPSHOT_AGG", points=1000, max_depth=7001) == 14
     with pytest.raises(mp.InvalidRequest, match="did you mean"):
         mp.weight("TRADE_AG", points=1)
+
+
+def test_the_client_of_a_service_keeps_to_no_tier_of_the_environment(demo, monkeypatch):
+    monkeypatch.setenv("MARKETPOINTS_TIER", "free")
+    with demo.client("unlimited") as client:
+        assert client.tier is None
+        # The free tier has no analytics.
+        assert len(client.leaderboard(limit=1)) == 1
+    with demo.client("advanced") as client:
+        assert client.tier == "advanced"

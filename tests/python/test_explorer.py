@@ -486,7 +486,7 @@ def test_names_are_escaped_in_a_file(made, tmp_path):
     text = explorer.to_html(tmp_path / "evil.html").read_text("utf-8")
     assert "alert(1)</script>" not in text and text.count("</script>") == 2
     assert "default-src 'none'" in text.replace("&#x27;", "'")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(mp.InvalidRequest, match="no folder"):
         explorer.to_html(tmp_path / "nowhere" / "evil.html")
 
 

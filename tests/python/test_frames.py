@@ -313,6 +313,41 @@ def test_two_heatmaps_keep_the_sides_of_the_book():
     assert frame["exchange"].tolist() == ["BYBIT"] * 8 + ["OKEX_SWAP"] * 4
 
 
+def unlike_series():
+    """Series of a type that no table knows, by turns with a text, a list and numbers alone."""
+    kinds = [{"note": "a"}, {"note": "b"}, {"prices": [1.0, 2.5]}, {}, {"note": "c"}]
+    every = []
+    for number, more in enumerate(kinds):
+        points = [{"Point": {"count": row + number, "timestamp": stamp(START + 60 * row), **more}} for row in range(3)]
+        every.append({"id": {"type": "A_NEWER_AGG", "rawSymbol": f"S{number}"}, "points": points})
+    return mp.decode_points(body(*every))
+
+
+def test_a_long_frame_has_the_rows_of_each_series_in_their_order():
+    answer = unlike_series()
+    frame = answer.to_pandas()
+    assert set(frame.columns) == {"symbol", "count", "note", "prices"}
+    assert frame["symbol"].tolist() == [f"S{number}" for number in range(5) for _ in range(3)]
+    assert frame["count"].tolist() == [float(row + number) for number in range(5) for row in range(3)]
+    assert frame["note"].isna().tolist() == [number in (2, 3) for number in range(5) for _ in range(3)]
+    assert frame["note"].dropna().tolist() == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
+    assert [rows.tolist() for rows in frame["prices"].dropna()] == [[1.0, 2.5]] * 3
+    assert frame.index.tolist() == [pd.Timestamp(START + 60 * row, unit="s", tz="UTC") for row in range(3)] * 5
+    frame["count"] += 1  # its values are its own, and may be changed
+    assert answer[0]["count"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("known_at", [False, True])
+@pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
+def test_a_long_frame_asks_each_series_for_its_rows_once(monkeypatch, method, known_at):
+    flattened = []
+    flat = mp.Heatmap.flat
+    monkeypatch.setattr(mp.Heatmap, "flat", lambda one, label="left": flattened.append(one) or flat(one, label))
+    answer = mp.decode_points(body(*(heatmap(BOOK, rawSymbol=f"S{number}") for number in range(4))))
+    assert len(getattr(answer, method)(known_at=known_at)) == 4 * len(LEVELS)
+    assert flattened == list(answer)
+
+
 def test_no_series_is_an_empty_frame():
     empty = mp.decode_points(b"{}")
     assert empty.to_pandas().empty

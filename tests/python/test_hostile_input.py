@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import time
 import urllib.error
 import urllib.parse
@@ -78,7 +79,7 @@ def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_pat
     with mp.LocalService(data=tmp_path / "store", now=DAY + 7200) as service:
         status, listing = ask(service, "/v1/markets")
         assert status == 200
-        assert "ETHUSDT" in [row["rawSymbol"] for row in listing["symbols"]]
+        assert sorted(row["rawSymbol"] for row in listing["symbols"]) == ["BTCUSDT", "ETHUSDT"]
         for path in ("/v1/symbols", "/v1/coins", "/v1/block-sizes"):
             assert ask(service, path, type="TRADE_SIDE_AGNOSTIC_AGG")[0] == 200
         candles = {
@@ -90,6 +91,56 @@ def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_pat
         }
         assert ask(service, "/v1/points", rawSymbol="ETHUSDT", **candles)[0] == 200
         assert ask(service, "/v1/points", rawSymbol="BTCUSDT", **candles)[0] == 500
+        # Who looks into the listing first does not say that there is no such market.
+        with service.client() as client, pytest.raises(mp.ServerError, match=r"symbol=BTCUSDT.*ingest the dump again"):
+            client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)
+
+
+@pytest.mark.parametrize("what", ["file", "day", "market", "kind"])
+def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
+    for symbol in ("BTCUSDT", "ETHUSDT"):
+        dump(tmp_path / "dumps", symbol, [trade(second, 100, 1) for second in range(0, 3600, 10)])
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    day = tmp_path / "store" / "candles_1m" / "exchange=BYBIT" / "symbol=BTCUSDT" / "date=2024-12-01"
+    if what == "file":
+        (day / "part.parquet").unlink()
+    else:
+        shutil.rmtree({"day": day, "market": day.parent, "kind": day.parent.parent.parent}[what])
+    with mp.LocalService(data=tmp_path / "store", now=DAY + 7200) as service, service.client("unlimited") as client:
+        assert {row.raw_symbol for row in client.markets()} == {"BTCUSDT", "ETHUSDT"}
+        with pytest.raises(mp.ServerError, match=r"date=2024-12-01.*is missing.*ingest the dump again.*\.files"):
+            client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)
+        if what != "kind":
+            assert len(client.candles("BYBIT", "ETHUSDT", "1h", start=DAY, end=DAY + 3600)["close"]) == 1
+        # The running service answers when it is there again.
+        report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+        assert report.files == (2 if what == "kind" else 1)
+        assert len(client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)["close"]) == 1
+
+
+def test_a_sheet_that_is_missing_is_told(tmp_path):
+    folder = tmp_path / "dumps" / "token_supply"
+    folder.mkdir(parents=True)
+    (folder / "all.csv").write_text(f"coin,token_name,timestamp,marketcap\nLINK,Chainlink,{DAY}000000,7\n")
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    shutil.rmtree(tmp_path / "store" / "token_supply")
+    with pytest.raises(mp.Error, match=r"all\.csv.*is missing.*ingest the dump again"):
+        mp.LocalService(data=tmp_path / "store")
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    mp.LocalService(data=tmp_path / "store", now=DAY).stop()
+
+
+def test_a_store_of_an_earlier_version_learns_what_it_has_with_the_next_ingest(tmp_path):
+    dump(tmp_path / "dumps", "BTCUSDT", [trade(1, 100, 1)])
+    mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    files = tmp_path / "store" / ".files"
+    known = sorted(files.read_text().splitlines())
+    assert known == sorted(
+        str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*.parquet")
+    )
+    files.unlink()
+    assert mp.ingest(tmp_path / "dumps", tmp_path / "store").unchanged == 1
+    assert sorted(files.read_text().splitlines()) == known
 
 
 @pytest.mark.parametrize("size", ["1e-15", "1e-300", "5e-324", "1e-9"])

@@ -4,13 +4,15 @@
 """
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-KERNELS = ("scalar", "sse4", "avx2", "avx512")
+ARM = platform.machine() in ("aarch64", "arm64")
+KERNELS = ("scalar", "neon") if ARM else ("scalar", "sse4", "avx2", "avx512")
 SPELLINGS = int(os.environ.get("MARKETPOINTS_SPELLINGS", "20000"))
 CHILD = Path(__file__).parent / "kernel_child.py"
 
@@ -45,3 +47,9 @@ def test_bodies_are_those_of_the_slow_decoder(kernel):
 def test_an_unknown_kernel_is_told_with_those_there_are():
     child = run("mmx", "bodies", 1, 0)
     assert "MARKETPOINTS_KERNEL=mmx is no kernel; unset it or choose one of: scalar" in child.stderr
+
+
+def test_a_kernel_of_another_kind_of_processor_is_told_as_such():
+    other = "avx2" if ARM else "neon"
+    child = run(other, "bodies", 1, 0)
+    assert f"MARKETPOINTS_KERNEL={other} needs instructions that this processor lacks" in child.stderr

@@ -1,7 +1,10 @@
 """Look-ahead is caught: a function's row of a moment must be what it was at that moment."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import marketpoints as mp
@@ -94,6 +97,71 @@ def test_closes_for_signals_pass(service):
         return mp.adapters.closes(client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", start=START))
 
     assert_no_lookahead(features, service, TIMES)
+
+
+def test_bars_and_books_for_frameworks_pass(service):
+    instrument = SimpleNamespace(price_precision=1, size_precision=3)
+
+    def book(client):
+        return client.orderbook_heatmap(*MARKET, "5m", start="2026-05-31T21:00", block_size=10, max_depth=5)
+
+    def best(client):
+        """The first bid and the first ask of each snapshot, as hftbacktest is told them."""
+        events = mp.adapters.hftbacktest(book(client), tick_size=0.1)
+        levels = events[(events["ev"] & 0xFF) == 4]
+        first = np.flatnonzero(np.append(True, np.diff(levels["ev"].astype("int64")) != 0))
+        times = levels["local_ts"][first][0::2].view("datetime64[ns]")
+        return pd.DataFrame({"bid": levels["px"][first][0::2], "ask": levels["px"][first][1::2]}, index=times)
+
+    def depths(client):
+        stream = mp.adapters.nautilus_arrow(book(client), instrument)
+        table = pa.ipc.open_stream(stream).read_all().select(["ts_init", "bids", "asks"])
+        return pd.DataFrame(
+            {side: [str(row) for row in table[side].to_pylist()] for side in ("bids", "asks")},
+            index=table["ts_init"].to_pandas(),
+        )
+
+    for features in (
+        best,
+        depths,
+        lambda client: mp.adapters.nautilus(candles(client)),
+        lambda client: mp.adapters.nautilus_deltas(book(client), instrument).groupby(level=0)["price"].agg(list),
+    ):
+        assert_no_lookahead(features, service, ["2026-05-31T22:30", "2026-05-31T23:07:01"])
+
+
+def test_a_heatmap_as_a_grid_counts_from_when_it_was_known(service):
+    def grid(client, known=True):
+        book = client.orderbook_heatmap(*MARKET, "5m", start="2026-05-31T21:00", block_size=100, max_depth=5).only
+        times, prices, volumes = book.to_grid(step=100)
+        frame = pd.DataFrame(volumes, index=book.known_at if known else times, columns=prices)
+        return frame.max(axis="columns")
+
+    times = ["2026-05-31T22:32", "2026-05-31T23:07:01"]
+    assert_no_lookahead(grid, service, times)
+    assert {one.column for one in caught(lambda client: grid(client, known=False), service, times).differences} == {
+        "row"
+    }
+
+
+def test_files_with_start_stamps_are_known_a_bucket_later(service, tmp_path):
+    """freqtrade and backtesting.py act after the row of a stamp: with its end it is what was known."""
+
+    def written(client):
+        frame = pd.read_feather(mp.adapters.freqtrade(candles(client), tmp_path, "BTC/USDT:USDT"))
+        return frame.set_index("date")
+
+    def shaped(client):
+        return mp.adapters.backtesting(candles(client))
+
+    for starts in (written, shaped):
+        assert {one.column for one in caught(starts, service).differences} == {"row"}
+
+        def ends(client, starts=starts):
+            frame = starts(client)
+            return frame.set_axis(frame.index + pd.Timedelta("1h"))
+
+        assert_no_lookahead(ends, service, TIMES)
 
 
 def test_polars_frames_go_by_their_first_times(service):

@@ -183,6 +183,28 @@ def test_a_misspelt_argument_is_told_with_what_was_meant():
             client.plan("candles", *MARKET, "1h", period=3600, max_dept=1)
 
 
+def test_a_misspelt_argument_is_told_of_the_call_that_was_made(tmp_path):
+    archive = mp.Archive(tmp_path)
+    with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
+        calls = {
+            "plan": client.plan,
+            "read": archive.read,
+            "sync": lambda *query, **arguments: archive.sync(client, *query, **arguments),
+            "refresh": lambda *query, **arguments: archive.refresh(client, *query, **arguments),
+            "verify": lambda *query, **arguments: archive.verify(client, *query, **arguments),
+        }
+        for name, call in calls.items():
+            for slip, meant in (("perod", "period"), ("exchnge", "exchange")):
+                with pytest.raises(TypeError, match=rf"^{name}\(\) got .* '{slip}'; did you mean {meant}\?$"):
+                    call("candles", start=0, **{slip: 3600})
+            with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'open_window'"):
+                call("candles", *MARKET, "1h", start=0, end=3600, open_window=True)
+        with pytest.raises(TypeError, match=r"^plan\(\) takes from 1 to 4 positional arguments but 5 were given"):
+            client.plan("candles", *MARKET, "1h", "surplus")
+        with pytest.raises(TypeError, match=r"^points\(\) missing 1 required positional argument: 'type'"):
+            client.points()
+
+
 def test_the_documentation_of_points_tells_every_argument_of_the_protocols_table():
     taken = inspect.signature(mp.Client.points).parameters
     documented = inspect.getdoc(mp.Client.points)

@@ -1,6 +1,7 @@
 """The committed notebooks can be read where they lie: outputs and pictures are there, and none is an error.
 
-That they still run is shown by `pytest --nbmake notebooks` in `make test`; `make notebooks` makes their outputs anew.
+That they still run is shown by `make test`: `pytest --nbmake notebooks`, and `tests/frameworks/test_one_strategy.py` of
+the one that needs frameworks. `make notebooks` makes their outputs anew.
 """
 
 import json
@@ -52,6 +53,7 @@ def test_outputs_need_nothing_from_elsewhere_and_tell_no_key(path):
     cells = json.loads(path.read_text("utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     told = re.sub(r'"image/png": "[^"]*"', "", json.dumps(outputs))
+    assert "widgets" not in json.loads(path.read_text("utf-8"))["metadata"]
     assert not re.search(r"<(script|link|iframe)\b|(src|href)=.{0,2}https?:", told)
     assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/|mp-(free|basic|standard|advanced)-", told)
 

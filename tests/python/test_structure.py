@@ -25,6 +25,7 @@ FLOORS = [
     "records",
     "stream",
     "client",
+    "universes",
     "adapters archive local",
     "testing",
     "cli",
@@ -94,6 +95,13 @@ def test_no_folder_imports_from_one_above(imports):
             assert own == other or floor[other] < floor[own], f"{name} imports {target}, which is not below it"
 
 
+def test_what_a_class_leaves_to_others_is_abstract():
+    # So that whoever forgets it learns of it when he makes one, and not when it is called.
+    for name, (tree, _) in modules().items():
+        raised = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "NotImplementedError"]
+        assert not raised, f"{name}, line {raised[0].lineno}: make it an abstract method"
+
+
 def at_import(body):
     """Statements that run when a module is imported."""
     for node in body:
@@ -108,9 +116,17 @@ def at_import(body):
 
 
 def test_no_module_imports_what_is_heavy():
-    # Artists are subclasses of matplotlib's, the widget of anywidget's; functions that need them import their module.
+    # Artists are subclasses of matplotlib's, the widget of anywidget's, events of NumPy's; functions that need them
+    # import their module.
     for name, (tree, _) in modules().items():
-        if name in ("plots.artists", "plots.images", "plots.ladders", "plots.strokes", "explorer.widget"):
+        if name in (
+            "plots.artists",
+            "plots.images",
+            "plots.ladders",
+            "plots.strokes",
+            "explorer.widget",
+            "adapters.pinned",
+        ):
             continue
         for node in at_import(tree.body):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -188,3 +188,5 @@ def test_intervals_by_their_length(client):
 def test_times_as_people_read_them():
     assert iso(NOON) == "2026-01-01 12:00"
     assert iso(NOON + 5) == "2026-01-01 12:00:05"
+    assert iso(np.datetime64("2026-01-01T12:00", "ns")) == "2026-01-01 12:00"
+    assert iso(np.datetime64("2026-01-01T12:00:05.25")) == "2026-01-01 12:00:05"

@@ -1,4 +1,4 @@
-"""The command line: ``marketpoints demo | serve | ingest | fetch | plan | weight | usage``."""
+"""The command line: ``marketpoints demo | serve | ingest | fetch | plan | sync | weight | usage``."""
 
 import argparse
 import os
@@ -16,6 +16,7 @@ from ..errors import Error
 from ..printable import printable
 from . import commands
 from .demo import demo
+from .universe import sync
 from .words import one_line
 
 __all__ = ["main"]
@@ -26,7 +27,8 @@ environment:
   MARKETPOINTS_BASE_URL   its address
   MARKETPOINTS_DIALECT    TOML file of the names that it publishes, where they are not the specification's
   MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (without it, learnt from answers)
-  MARKETPOINTS_CLOCK_OFFSET  seconds between the service's clock and this machine's, for `serve --now`
+  MARKETPOINTS_CLOCK_OFFSET, MARKETPOINTS_CLOCK_SPEED  the service's clock is this machine's times the speed (1) plus
+                          the offset in seconds, for `serve --now` and `serve --speed`
 
 `marketpoints serve` starts a service on this machine and prints these settings for it.
 """
@@ -46,6 +48,23 @@ INGEST_HELP = """\
 Bad rows, and folders or CSV files where no dump belongs, are reported and skipped: the status is 1 when there are
 any, or when no dump is found at all. Other files (a README) are reported, and no failure.
 A second ingest of the same files changes nothing.
+"""
+SYNC_HELP = """\
+the file, in TOML: keys at the top hold for every [[series]] that does not say otherwise.
+  archive = "history"                  # a folder beside the file, or s3://bucket/prefix
+  interval = ["1m", "1h"]
+  start = "2026-01-01"                 # or period = "90d"; end = … is now where it is left out
+  [[series]]
+  type = ["candles", "open_interest"]  # crossed with every market and interval
+  exchange = "BINANCE_FUTURES"
+  symbol = ["BTCUSDT", "ETHUSDT"]
+  [[series]]
+  type = "candles"
+  markets = { exchange = "BYBIT", category = "PERPETUAL", sort_by = "VOLUME_24H", sort_direction = "desc", limit = 50 }
+
+A second start goes on where the first one ended, whatever ended it, and pays for nothing that is kept.
+The status is 0 when every series is complete or empty, 1 when one failed (start again), 3 when one was refused and
+none failed (starting again does not help), 2 when the file or an option cannot be right.
 """
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
@@ -149,8 +168,17 @@ def parser() -> argparse.ArgumentParser:
     )
 
     one = command("serve", commands.serve, "run the local service until Ctrl-C or SIGTERM", SERVE_HELP)
-    one.add_argument("--data", metavar="STORE", help="store made by `marketpoints ingest` (default: the demo market)")
+    one.add_argument(
+        "--data", metavar="FOLDER", help="store made by `marketpoints ingest`, or an archive (default: the demo market)"
+    )
     one.add_argument("--now", metavar="TIME", help=f"what time it is for the service: {TIME_HELP} (default: now)")
+    one.add_argument(
+        "--speed",
+        type=float,
+        default=1.0,
+        metavar="N",
+        help="run the service's clock, and so its stream, N times as fast; 0 lets it stand (default: 1)",
+    )
     one.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
     )
@@ -207,6 +235,25 @@ def parser() -> argparse.ArgumentParser:
     )
     query_arguments(one)
 
+    one = command(
+        "sync", sync, "keep many series in an archive, by a file; every start asks only for what is missing", SYNC_HELP
+    )
+    one.add_argument("file", metavar="FILE", help="what to keep: a TOML file, see below")
+    one.add_argument(
+        "--archive", metavar="PLACE", help="folder or object store to keep it in (default: the file's archive)"
+    )
+    one.add_argument(
+        "--dry-run", action="store_true", help="show weight, requests, bytes and time for every tier; pays nothing"
+    )
+    one.add_argument(
+        "--max-weight", type=int, metavar="N", help="most weight that it may cost; more ends before paying"
+    )
+    one.add_argument("--json", action="store_true", help="print the plan or the report as JSON")
+    one.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
+    )
+    check_options(one)
+
     one = command("weight", commands.weight, "compute the weight of one request, exactly")
     one.add_argument(
         "type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(sorted(ANALYTICS))}, which take no option"
@@ -248,6 +295,11 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
         if name in PARAMETERS and name not in TYPED_ARGUMENTS:
             kind, about = PARAMETERS[name]
             one.add_argument(f"--{name.replace('_', '-')}", help=about, **OPTION_KINDS[kind])
+    check_options(one)
+
+
+def check_options(one: argparse.ArgumentParser) -> None:
+    """The options of what is looked up before it is paid for."""
     one.add_argument(
         "--any-block-size", action="store_true", help="ask block sizes that are no multiple of the recommended one, too"
     )

@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from ..client.base import KEY, TIER, URL
 from ..client.clients import Client
 from ..common import limits
 from ..common.arguments import series_type
-from ..common.clock import CLOCK
+from ..common.clock import CLOCK, SPEED, offset
 from ..common.dialect import address, dialect_of_environment
 from ..common.queries import QueryArguments
 from ..common.times import Duration, Time, spell
@@ -59,22 +58,29 @@ def serve(given: argparse.Namespace) -> int:
         "grace": given.grace,
         "strict_symbols": given.strict_symbols,
         "any_block_size": given.any_block_size,
+        # Nobody could ask for them.
+        "keep_requests": 0,
+        "speed": given.speed,
     }
     with LocalService(
         given.data, moment(given.now), given.port, keys=given.keys, access_log=given.access_log, **options
     ) as service:
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)
-        print(printable(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}"))
+        pace = "" if given.speed == 1 else f", its clock at {given.speed:g} times the speed"
+        print(
+            printable(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}{pace}")
+        )
         print("keys:")
         for name, tier in service.tiers.items():
             # Keys of a file are their owner's to keep, and output ends up in logs.
             print(f"  {printable(name):<10} {service.keys[name] if given.keys is None else tier}")
         key = f"{service.keys['advanced']} {TIER}=advanced" if given.keys is None else f"… {TIER}=…"
         print(f"for a client:\n  export {URL}={service.url} {KEY}={key}")
-        if given.now is not None:
+        if given.now is not None or given.speed != 1:
             # A client must know what time it is here, or it takes the forming bucket for a closed one.
-            print(f"  export {CLOCK}={service.now() - time.time():.3f}")
+            faster = "" if given.speed == 1 else f" {SPEED}={given.speed!r}"
+            print(f"  export {CLOCK}={offset(service.now(), given.speed):.3f}{faster}")
         print("Ctrl-C stops it.", flush=True)
         ended.wait()
     print("stopped")

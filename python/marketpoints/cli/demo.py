@@ -1,11 +1,13 @@
 """The demo: the whole road in seconds, without an account."""
 
 import argparse
+from io import BytesIO
 from typing import Any
 
 from ..client.clients import Client
 from ..common import limits
 from ..common.arguments import METHODS
+from ..common.files import destination, write_whole
 from ..common.optional import load
 from ..common.times import iso
 from ..local.service import LocalService
@@ -22,7 +24,11 @@ CANDLE_DAYS, BOOK_HOURS, BLOCK_SIZE = 30, 8, 10.0
 def demo(given: argparse.Namespace) -> int:
     """Fetches candles and a heatmap from the demo market; writes a Parquet file and a picture."""
     folder = commands.folder(given.output)
-    load("matplotlib")  # before the work, not after it
+    table, picture = folder / "candles.parquet", folder / "demo.png"
+    # Before the work, not after it.
+    load("matplotlib")
+    for file in (table, picture):
+        destination(file)
     with LocalService() as service, service.client() as client:
         now = service.now() // HOUR * HOUR
         tier = limits.TIERS["advanced"]
@@ -42,11 +48,11 @@ def demo(given: argparse.Namespace) -> int:
             end=now,
             block_size=BLOCK_SIZE,
         )
-    table = folder / "candles.parquet"
     rows = tables.write(candles, table)
     print(f"wrote {table} ({rows:,} rows)")
-    picture = folder / "demo.png"
-    draw(candles, book).savefig(picture, dpi=150)
+    drawn = BytesIO()
+    draw(candles, book).savefig(drawn, format="png", dpi=150)
+    write_whole(picture, drawn.getvalue())
     print(f"wrote {picture}")
     return 0
 

@@ -7,6 +7,7 @@ from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
 from .. import _engine
+from ..common.files import destination
 from ..common.times import iso
 from ..errors import InvalidRequest
 from ..identity import SeriesId
@@ -35,15 +36,18 @@ def target(path: str, form: str | None = None) -> Path:
     """The file to write, checked before anything is fetched.
 
     Raises:
-        InvalidRequest: The name does not end as files of that format do, or of any where none is named, or there is no
-            such folder.
+        InvalidRequest: The name does not end as files of that format do, or of any where none is named, there is no
+            such folder, or a pipe, a device, a socket or a folder stands there.
     """
     file = Path(path)
     suffixes = [f".{name}" for name in FORMATS if form in (None, name)]
     if file.suffix not in suffixes:
         raise InvalidRequest(f"{path}: the name must end in {' or '.join(suffixes)}")
-    if not file.parent.is_dir():
-        raise InvalidRequest(f"{path}: there is no folder {file.parent}")
+    try:
+        destination(file)
+    except InvalidRequest as problem:
+        pipe = "; --output - is standard output, as in --output - > PIPE" if file.exists() else ""
+        raise InvalidRequest(f"{problem}{pipe}") from None
     return file
 
 
@@ -57,7 +61,7 @@ def write(answer: SeriesSet, file: Path) -> int:
         InvalidRequest: The file cannot be written, or a column has a form that a table cannot hold.
     """
     columns = _joined(answer)
-    _engine.write_table(str(file), columns)
+    _engine.write_table(str(destination(file)), columns)
     return len(columns[0][1])
 
 

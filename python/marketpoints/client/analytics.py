@@ -5,14 +5,13 @@ from typing import Any, Generic, TypeVar
 
 from .. import _engine
 from ..common.arguments import Extra, number, pairs, rows, text, weight_bound, whole
-from ..common.progress import Progress
 from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
 from ..records.plan import Plan, plan_of
 from ..records.tables import Records
-from .base import Connection
+from .base import Asking
 
-__all__ = ["AnalyticsMethods"]
+__all__ = ["AnalyticsMethods", "plan_analytics"]
 
 LeaderboardAnswer = TypeVar("LeaderboardAnswer", covariant=True)
 ProfileAnswer = TypeVar("ProfileAnswer", covariant=True)
@@ -27,7 +26,7 @@ DIRECTIONS = {"asc": "SORT_DIRECTION_ASC", "desc": "SORT_DIRECTION_DESC"}
 
 
 class AnalyticsMethods(
-    Connection, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
+    Asking, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
 ):
     """Traders, their positions, and markets over all accounts."""
 
@@ -215,10 +214,6 @@ class AnalyticsMethods(
         )
         return answer
 
-    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        answer: Plan = getattr(_Planned(self), method)(*arguments, **named)
-        return answer
-
     def _analytics(
         self,
         endpoint: str,
@@ -235,17 +230,22 @@ class AnalyticsMethods(
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
     """The same methods, answering what they would send instead of sending it."""
 
-    def __init__(self, client: Connection) -> None:
-        self._client = client
-
-    def _points(self, query: _engine.Query, progress: Progress) -> Any:
-        raise NotImplementedError  # analytics ask for no points
-
-    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
-        raise NotImplementedError  # nor are they archived
+    def __init__(self, live: _engine.Client) -> None:
+        self._live = live
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
-        return plan_of(self._client._live.plan_analytics(**arguments))
+        return plan_of(self._live.plan_analytics(**arguments))
+
+
+def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Plan:
+    """What the analytics method of that name would send.
+
+    Raises:
+        InvalidRequest: An argument cannot be right.
+        TierError: The tier does not include it.
+    """
+    answer: Plan = getattr(_Planned(live), method)(*arguments, **named)
+    return answer
 
 
 def _offset(offset: int) -> int | None:

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import archive_engine, between, flag, folder, path_text, seconds, text
+from ..common.arguments import archive_engine, between, flag, folder, new_folder, path_text, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, spoken
 from ..common.display import card, shown_half_made
@@ -19,12 +19,12 @@ from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked
 from ..printable import printable
-from ..records.plan import Budget, Plan, left, numbers
+from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet
 from ..stream.channels import Channels, parts_of
 from .emptiness import why_nothing
 
-__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Asking", "Connection"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 BUDGET = "MARKETPOINTS_BUDGET"
@@ -37,11 +37,8 @@ def _known_tier(name: str | None) -> str | None:
     return None if name in ("", "unlimited") else name
 
 
-class Connection(ABC):
-    """Settings and the engine behind them. How a call is waited for is the clients' own."""
-
-    #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
-    _data_end: Callable[[], float | None] | None = None
+class Asking(ABC):
+    """What asks the engine."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods by the name that users call: a TypeError of Python's own names no class that they do not know."""
@@ -49,6 +46,17 @@ class Connection(ABC):
         for name, method in vars(cls).items():
             if isinstance(method, FunctionType) and not name.startswith("_"):
                 method.__qualname__ = name
+
+    @abstractmethod
+    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
+
+
+class Connection(Asking):
+    """Settings and the engine behind them. How a call is waited for is the clients' own."""
+
+    #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
+    _data_end: Callable[[], float | None] | None = None
 
     @forgetful
     def __init__(
@@ -97,7 +105,8 @@ class Connection(ABC):
             proxy: Address of a proxy; None takes the environment's, but no proxy for a loopback address.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
-                seconds in ``MARKETPOINTS_CLOCK_OFFSET``, which ``marketpoints serve --now`` prints.
+                seconds in ``MARKETPOINTS_CLOCK_OFFSET`` (times ``MARKETPOINTS_CLOCK_SPEED``), which
+                ``marketpoints serve --now`` prints.
             archive: An :class:`~marketpoints.Archive`, its folder, or the address of an object store's prefix, to read
                 through: closed buckets that it holds are not asked again, and those it lacks are kept in it.
             archive_source: Name under which an archive knows the service; None is its address. One name for
@@ -156,7 +165,7 @@ class Connection(ABC):
         self._secrets = tuple(name for name in addresses if name in secret)
 
         # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
-        def connect(at: Callable[[], float] | None = None) -> _engine.Client:
+        def connect(at: Callable[[], float] | None = None, **others: Any) -> _engine.Client:
             kept = None if given["archive"] is None else archive_engine(given["archive"])
             settings: dict[str, Any] = {"clock": at or clock or clock_of_environment(), "archive": kept}
             settings["dialect"] = None if speaks is None else speaks._checked
@@ -165,7 +174,7 @@ class Connection(ABC):
                 url.reveal() or "",
                 budget=addresses["budget"].reveal() or os.environ.get(BUDGET) or "machine",
                 proxy=addresses["proxy"].reveal(),
-                **{**given, **settings},
+                **{**given, **settings, **others},
             )
 
         def key_is_in_environment() -> bool:
@@ -260,14 +269,6 @@ class Connection(ABC):
     def _points(self, query: _engine.Query, progress: Progress) -> Any:
         """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
 
-    @abstractmethod
-    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
-        """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
-
-    def _plan_analytics(self, method: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
-        """What the analytics method of that name would send."""
-        raise NotImplementedError  # the clients have it from AnalyticsMethods
-
     def _stream(
         self,
         channels: Channels,
@@ -276,6 +277,7 @@ class Connection(ABC):
         backoff: tuple[float, float],
         reconnects: int | None,
         ping_after: float,
+        record: str | os.PathLike[str] | None,
     ) -> tuple[_engine.EventStream, int]:
         """The engine's stream of channels, and how many they are."""
         parts = parts_of(channels)
@@ -286,6 +288,7 @@ class Connection(ABC):
             backoff=backoff,
             reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
             ping_after=ping_after,
+            record=None if record is None else new_folder(record, "record"),
         )
         return stream, len(parts)
 

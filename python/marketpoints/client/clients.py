@@ -1,4 +1,4 @@
-"""The clients: one waits, the other is awaited. What they can do stands in the ``*_methods`` modules, once for both."""
+"""The clients: one waits, the other is awaited. Their methods stand in the modules beside, once for both."""
 
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -71,6 +71,7 @@ class Client(
         backoff: tuple[float, float] = (2.0, 60.0),
         reconnects: int | None = None,
         ping_after: float = 20.0,
+        record: str | os.PathLike[str] | None = None,
     ) -> Stream:
         """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
 
@@ -87,11 +88,14 @@ class Client(
             reconnects: Most attempts in a row to connect again; None is without end.
             ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
                 connection is made anew.
+            record: Folder in which events are kept before they are handed out, as days of raw dumps that
+                :func:`~marketpoints.ingest` reads; None keeps none. Of trades, liquidations, books, funding rates and
+                open interest alone, of which the service makes everything else.
 
         Raises:
-            InvalidRequest: A channel cannot be right, found before anything is sent.
+            InvalidRequest: A channel cannot be right, or cannot be recorded; found before anything is sent.
         """
-        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
+        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record))
 
     def _as_of(self, moment: float) -> "Client":
         """The same client at a moment, where its clock stands still: Unix seconds."""
@@ -162,9 +166,10 @@ class AsyncClient(
         backoff: tuple[float, float] = (2.0, 60.0),
         reconnects: int | None = None,
         ping_after: float = 20.0,
+        record: str | os.PathLike[str] | None = None,
     ) -> AsyncStream:
         """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
-        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after))
+        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record))
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""

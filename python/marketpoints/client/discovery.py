@@ -1,9 +1,9 @@
 """The methods of discovery and of the budget (specification, section 4.2); every call weighs 0."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
+from .. import _engine
 from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
 from ..common.signatures import taking
 from ..errors import InvalidRequest
@@ -19,6 +19,8 @@ __all__ = ["DiscoveryMethods"]
 
 #: The categories of the supplement, section 1.
 CATEGORIES = ("SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO")
+# Letters that a slip of one adds or leaves out.
+SLIP = 2
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
 SizesAnswer = TypeVar("SizesAnswer", covariant=True)
@@ -207,9 +209,10 @@ def _categories(category: Names) -> list[str]:
     for name in given:
         if name in CATEGORIES:
             continue
-        near = difflib.get_close_matches(name.upper().removesuffix("S"), CATEGORIES, n=1, cutoff=0.75)
-        if near:
-            raise InvalidRequest(f"category {name!r} is not known; did you mean {near[0]}?")
+        near = _engine.closest(name, CATEGORIES)
+        # A longer name that begins as a known one does, such as OPTION_COMBO, may be a new one.
+        if near is not None and abs(len(name) - len(near)) <= SLIP:
+            raise InvalidRequest(f"category {name!r} is not known; did you mean {near}?")
     return given
 
 

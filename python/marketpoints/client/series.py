@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .. import _engine
 from ..common.arguments import METHODS, Names, analytics
 from ..common.progress import Progress
 from ..common.queries import (
@@ -19,6 +20,7 @@ from ..common.queries import (
 from ..common.signatures import taking
 from ..common.times import Interval
 from ..records.plan import Plan, plan_of
+from .analytics import plan_analytics
 from .base import Connection
 
 if TYPE_CHECKING:
@@ -27,6 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["SeriesMethods"]
 
 SeriesAnswer = TypeVar("SeriesAnswer", covariant=True)
+
+
+def _query_of_plan(
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Names = None,
+    symbol: Names = None,
+    interval: Interval | None = None,
+    **arguments: "Unpack[QueryArguments]",
+) -> _engine.Query:
+    return build_query("plan", type, exchange, symbol, interval, arguments)
+
+
+# What a TypeError of Python's own names.
+_query_of_plan.__qualname__ = "plan"
 
 
 class SeriesMethods(Connection, Generic[SeriesAnswer]):
@@ -93,7 +109,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             ServerError: The service failed as often as the client tried.
             DecodeError: The answer is malformed.
         """
-        query = build_query(type, exchange, symbol, interval, **arguments)
+        query = build_query("points", type, exchange, symbol, interval, arguments)
         answer: SeriesAnswer = self._points(query, progress)
         return answer
 
@@ -114,8 +130,8 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         named.pop("progress", None)
         if method := analytics(type):
-            return self._plan_analytics(method, arguments, named)
-        return plan_of(self._live.plan(build_query(type, *arguments, **named)))
+            return plan_analytics(self._live, method, arguments, named)
+        return plan_of(self._live.plan(_query_of_plan(type, *arguments, **named)))
 
     @taking(CandleArguments)
     def candles(

@@ -55,11 +55,9 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
         return METHODS[name]
     # Wire names are upper case throughout; slips of them are the engine's to find.
     if name and not name.isupper() and analytics(name) is None:
-        import difflib
-
-        near = difflib.get_close_matches(name.lower().replace("-", "_"), [*METHODS, *ANALYTICS], n=1, cutoff=0.75)
-        if near:
-            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near[0]}?")
+        near = _engine.closest(name.replace("-", "_"), [*METHODS, *sorted(ANALYTICS)])
+        if near is not None:
+            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near}?")
     return name
 
 
@@ -191,6 +189,21 @@ def folder(value: Any) -> str:
                 "archive: a file:// address with a host is a folder of another machine; write file:///folder"
             )
         return urllib.request.url2pathname(address.path)
+    return path
+
+
+def new_folder(value: Any, name: str) -> str:
+    """The path of a folder that need not be there yet.
+
+    Raises:
+        InvalidRequest: The value is no path.
+    """
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        path = None
+    if not isinstance(path, str) or not path:
+        raise InvalidRequest(f"{name}: {redacted(value)} is not a folder")
     return path
 
 

@@ -1,45 +1,59 @@
 """What time it is for a client, where the machine's clock does not tell: a local service may live in another year."""
 
+import math
 import os
 import time
 from collections.abc import Callable
 
 from ..errors import InvalidRequest
 
-__all__ = ["CLOCK", "OffsetClock", "clock_of_environment"]
+__all__ = ["CLOCK", "SPEED", "OffsetClock", "clock_of_environment", "offset"]
 
-CLOCK = "MARKETPOINTS_CLOCK_OFFSET"
+CLOCK, SPEED = "MARKETPOINTS_CLOCK_OFFSET", "MARKETPOINTS_CLOCK_SPEED"
 
 
 class OffsetClock:
-    """A clock that is some seconds off the machine's: in another process it is the machine's with these seconds."""
+    """A clock that runs so many times as fast as the machine's, some seconds off it; pickled, it is the same one."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
+    def __init__(self, now: Callable[[], float], speed: float = 1.0) -> None:
+        self._now, self._speed = now, speed
 
     def __call__(self) -> float:
         """Unix seconds."""
         return self._now()
 
-    def __reduce__(self) -> tuple[Callable[[float], "OffsetClock"], tuple[float]]:
-        return _machine_clock, (self._now() - time.time(),)
+    def __reduce__(self) -> tuple[Callable[[float, float], "OffsetClock"], tuple[float, float]]:
+        return _machine_clock, (offset(self._now(), self._speed), self._speed)
 
 
-def _machine_clock(offset: float) -> OffsetClock:
-    return OffsetClock(lambda: time.time() + offset)
+def offset(now: float, speed: float) -> float:
+    """What a clock of that speed that says ``now`` is off the machine's, times the speed: seconds."""
+    return now - speed * time.time()
+
+
+def _machine_clock(seconds: float, speed: float = 1.0) -> OffsetClock:
+    return OffsetClock(lambda: speed * time.time() + seconds, speed)
 
 
 def clock_of_environment() -> Callable[[], float] | None:
-    """The machine's clock plus the seconds in ``MARKETPOINTS_CLOCK_OFFSET``; None where that is not set.
+    """The machine's clock times ``MARKETPOINTS_CLOCK_SPEED`` plus the seconds in ``MARKETPOINTS_CLOCK_OFFSET``.
+
+    None where the offset is not set; the speed is 1 where it is not.
 
     Raises:
-        InvalidRequest: It is no number of seconds.
+        InvalidRequest: One of them is no such number.
     """
-    text = os.environ.get(CLOCK)
-    if not text:
+    if not os.environ.get(CLOCK):
         return None
+    return _machine_clock(_number(CLOCK, "seconds"), _number(SPEED, "times") if os.environ.get(SPEED) else 1.0)
+
+
+def _number(name: str, of_what: str) -> float:
+    text = os.environ[name]
     try:
-        offset = float(text)
+        number = float(text)
     except ValueError:
-        raise InvalidRequest(f"{CLOCK}: {text!r} is not a number of seconds") from None
-    return lambda: time.time() + offset
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidRequest(f"{name}: {text!r} is not a number of {of_what}")
+    return number

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from ..errors import InvalidRequest
+from ..printable import printable
 from .optional import load_if_there
 
 __all__ = ["Progress", "Report", "reporting"]
@@ -16,8 +17,8 @@ Report: TypeAlias = Callable[[int, int], object]
 #: False is silence, True a bar on standard error, a function is called with (requests done, requests).
 Progress: TypeAlias = bool | Report | None
 #: What the engine calls: requests done and all, weight done and all, rows, seconds that the next request still waits
-#: for budget, and seconds left.
-Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
+#: for budget, and seconds left. A run of many calls adds what is under way.
+Tell: TypeAlias = Callable[..., object]
 
 
 @contextmanager
@@ -38,13 +39,24 @@ def reporting(progress: Progress) -> Iterator[Tell | None]:
         raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
 
 
-def describe(done: int, total: int, weight_done: int, weight: int, rows: int, waiting: float, left: float) -> str:
+def describe(
+    done: int,
+    total: int,
+    weight_done: int,
+    weight: int,
+    rows: int,
+    waiting: float,
+    left: float,
+    under_way: str = "",
+) -> str:
     """How far a call is, in words."""
     parts = [f"weight {weight_done:,}/{weight:,}", f"{done:,}/{total:,} requests", f"{rows:,} rows"]
     if waiting > 0:
         parts.append(f"waiting {math.ceil(waiting):,} s for budget")
     if left > 0:
         parts.append(f"{math.ceil(left):,} s left")
+    if under_way:
+        parts.append(printable(under_way))
     return ", ".join(parts)
 
 
@@ -67,7 +79,8 @@ def _bar(tqdm: Any) -> Iterator[Tell]:
 
         def report(done: int, total: int, weight_done: int, weight: int, *how_far: Any) -> None:
             bar.total, bar.n = weight, weight_done
-            bar.bar_format = "{percentage:3.0f}%|{bar}| " + describe(done, total, weight_done, weight, *how_far)
+            words = describe(done, total, weight_done, weight, *how_far).replace("{", "{{").replace("}", "}}")
+            bar.bar_format = "{percentage:3.0f}%|{bar}| " + words
             bar.refresh()
 
         try:

@@ -47,6 +47,9 @@ class Datable(Framed, Protocol):
     def is_known_at_once(self) -> bool:
         """Whether a row is known at its stamp, and not only when its bucket ends."""
 
+    def _times(self, label: Label) -> Any:
+        """The time of each row of :meth:`flat`."""
+
 
 class Drawable(Protocol):
     """What is drawn over time."""

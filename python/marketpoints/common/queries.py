@@ -1,7 +1,7 @@
 """The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from .. import _engine
 from .arguments import (
@@ -20,9 +20,6 @@ from .arguments import (
 )
 from .signatures import unknown
 from .times import Duration, Interval, Time, to_duration, to_unix
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = [
     "PARAMETERS",
@@ -140,17 +137,25 @@ _SPELLED: dict[str, Callable[[Any, str], str | None]] = {
 
 
 def build_query(
+    call: str,
     type: str,  # noqa: A002 - the wire's own name
-    exchange: Names = None,
-    symbol: Names = None,
-    interval: Interval | None = None,
+    exchange: Names,
+    symbol: Names,
+    interval: Interval | None,
+    arguments: QueryArguments,
     *,
     open_window: bool = False,
-    **arguments: "Unpack[QueryArguments]",
 ) -> _engine.Query:
     """A checked query, for one symbol or coin or for several.
 
-    With ``open_window`` it may leave its window open: an archive knows its own.
+    Args:
+        call: The method that was called, which errors name.
+        type: Data type, by its wire name or by its method's.
+        exchange: Exchange, or several.
+        symbol: Symbol, or several.
+        interval: Its name, or a duration.
+        arguments: The others, as they were given.
+        open_window: Whether they may leave the window open: an archive knows its own.
 
     Raises:
         InvalidRequest: An argument or a combination of them cannot be right; the message names it.
@@ -165,7 +170,7 @@ def build_query(
         elif name in QueryArguments.__annotations__:
             spelled.append((name, _SPELLED[PARAMETERS[name][0]](value, name)))
         else:
-            raise unknown("a query", name, QueryArguments.__annotations__)
+            raise unknown(call, name, ["exchange", "symbol", "interval", *QueryArguments.__annotations__])
     return _engine.Query(
         series_type(type),
         names(exchange, "exchange"),

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from .. import _engine
+
 __all__ = ["taking", "unknown"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -12,10 +14,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for a keyword argument that a call does not have, with the one that was meant."""
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean {near[0]}?" if near else "parameters that only the service knows go into extra={…}"
+    near = _engine.closest(name, list(known))
+    hint = f"did you mean {near}?" if near else "parameters that only the service knows go into extra={…}"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {hint}")
 
 
@@ -28,6 +28,7 @@ def taking(arguments: type) -> Callable[[Method], Method]:
     ]
 
     def shown(method: Method) -> Method:
+        method.__qualname__ = method.__name__  # for a TypeError of Python's own, which names the method behind
         signature = inspect.signature(method)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         places = [one for one in own if one.kind is not by_name]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "DAY",
+    "SECOND",
     "Duration",
     "Interval",
     "Time",
@@ -60,7 +62,10 @@ UNITS = {
 }
 SECONDS_OF = {name: seconds for seconds, names in UNITS.items() for name in names}
 PART = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", re.ASCII)
+#: Nanoseconds of a second.
 SECOND = 1_000_000_000
+#: Nanoseconds of a day.
+DAY = 86_400 * SECOND
 # What datetime64[ns] holds; the smallest 64-bit number is NaT.
 LARGEST_NANOSECONDS = 2**63 - 1
 WANTED = "give a datetime, an ISO 8601 text such as 2026-01-31T12:00:00Z, or Unix seconds"
@@ -160,10 +165,16 @@ def _seconds_of_numpy(value: Any) -> Fraction | None:
     return int(value.astype("int64")) * count * length
 
 
-def iso(seconds: float) -> str:
-    """A Unix time as people read it: ``2026-01-31 12:00`` in UTC, with seconds where there are some."""
-    moment = EPOCH + dt.timedelta(seconds=seconds)
-    return moment.strftime("%Y-%m-%d %H:%M:%S" if moment.second else "%Y-%m-%d %H:%M")
+def iso(moment: "float | np.datetime64") -> str:
+    """A time as people read it: ``2026-01-31 12:00`` in UTC, with seconds where there are some.
+
+    Given are Unix seconds, or a ``datetime64``.
+    """
+    if isinstance(moment, (int, float)):
+        text = (EPOCH + dt.timedelta(seconds=moment)).strftime("%Y-%m-%d %H:%M:%S")
+    else:
+        text = str(moment.astype("datetime64[s]")).replace("T", " ")
+    return text.removesuffix(":00")
 
 
 def no_time() -> "np.datetime64":

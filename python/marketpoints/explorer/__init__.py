@@ -11,6 +11,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import Time
 from ..errors import InvalidRequest, SelectionError
+from ..plots.bounds import check_all
 from ..plots.candles import is_candles
 from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
@@ -38,6 +39,7 @@ def explore(
     load("anywidget")
     every = [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])] if over is not None else [shown]
     ground, above = _sorted_out(every)
+    check_all(every)
     if arguments and client is None and archive is None:
         raise InvalidRequest(f"{next(iter(arguments))}: is of a call for more; give client= or archive= too")
     below = Ground(ground)

@@ -28,6 +28,8 @@ SIDES = ("both", "two", "bids", "asks")
 #: Pixels of the largest picture, and those of a side.
 MOST_PIXELS, LONGEST = 8_000_000, 8_192
 MILLI = 1_000_000
+#: Milliseconds from 1970 to the first and to the last moment that nanoseconds hold.
+LAST = 2**63 / MILLI
 #: Seconds that the view stands still before its profile is made.
 PAUSE = 0.08
 
@@ -86,14 +88,15 @@ class Asked:
             raise InvalidRequest(f"the message lacks a number: {problem!r}") from None
         if not all(map(math.isfinite, (start, end, low, high, dpr))) or not (start < end and low < high and dpr > 0):
             raise InvalidRequest(f"no view: time {start} to {end}, prices {low} to {high}")
-        if not (abs(start) < 9.2e12 and abs(end) < 9.2e12):
+        if not (abs(start) <= LAST and abs(end) <= LAST):
             raise InvalidRequest(f"no view: time {start} to {end} ms is beyond the years that are known")
         if not (0 < size[0] <= LONGEST and 0 < size[1] <= LONGEST and size[0] * size[1] <= MOST_PIXELS):
             raise InvalidRequest(f"{size[0]} × {size[1]} pixels are no picture; up to {MOST_PIXELS:,} are")
         side, norm, name = (message.get(key) for key in ("side", "scale", "theme"))
         if side not in SIDES or norm not in NORMS or name not in THEMES:
             raise InvalidRequest(f"no such side, scale or theme: {side!r}, {norm!r}, {name!r}")
-        window = round(start * MILLI), round(end * MILLI)
+        first, last = (max(-(2**63), min(2**63 - 1, round(edge * MILLI))) for edge in (start, end))
+        window = first, last
         if window[0] >= window[1]:
             raise InvalidRequest("a view of less than a nanosecond")
         return cls(number, (window, (low, high)), size, side if has_sides else "both", norm, name, dpr)

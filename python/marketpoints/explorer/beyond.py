@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .. import _engine
-from ..common.times import from_seconds
+from ..common.times import SECOND, iso
 from ..errors import InvalidRequest, NotArchivedError
 from .grounds import Ground, View
 
 __all__ = ["Beyond", "Buys", "Reads"]
 
-SECOND = 1_000_000_000
 #: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
 MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
 
@@ -118,7 +117,7 @@ class Beyond:
         self._number += 1
         self._offers = {self._number: (missing, weight)}
         wait = max(plan.eta for plan in plans)
-        stretches = " and ".join(f"{_utc(first)} to {_utc(last)}" for first, last in missing)
+        stretches = " and ".join(f"{iso(first)} to {iso(last)}" for first, last in missing)
         waits = f", waits {wait:,.0f} s for budget" if wait >= 1 else ""
         return {
             "kind": "offer",
@@ -137,7 +136,7 @@ class Beyond:
             return {"kind": "note", "text": "this offer is out of date; move the view for another"}
         missing, weight = self._offers.pop(offer)
         for window in missing:
-            note(f"loading {_utc(window[0])} to {_utc(window[1])} UTC …")
+            note(f"loading {iso(window[0])} to {iso(window[1])} UTC …")
             plan = self._client.plan(*self._call, start=window[0], end=window[1], **self._named)
             most = min(weight, plan.weight)
             answer = self._client.points(*self._call, start=window[0], end=window[1], max_weight=most, **self._named)
@@ -150,7 +149,3 @@ class Beyond:
 
 def _nanos(window: tuple[int, int]) -> tuple[int, int]:
     return window[0] * SECOND, window[1] * SECOND
-
-
-def _utc(second: int) -> str:
-    return str(from_seconds(second))[:16].replace("T", " ")

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from ..common.protocols import Drawable
+from ..common.times import DAY
 from ..plots.axes import moments
 from ..plots.candles import OHLC, is_candles
 from ..plots.overlays import middles, prices_at
@@ -119,8 +120,6 @@ class Bubbles:
     def of(cls, liquidations: list[Drawable], ground: list[Drawable]) -> "Bubbles":
         """Those of the sides of a market, at the high of their moment for BUY, at the low for SELL."""
         import numpy as np
-
-        from ..plots.axes import DAY
 
         parts: list[list[Any]] = [[], [], [], [], []]
         for one in liquidations:

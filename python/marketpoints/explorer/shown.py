@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.display import shown_half_made
+from ..common.files import write_whole
 from ..common.optional import load, load_if_there
 from .answers import Answers, Over
 from .beyond import Beyond
@@ -57,15 +58,18 @@ class Explorer:
         """Writes one self-contained file: it asks nothing of any network, and is zoomed as far as it has pixels.
 
         Args:
-            path: The file; one that is there is replaced.
+            path: The file; one that is there is replaced, one that a link leads to as well.
 
         Returns:
             The path.
+
+        Raises:
+            InvalidRequest: There is no such folder, a pipe, a device or a folder stands there, or it cannot be written.
         """
         from .page import page
 
         place = Path(path)
-        place.write_text(page(self._answers), "utf-8")
+        write_whole(place, page(self._answers).encode())
         return place
 
     def close(self) -> None:

@@ -6,12 +6,12 @@ import os
 import stat
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..client.emptiness import last_day
-from ..common.arguments import between, flag, number, path_text, text
+from ..common.arguments import archive_engine, between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, shown_half_made
@@ -20,11 +20,22 @@ from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest
+from ..records.requests import ServiceRequest, journal
+from ..records.tables import Records
 from .faults import Faults
+
+if TYPE_CHECKING:
+    from ..common.protocols import Kept
 
 __all__ = ["LocalService"]
 
 DAY = 86_400
+# The folder of an archive's own files.
+OWN = "_marketpoints"
+# The journal is kept in memory, some 400 bytes a request.
+MOST_KEPT = 1_000_000
+# Requests that a failed assertion tells.
+TOLD = 20
 
 
 class LocalService:
@@ -36,7 +47,7 @@ class LocalService:
     @forgetful
     def __init__(
         self,
-        data: str | os.PathLike[str] | None = None,
+        data: "Kept | str | os.PathLike[str] | None" = None,
         now: Time | None = None,
         port: int = 0,
         *,
@@ -47,11 +58,15 @@ class LocalService:
         grace: float = 2.0,
         strict_symbols: bool | None = None,
         any_block_size: bool = False,
+        keep_requests: int = 10_000,
+        speed: float = 1.0,
     ) -> None:
         """Starts the service.
 
         Args:
-            data: Folder of a store that :func:`~marketpoints.ingest` wrote; None is the demo market.
+            data: Folder of a store that :func:`~marketpoints.ingest` wrote; or an archive, also by its folder or its
+                address: the closed buckets that were paid for, with the weights, walls and errors of always, and a
+                :class:`~marketpoints.NotArchivedError` for what was never asked. None is the demo market.
             now: What time it is for the service; its clock runs on from there. None is the wall clock, with an
                 :class:`~marketpoints.OutdatedDataWarning` where the data ended more than a day ago.
             port: Port to listen on; 0 takes a free one.
@@ -71,18 +86,24 @@ class LocalService:
                 put into it. An exchange that nobody knows is 400 INVALID_EXCHANGE either way.
             any_block_size: Whether block sizes that are no multiple of the recommended one are served; else they are
                 400 with the nearest that fits.
+            keep_requests: How many of the last requests :attr:`requests` has; 0 keeps none. :attr:`spent` counts all.
+            speed: How many times as fast as the machine's its clock runs: at 60 a day's stream takes 24 minutes, and
+                budgets refill 60 times as fast. At 0 it stands until :meth:`advance` moves it.
 
         Raises:
-            InvalidRequest: The folder is no store, the keys file is none, or an argument cannot be right.
+            InvalidRequest: The folder is neither store nor archive, the keys file is none, or an argument cannot be
+                right.
             Error: The service could not start, such as when the port is taken.
         """
         given = Hidden(keys)
         entries = _keys(given)
-        folder = None if data is None else path_text(data, "data")
+        archive = archive_engine(data) if is_archive(data) else None
+        folder = None if data is None or archive is not None else path_text(data, "data")
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
         _warn_of_open_address(text(host, "host") or "")
         self._service = _engine.LocalService(
             folder,
+            archive,
             now=to_unix(now, "now"),
             host=host,
             port=port,
@@ -92,13 +113,19 @@ class LocalService:
             grace=number(grace, "grace") or 0.0,
             strict_symbols=None if strict_symbols is None else flag(strict_symbols, "strict_symbols"),
             any_block_size=flag(any_block_size, "any_block_size"),
+            keep_requests=between(keep_requests, "keep_requests", 0, MOST_KEPT),
+            speed=number(speed, "speed") or 0.0,
         )
         self._faults = Faults(self._service.faults)
-        self._data = folder
+        self._data, self._shown = data, None if data is None else folder if archive is None else archive.path
         self._seed, self._strict_symbols = seed, strict_symbols
         # The port is another one each time, the data are not: what an archive knows the service by.
-        self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
-        self._any_block_size = any_block_size
+        if archive is not None:
+            # Whoever keeps its answers keeps those of the service that it is of.
+            self._source = archive.source or ""
+        else:
+            self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
+        self._any_block_size, self._keep_requests, self._speed = any_block_size, keep_requests, speed
         self._stopped = False
         try:
             self._warn(given, now)
@@ -119,7 +146,7 @@ class LocalService:
             )
         if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
             warn(
-                f"the data of {self._data} end on {last_day(self._data_end)}, and without now= the service's clock "
+                f"the data of {self._shown} end on {last_day(self._data_end)}, and without now= the service's clock "
                 f"says {iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the "
                 f"data; give now={iso(self._data_end)!r}",
                 OutdatedDataWarning,
@@ -147,6 +174,44 @@ class LocalService:
     def faults(self) -> Faults:
         """What goes wrong on purpose; nothing until it is set."""
         return self._faults
+
+    @property
+    def requests(self) -> Records[ServiceRequest]:
+        """What it was asked, as it stands now: the oldest first, in the order of the answers.
+
+        A request is there when its answer arrives, also one that was refused. The last ``keep_requests`` (10,000) are
+        kept, and at most 16 MiB of their targets; :attr:`requests_left_out` says how many are not. Requests whose head
+        cannot be read are not told, nor are messages of a stream, only its opening. Stays when the service has stopped.
+        """
+        return journal(self._service.requests())
+
+    @property
+    def requests_left_out(self) -> int:
+        """How many requests :attr:`requests` has no more, because later ones took their place."""
+        return self._service.requests_left_out
+
+    @property
+    def spent(self) -> int:
+        """Weight that was charged for all requests since the start, or since :meth:`clear_requests`, of all keys."""
+        return self._service.spent
+
+    def clear_requests(self) -> None:
+        """Forgets :attr:`requests` and :attr:`spent`. Budgets stay as they are."""
+        self._service.clear_requests()
+
+    def assert_spent(self, weight: int) -> None:
+        """Asserts that the requests so far weighed so much.
+
+        Raises:
+            AssertionError: They weighed another amount; the message has the last of them.
+        """
+        spent = self.spent
+        if spent == weight:
+            return
+        told = [f"  {one}" for one in self.requests if one.weight]
+        before = [f"  and {len(told) - TOLD} before these"] if len(told) > TOLD else []
+        of_what = "; of all requests these were charged:" if told else ""
+        raise AssertionError("\n".join([f"spent {spent}, not {weight}{of_what}", *before, *told[-TOLD:]]))
 
     @property
     def _data_end(self) -> float | None:
@@ -194,6 +259,8 @@ class LocalService:
             grace=0.0,
             strict_symbols=self._strict_symbols,
             any_block_size=self._any_block_size,
+            keep_requests=self._keep_requests,
+            speed=self._speed,
         )
 
     @forgetful
@@ -227,13 +294,12 @@ class LocalService:
             raise InvalidRequest(f"tier: {tier!r} has a key, but {hint}")
         if name is None:
             raise InvalidRequest(f"tier: {redacted(tier)} is not one of {', '.join(sorted(names))}")
-        # The unlimited key has no row in the tier table: its client learns from the answers that there is no limit.
-        known = None if tiers[name] == "unlimited" else tiers[name]
         return {
             "api_key": self.keys[name],
             "base_url": self.url,
-            "tier": known,
-            "clock": OffsetClock(self.now),
+            # Also of the unlimited key, or its client would keep to the tier that the environment names.
+            "tier": tiers[name],
+            "clock": OffsetClock(self.now, self._speed),
             "archive_source": self._source,
             "any_block_size": self._any_block_size,
             # It speaks the neutral names, whatever the environment says of another service.
@@ -259,9 +325,20 @@ class LocalService:
         return card("LocalService", self._facts())
 
     def _facts(self) -> dict[str, str]:
-        source = f"store {self._data}" if self._data is not None else "demo market"
+        kind = "archive" if is_archive(self._data) else "store"
+        source = "demo market" if self._data is None else f"{kind} {self._shown}"
         state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
         return {"address": self.url, "answers from": source, "time": state}
+
+
+def is_archive(data: object) -> bool:
+    """Whether what is to be served is an archive: by itself, by its folder, or by an object store's address."""
+    if isinstance(getattr(data, "_engine", None), _engine.Archive):
+        return True
+    if not isinstance(data, (str, os.PathLike)):
+        return False
+    path = os.fspath(data)
+    return isinstance(path, str) and ("://" in path or os.path.isdir(os.path.join(path, OWN)))  # noqa: PTH112, PTH118
 
 
 def _keys(given: Hidden[Any]) -> Hidden[str | list[tuple[str, str, str]] | None]:

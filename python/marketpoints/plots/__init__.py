@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from . import axes, bars, candles, lines, multiples, profiles, words
+from . import axes, bars, bounds, candles, lines, multiples, profiles, words
 from . import heatmap as heatmaps
 from . import together as shared_time
 from .fit import fitted
@@ -32,6 +32,7 @@ HEIGHT, HIGHEST = 3.2, 76.8
 @fitted
 def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
     """Draws candles with volume, liquidations as bars, other columns as lines. Returns the first panel's axes."""
+    bounds.check_all([shown])
     if candles.is_candles(shown):
         return candles.candles(shown, ax, volume)
     if shown.id.type == "LIQUIDATION_AGG":
@@ -42,6 +43,8 @@ def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
 @fitted
 def heatmap(shown: DrawableLevels, *, ax: Any, prices: tuple[float, float] | None, **options: Any) -> Any:
     """Draws volume by time and price in colours, with what goes over it. Returns the axes."""
+    over = [one for name in ("candles", "liquidations") if (one := options.get(name)) is not None]
+    bounds.check_all([shown, *shared_time.flattened(over)])
     return heatmaps.heatmap(shown, ax, window=prices, **options)
 
 
@@ -56,12 +59,14 @@ def profile(
     imbalance: float,
 ) -> Any:
     """Draws traded volume by price in each bucket, as a footprint, or over the whole window. Returns the axes."""
+    bounds.check_all([shown])
     return profiles.profile(shown, ax, step, price_range(prices), kind, imbalance)
 
 
 @fitted
 def tpo(shown: DrawableTpo, *, ax: Any, step: float | None, prices: tuple[float, float] | None) -> Any:
     """Draws the time blocks that visited each price of each session. Returns the axes."""
+    bounds.check_all([shown])
     return draw_tpo(shown, ax, step, price_range(prices))
 
 
@@ -79,6 +84,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     """
     if not every:
         return axes.blank(axes.make(ax), fill(f"no series: {why_empty}", WIDTH))
+    bounds.check_all(every)
     if layout is not None:
         return multiples.by_choice(every, ax, layout, options)
     if multiples.odds(every) and len(every) > 1:
@@ -110,6 +116,7 @@ def together(results: Sequence[Result], *, ax: Any, volume: bool) -> Any:
 
 @fitted
 def _together(results: Sequence[Drawable], *, ax: Any, volume: bool) -> Any:
+    bounds.check_all(results)
     return shared_time.together(results, ax, volume)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _engine
 from ..common.optional import load
 from ..common.protocols import Drawable
+from ..common.times import DAY, SECOND, iso
 from .ink import DOWN, LINE, QUIET, UP, ground
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "times",
 ]
 
-# Of the nanoseconds in a day: matplotlib counts days.
-DAY = 86_400_000_000_000
 MINUTE = 60_000_000_000
 #: Values on their own, up to so many of which a line has large markers.
 FEW = 60
@@ -64,7 +63,7 @@ def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
 def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
     """Axes that hold nothing, and say so; of a series also in which window."""
     if shown is not None and shown.requested is not None:
-        start, end = (str(edge)[:16].replace("T", " ") for edge in shown.requested)
+        start, end = (iso(edge) for edge in shown.requested)
         text = f"{text}\n{start} to {end} UTC"
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=QUIET)
     ax.set_yticks([])
@@ -82,7 +81,7 @@ def step(shown: Drawable) -> int | None:
     """Length of a bucket in nanoseconds; None where the interval is not known."""
     for wire, _, seconds in _engine.intervals():
         if wire == shown.id.interval:
-            return seconds * 1_000_000_000
+            return seconds * SECOND
     return None
 
 
@@ -105,7 +104,7 @@ def moments(shown: Drawable) -> tuple[Any, Any]:
     gaps = gaps[gaps > 0]
     if width is None:  # of an unknown interval: what most rows are apart
         width = int(np.median(gaps)) if gaps.size else MINUTE
-    ends = starts + width
+    ends = np.minimum(starts, np.iinfo("int64").max - width) + width  # the last bucket of all times ends with them
     if gaps.size and gaps.min() < width:
         later = np.append(starts[1:], np.iinfo("int64").max)
         ends = np.where(later > starts, np.minimum(ends, later), ends)

@@ -10,7 +10,17 @@ from .bars import draw as draw_bars
 from .ink import DOWN, UP, ink
 from .words import amount_unit, identity_of, label, price_label, shared, title
 
-__all__ = ["OHLC", "add_candles", "candles", "draw_prices", "draw_volume", "is_candles", "of_sides", "same_prices"]
+__all__ = [
+    "OHLC",
+    "TRADED",
+    "add_candles",
+    "candles",
+    "draw_prices",
+    "draw_volume",
+    "is_candles",
+    "of_sides",
+    "same_prices",
+]
 
 OHLC = ("open", "high", "low", "close")
 TYPES = ("TRADE_SIDE_AGNOSTIC_AGG", "TRADE_AGG")

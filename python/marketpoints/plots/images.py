@@ -12,6 +12,7 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.image import AxesImage
 from matplotlib.transforms import IdentityTransform
 
+from ..common.times import DAY
 from .pixels import Pixels
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Raster"]
 
-#: Nanoseconds in a day: matplotlib counts days.
-DAY = 86_400_000_000_000
 #: Pixels of a side that the engine is asked for; a larger picture shows each of them several times.
 LONGEST = 8192
 #: Rows that stand for one where prices are not evenly spaced, as on a logarithmic axis.
@@ -123,7 +122,8 @@ class Raster(AxesImage):
         table = np.append(cmap(np.arange(cmap.N), bytes=True), np.zeros((1, 4), np.uint8), axis=0)
         if type(norm) is BoundaryNorm:  # the usual one, in a fraction of the time that it takes by itself
             edges = np.asarray(norm.boundaries)
-            of_step = np.asarray(norm((edges[1:] + edges[:-1]) / 2), dtype=np.int64)
+            # Of neighbouring doubles the middle is an end: the last edge has no colour of its own.
+            of_step = np.clip(np.asarray(norm((edges[1:] + edges[:-1]) / 2), dtype=np.int64), 0, cmap.N - 1)
             numbers = of_step[np.searchsorted(edges[1:-1].astype(np.float32), values, side="right")]
         else:
             numbers = np.clip(np.ma.getdata(norm(np.nan_to_num(values))) * cmap.N, 0, cmap.N - 1)

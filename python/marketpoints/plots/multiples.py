@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from ..common.optional import load
 from ..common.protocols import Drawable
+from ..common.times import iso
 from ..errors import InvalidRequest, SelectionError
 from . import candles
 from .axes import amounts, blank, broken, legend, line, make, prices, show_span, spans, times
@@ -193,9 +194,8 @@ def _term(every: Sequence[Drawable], ax: Any) -> Any:
             at = np.flatnonzero(one.timestamps == moment)
             values.append(float(one[column][at[0]]) if len(at) else math.nan)
         strength = number / max(1, len(places) - 1)
-        told = str(moment)[:16].replace("T", " ")
         style = {"color": colours(0.9 * (1 - strength)), "linewidth": 1 + strength, "marker": "o", "markersize": 4}
-        ax.plot([days for days, _ in known], values, label=f"{told} UTC", **style)
+        ax.plot([days for days, _ in known], values, label=f"{iso(moment)} UTC", **style)
     ax.set_xticks([days for days, _ in known], [one.id.tenor or "" for _, one in known])
     ax.set_xlabel("tenor")
     for side in ("top", "right"):

@@ -21,6 +21,8 @@ NORMS = ("quantile", "log", "symlog", "linear")
 COLOURS = 256
 #: Shares of the volumes between which colours change on scales that have no steps of their own.
 LEAST, MOST = 0.02, 0.998
+#: The least volume that a scale tells apart.
+SMALLEST = 1e-30
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def scale(norm: Any, levels: Any, field: int | None = 1) -> Any:
     if norm == "quantile":
         edges = np.unique(found)
         return colours.BoundaryNorm(edges if len(edges) > 1 else [edges[0] / 2, edges[0] * 2], COLOURS, clip=True)
-    low, middle, high = map(float, found)
+    # What is smaller has the colour of the least: matplotlib's logarithms do not reach to the end of doubles.
+    low, middle, high = (max(float(one), SMALLEST) for one in found)
     if high <= low * 1.001:  # one volume everywhere: the colour in the middle
         low, high = low / 2, low * 2
     if norm == "log":

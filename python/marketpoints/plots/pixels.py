@@ -2,13 +2,14 @@
 
 import math
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.protocols import DrawableLevels
-from ..common.times import Time, from_seconds, to_unix
+from ..common.times import SECOND, Time, from_seconds, iso, to_unix
 from ..errors import InvalidRequest
 from .axes import moments
 from .ranges import price_range
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pixels", "View", "asked_view"]
 
+#: The first and the last moment that nanoseconds hold.
+FIRST, LAST = -(2**63) + 1, 2**63 - 1
 #: Start and end in Unix nanoseconds, lowest and highest price, width and height in pixels.
 View = tuple[tuple[int, int], tuple[float, float], tuple[int, int]]
 
@@ -80,6 +83,9 @@ class Pixels:
         self, window: tuple[int, int], prices: tuple[float, float], size: tuple[int, int], reduce: str
     ) -> "npt.NDArray[np.float32]":
         """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells."""
+        known = max(window[0], FIRST), min(window[1], LAST)
+        if known != window:
+            return self._within(known, window, prices, size, reduce)
         return _engine.raster(
             self.offsets,
             self.levels,
@@ -94,6 +100,24 @@ class Pixels:
             reduce=reduce,
             side=self.side,
         )
+
+    def _within(
+        self,
+        known: tuple[int, int],
+        window: tuple[int, int],
+        prices: tuple[float, float],
+        size: tuple[int, int],
+        reduce: str,
+    ) -> "npt.NDArray[np.float32]":
+        """As :meth:`raster` of a view that reaches beyond all times: nothing is known there."""
+        import numpy as np
+
+        made = np.full(size[::-1], np.nan, dtype=np.float32)
+        length = window[1] - window[0]
+        left, right = (round((edge - window[0]) * size[0] / length) for edge in known)
+        if left < right:
+            made[:, left:right] = self.raster(known, prices, (right - left, size[1]), reduce)
+        return made
 
 
 def asked_view(
@@ -110,9 +134,9 @@ def asked_view(
     if window is not None:
         asked = _window(window)
         if there and (asked[1] <= there[0] or asked[0] >= there[1]):
+            wanted, held = (" to ".join(_spelled(window)) for window in (asked, there))
             raise InvalidRequest(
-                f"window: no snapshot from {_utc(asked[0])} to {_utc(asked[1])}; they lie from {_utc(there[0])} to "
-                f"{_utc(there[1])} UTC: give times between these"
+                f"window: no snapshot from {wanted}; they lie from {held} UTC: give times between these"
             )
     shown = price_range(prices) or levels or (0.0, 1.0)
     if levels and (shown[1] <= levels[0] or shown[0] >= levels[1]):
@@ -146,8 +170,14 @@ def _window(window: Any) -> tuple[int, int]:
             raise InvalidRequest("window: None is no time; give a start and an end, or no window")
         edges.append(int(from_seconds(seconds).astype("int64")))
     if edges[0] >= edges[1]:
-        raise InvalidRequest(f"window: {_utc(edges[0])} is not before {_utc(edges[1])}; give the start first")
+        first, last = _spelled(edges)
+        raise InvalidRequest(f"window: {first} is not before {last}; give the start first")
     return edges[0], edges[1]
+
+
+def _spelled(window: Iterable[int]) -> list[str]:
+    """A window in nanoseconds as people read it."""
+    return [iso(edge // SECOND) for edge in window]
 
 
 def _height(step: Any) -> float:
@@ -160,11 +190,3 @@ def _height(step: Any) -> float:
 def _only(levels: Any) -> float:
     """Height of a level where no row has two: any shows it."""
     return max(abs(float(levels[0, 0])) * 1e-4, 1e-12) if len(levels) else 1.0
-
-
-def _utc(moment: int) -> str:
-    """A moment in nanoseconds as people read it."""
-    import numpy as np
-
-    text = str(np.datetime64(moment, "ns")).replace("T", " ")
-    return text[:16] if text.endswith(":00.000000000") else text[:19]

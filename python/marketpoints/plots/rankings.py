@@ -7,6 +7,7 @@ from ..common.optional import load
 from ..errors import SelectionError
 from ..printable import printable
 from .axes import amounts, blank, make
+from .bounds import check
 from .ink import DOWN, LINE, QUIET, UP, ground, ink
 from .words import plain, short
 
@@ -59,6 +60,7 @@ def _largest(records: Sequence[Any], of: Callable[[Any], float], ax: Any) -> lis
 
 def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequence[str], what: str) -> None:
     """Horizontal bars, the first at the top, in the colour of their sign, each with a note."""
+    check(what, values, lambda at: f" of {_cut(names[at])}")
     places = list(range(len(values)))
     ax.barh(places, values, color=[UP if value >= 0 else DOWN for value in values], height=0.72)
     ax.set_yticks(places, [_cut(name) for name in names], fontsize="small")
@@ -184,6 +186,7 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
         for what, counts, style in kinds:
             if not len(counts) or len(counts) > CENTS:
                 continue
+            check("accounts", counts)
             name = f"{_cut(one.outcome_name or one.token_id)}: {what}"
             look = {"linestyle": style, "color": f"C{number % 10}", "linewidth": 1.2, "label": name}
             ax.stairs(counts, edges[: len(counts) + 1], fill=False, **look)
@@ -226,6 +229,7 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
     closed = f"{one.total_closed_positions:,} closed positions, {one.win_rate:.1f} % won"
     ax.set_title(f"{_cut(one.event_id) or 'market'} · {closed}", loc="left")
     values = one.realized_pnl_distribution
+    check("realized profit and loss (USD)", values)
     if len(values) and np.isfinite(values).any():
         places = np.arange(len(values))
         for colour, some in ((UP, values >= 0), (DOWN, values < 0)):

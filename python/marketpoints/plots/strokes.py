@@ -5,6 +5,7 @@ and lowest is lost at any size, resolution or zoom. Imports matplotlib: import i
 ``load("matplotlib")``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -101,16 +102,16 @@ class Trace(Line2D):
         self.stale = False
 
 
-class Composed(PolyCollection):
+class Composed(PolyCollection, ABC):
     """What is composed of other artists, made anew for each drawing, in pixels."""
 
     def __init__(self, **style: Any) -> None:
         super().__init__([], linewidths=0, **style)
         self.set_in_layout(False)
 
+    @abstractmethod
     def parts(self, ax: Any) -> Iterator[Any]:
         """The artists that make the picture of what the axes show."""
-        raise NotImplementedError
 
     def draw(self, renderer: Any) -> None:
         """Draws what the axes show."""

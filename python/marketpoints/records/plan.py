@@ -168,8 +168,8 @@ class Plan:
 def plan_of(plan: _engine.Plan) -> Plan:
     """The engine's plan as plain records."""
     requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
-    waits = {tier: eta for tier, eta, _ in plan.tiers}
-    refusals = {tier: reason for tier, _, reason in plan.tiers if reason is not None}
+    waits = {tier: eta for tier, eta, *_ in plan.tiers}
+    refusals = {tier: reason for tier, _, reason, _ in plan.tiers if reason is not None}
     return Plan(requests, plan.weight, plan.points, plan.eta, waits, refusals)
 
 

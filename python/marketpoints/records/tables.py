@@ -1,5 +1,6 @@
 """Typed records, alone and in sequence, and plain tables: all with frames, a short repr and a card."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
@@ -37,9 +38,9 @@ KINDS: dict[Any, Kind] = {
 class Tabular(frames.Exported):
     """Frames of whatever tells its columns."""
 
+    @abstractmethod
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
         """Kind and values of each column."""
-        raise NotImplementedError
 
     def to_pandas(self) -> Any:
         """A pandas ``DataFrame``: one row a record, columns by attribute name.

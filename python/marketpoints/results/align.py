@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.times import Duration, to_duration
+from ..common.times import SECOND, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide
 from .series import Series
@@ -56,14 +56,17 @@ def align(
     series = [one for other in others for one in _each(other)]
     ages = _ages(max_age, others)
     moments, starts, own = _rows(left)
-    for one in [*series, *([] if own is None else [own])]:
-        if one.columns and not wide.values(one):
+    every = series if own is None else [own, *series]
+    plain = [wide.values(one) for one in every]
+    for one, held in zip(every, plain, strict=True):
+        if one.columns and not held:
             raise SelectionError(f"{one.id}: price levels have no one value a row; join what you make of them")
-    named = wide.names([*([own] if own is not None else []), *series])
-    columns = {} if own is None else dict(zip(named[0], wide.values(own).values(), strict=True))
-    for one, age, names in zip(series, ages, named[own is not None :], strict=True):
+    named = wide.names([one.id for one in every], plain)
+    given = len(every) - len(series)
+    columns = {} if own is None else dict(zip(named[0], plain[0].values(), strict=True))
+    for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
         places = _engine.latest_known(moments.view("int64"), _ascending(one).view("int64"), age)
-        columns |= dict(zip(names, (wide.taken(values, places) for values in wide.values(one).values()), strict=True))
+        columns |= zip(names, (wide.taken(values, places) for values in held.values()), strict=True)
     times = {} if starts is None else {"time": starts}
     return wide.frame(as_frame, "known_at", moments, times | columns)
 
@@ -80,14 +83,20 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if getattr(zoned, "tz", None) is not None:
         left = zoned.tz_convert(None)
     try:
-        given = np.asarray(left)
-        moments = np.ascontiguousarray(given.astype("datetime64[ns]"))
+        given = np.atleast_1d(np.asarray(left))
+        moments = np.ascontiguousarray(given.astype("datetime64[ns]"))  # a frame's own, whatever becomes of theirs
     except (TypeError, ValueError):
         raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
-    if given.dtype.kind == "M" and (moments.astype("datetime64[s]") != given.astype("datetime64[s]")).any():
-        raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
-    if moments.ndim != 1 or np.isnat(moments).any() or (np.diff(moments) < np.timedelta64(0, "ns")).any():
+    if given.dtype.kind != "M" or not given.dtype.isnative:
+        given = moments
+    # As whole numbers, whatever their unit; there NaT is the least, and so the first where all ascend.
+    numbers = given.view("int64")
+    if given.ndim != 1 or (numbers[1:] < numbers[:-1]).any() or np.isnat(given[:1]).any():
         raise InvalidRequest("left: moments must be one array of datetime64 that ascends, without NaT")
+    # What ascends lies between its ends.
+    ends = [0, -1] if len(given) else []
+    if (moments[ends].astype("datetime64[s]") != given[ends].astype("datetime64[s]")).any():
+        raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
     return moments, None, None
 
 
@@ -121,7 +130,7 @@ def _ages(max_age: Any, others: Sequence[Any]) -> list[int]:
         if seconds is not None and seconds < 0:
             raise InvalidRequest(f"max_age: {period!r} is negative; give how old a value may be")
         for one in _each(other):
-            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * 1_000_000_000, EVER))
+            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * SECOND, EVER))
     return ages
 
 
@@ -129,10 +138,11 @@ def _ascending(one: Series) -> "npt.NDArray[np.datetime64]":
     """When each row is known, ascending and each but once."""
     import numpy as np
 
-    known = one.known_at
-    if len(known) > 1 and not (np.diff(known) > np.timedelta64(0, "ns")).all():
+    known = np.ascontiguousarray(one.known_at)
+    numbers = known.view("int64")
+    if (numbers[1:] <= numbers[:-1]).any():
         raise SelectionError(
             f"{one.id}: several rows are known at one time, and none of them is the one; token supply has a row for "
             "each chain: join a frame of the chain that you mean"
         )
-    return np.ascontiguousarray(known)
+    return known

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
+from ..common.times import DAY, SECOND
 from ..errors import SelectionError
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ __all__ = ["closing", "missing", "spans", "step_between", "step_of"]
 
 #: Sessions of a market profile (section 4.1): days, weeks, and months, which differ in length.
 SESSIONS = {"TPO_SESSION_DAILY": (1, "D"), "TPO_SESSION_WEEKLY": (7, "D"), "TPO_SESSION_MONTHLY": (1, "M")}
-# In nanoseconds.
-DAY = 86_400_000_000_000
 # The shortest and the longest month.
 MONTH = (28 * DAY, 31 * DAY)
 WEEK = 7 * DAY
@@ -35,7 +34,7 @@ def step_of(interval: str | None, session: str | None = None) -> "np.timedelta64
         return np.timedelta64(count, "M") if unit == "M" else np.timedelta64(count * DAY, "ns")
     for wire, _, seconds in _engine.intervals():
         if wire == interval:
-            return np.timedelta64(seconds * 1_000_000_000, "ns")
+            return np.timedelta64(seconds * SECOND, "ns")
     if interval is None:
         raise SelectionError("the series names no interval, so its buckets have no known length")
     raise SelectionError(f"interval {interval!r} is not known, so its buckets have no known length")

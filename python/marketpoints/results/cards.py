@@ -6,6 +6,7 @@ from typing import Any
 
 from ..common.display import EDGE, SHOWN, card, cell, grid
 from ..common.sparks import spark
+from ..common.times import iso
 from ..errors import Error
 from . import frames
 from .ragged import cut
@@ -30,9 +31,8 @@ def set_card(every: Sequence[Any], hints: Sequence[str]) -> str:
     header = ["series", "rows", "from (UTC)", "to (UTC)", "gaps", ""]
     rows = []
     for one in every[:SHOWN]:
-        facts = one._facts()
-        ends = [facts.get("from", "")[:16], facts.get("to", "").removesuffix(" UTC")[:16]]
-        rows.append([str(one.id), facts["rows"], *ends, _window(one).get("gaps", "")])
+        ends = [iso(edge) for edge in one.timestamps[[0, -1]]] if len(one) else ["", ""]
+        rows.append([str(one.id), f"{len(one):,}", *ends, _window(one).get("gaps", "")])
     told = "".join(f"<div>{escape(hint.strip())}</div>" for hint in hints)
     trends = [trend(one) for one in every[:SHOWN]]
     return card(f"SeriesSet of {len(every):,}", {}, grid(header, rows, [], 0, beside=trends, left=1) + told)
@@ -42,7 +42,7 @@ def _window(series: Any) -> dict[str, str]:
     """What was asked for, and how much of it is missing, where that is known."""
     facts: dict[str, str] = {}
     if series.requested is not None:
-        start, end = (str(edge)[:16].replace("T", " ") for edge in series.requested)
+        start, end = (iso(edge) for edge in series.requested)
         facts["asked"] = f"{start} to {end} UTC"
     if len(series) > MANY:
         return facts

@@ -3,7 +3,9 @@
 By vector, never by point; numbers share memory where they can.
 """
 
+import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -11,6 +13,7 @@ from .. import _engine
 from ..common.optional import load
 from ..common.protocols import Datable, Framed, Label
 from ..errors import SelectionError
+from ..identity import SeriesId
 from .ragged import Nested, Ragged
 
 __all__ = [
@@ -33,6 +36,8 @@ __all__ = [
 Kind: TypeAlias = "str | Mapping[str, Kind]"
 #: Kind and values of each column.
 Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
+#: A series as a table: the time of each of its rows, and its columns by name.
+Flat: TypeAlias = tuple[Any, Mapping[str, Any]]
 #: A column as the engine takes it: its name, the kind of its values, and these.
 Described: TypeAlias = tuple[str, str, Any]
 #: Names of the sides of a book, by code; -1 is neither.
@@ -58,37 +63,52 @@ class Dated:
         import numpy as np
 
         times, columns = self._series.flat(label)
-        known = self._series.flat("left" if self._series.is_known_at_once else "right")[0]
+        known = self._series._times("left" if self._series.is_known_at_once else "right")
         asked = np.datetime64("NaT", "ns") if self._series.asked_at is None else self._series.asked_at
         return times, {"known_at": known, "asked_at": np.full(len(times), asked), **columns}
 
 
 def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:
     """A series as a pandas ``DataFrame``."""
-    pandas = load("pandas")
-    times, columns = series.flat(label)
-    index = pandas.DatetimeIndex(times, name="time", copy=False).tz_localize("UTC")
-    data = {name: _pandas_column(pandas, name, values) for name, values in columns.items()}
-    frame = pandas.DataFrame(data, index=index, copy=False)
+    frame = _pandas_frame(load("pandas"), [series.flat(label)])
     if copy:
         frame = frame.copy(deep=True)
     frame.attrs |= {"id": series.id.known(), **_usd([series])}
     return frame
 
 
-def _pandas_column(pandas: Any, name: str, values: Any) -> Any:
-    if isinstance(values, (Ragged, Nested)):
+def _pandas_frame(pandas: Any, parts: Sequence[Flat]) -> Any:
+    """The rows of several series that have the same columns; of one over the same memory."""
+    index = pandas.DatetimeIndex(_joined([times for times, _ in parts]), name="time", copy=False).tz_localize("UTC")
+    data = {name: _pandas_column(pandas, name, [columns[name] for _, columns in parts]) for name in parts[0][1]}
+    return pandas.DataFrame(data, index=index, copy=False)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    import numpy as np
+
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _pandas_column(pandas: Any, name: str, parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], (Ragged, Nested)):
         import numpy as np
 
-        column = np.empty(len(values), dtype=object)
-        for row in range(len(values)):
-            column[row] = values.row(row)
+        column = np.empty(sum(map(len, parts)), dtype=object)
+        for place, row in enumerate(itertools.chain.from_iterable(parts)):
+            column[place] = row
         return column
+    values = _joined(parts)
     if name == "side" and values.dtype.kind == "i":
         return pandas.Categorical.from_codes(values, categories=list(SIDES))
     if values.dtype.kind == "M":
         return pandas.DatetimeIndex(values).tz_localize("UTC")
     return values
+
+
+def _form(flat: Flat) -> list[tuple[str, Any]]:
+    """The columns of a series, and what kind of values they hold."""
+    return [(name, getattr(values, "dtype", type(values))) for name, values in flat[1].items()]
 
 
 def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
@@ -99,17 +119,16 @@ def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
         return pandas.DataFrame(index=times)
     import numpy as np
 
-    parts = []
-    for series in every:
-        part = to_pandas(series, copy=False, label=label)
-        part.attrs = {}
-        parts.append(part)
-    frame = pandas.concat(parts)
-    rows = np.array([len(part) for part in parts])
+    flats = [series.flat(label) for series in every]
+    # A frame for each series would cost more than its values: those that have the same columns are one.
+    alike = [_pandas_frame(pandas, list(parts)) for _, parts in itertools.groupby(flats, _form)]
+    frame = alike[0] if len(alike) == 1 else pandas.concat(alike)
+    rows = [len(times) for times, _ in flats]
+    ids = [series.id for series in every]
     # Once for the whole frame: categories in each part would take time and memory by the square of their number.
-    for place, (name, choices) in enumerate(_choices(every).items()):
+    for place, (name, choices) in enumerate(_choices(ids, flats).items()):
         codes = {value: code for code, value in enumerate(choices)}
-        own = np.array([codes.get(getattr(series.id, LABELS[name]), -1) for series in every])
+        own = np.array([codes.get(getattr(one, LABELS[name]), -1) for one in ids])
         frame.insert(place, name, pandas.Categorical.from_codes(np.repeat(own, rows), categories=choices))
     frame.attrs = _usd(every)
     return frame
@@ -126,28 +145,36 @@ def _metadata(every: Sequence[Framed]) -> dict[str, str]:
     return {name: str(value).lower() for name, value in _usd(every).items()}
 
 
-def series_table(every: Sequence[Framed], label: Label = "left", *, coded: bool = False) -> _engine.ArrowTable:
+def series_table(every: Sequence[Framed], label: Label = "left") -> _engine.ArrowTable:
     """A series as an Arrow table; several as one long table, none as an empty one.
 
     Args:
         every: The series.
         label: Which end of its bucket a row is stamped with.
-        coded: Whether what tells the series of a long table apart are codes with names, or texts.
     """
+    if len(every) > 1:
+        flats = [series.flat(label) for series in every]
+        return _long_table(every, flats, _choices([series.id for series in every], flats), coded=False)
     if not every:
         import numpy as np
 
         return _engine.ArrowTable([("time", "array", np.array([], dtype="datetime64[ns]"))])
-    if len(every) == 1:
-        (series,) = every
-        return _engine.ArrowTable(_described(*series.flat(label)), series.id.known() | _metadata(every))
-    parts = []
+    (series,) = every
+    return _engine.ArrowTable(_described(*series.flat(label)), series.id.known() | _metadata(every))
+
+
+def _long_table(
+    every: Sequence[Framed], flats: Sequence[Flat], choices: Mapping[str, Sequence[str]], *, coded: bool
+) -> _engine.ArrowTable:
+    """Several series below each other; what tells them apart are codes with names, or texts."""
     # Each part has the names of its codes: with many, texts take less than their number's square.
-    choices = {name: names if coded and len(names) <= MOST_CODED else None for name, names in _choices(every).items()}
-    for series in every:
-        time, *columns = _described(*series.flat(label))
+    names_of = {name: names if coded and len(names) <= MOST_CODED else None for name, names in choices.items()}
+    parts = []
+    for series, flat in zip(every, flats, strict=True):
+        identity = series.id
+        time, *columns = _described(*flat)
         rows = len(time[2])
-        known = [(name, "label", (getattr(series.id, LABELS[name]), names, rows)) for name, names in choices.items()]
+        known = [(name, "label", (getattr(identity, LABELS[name]), names, rows)) for name, names in names_of.items()]
         parts.append(_engine.ArrowTable([time, *known, *columns]))
     return _engine.ArrowTable.stack(parts, _metadata(every))
 
@@ -168,7 +195,11 @@ def spelt(name: str) -> str:
 
 def set_to_polars(every: Sequence[Framed], label: Label = "left") -> Any:
     """Several series as one long polars ``DataFrame``, or the only one's."""
-    return to_polars(series_table(every, label, coded=True), _choices(every) if len(every) > 1 else {})
+    if len(every) < 2:
+        return to_polars(series_table(every, label))
+    flats = [series.flat(label) for series in every]
+    choices = _choices([series.id for series in every], flats)
+    return to_polars(_long_table(every, flats, choices, coded=True), choices)
 
 
 def to_polars(table: _engine.ArrowTable, choices: Mapping[str, Sequence[str]] | None = None) -> Any:
@@ -184,14 +215,14 @@ def to_arrow(table: _engine.ArrowTable) -> Any:
     return load("pyarrow").table(table)
 
 
-class Exported:
+class Exported(ABC):
     """What leaves through the Arrow PyCapsule interface: whoever reads Arrow takes it, with pyarrow and without."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _arrow(self) -> _engine.ArrowTable:
         """Its columns as an Arrow table."""
-        raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The Arrow C stream of ``to_arrow()``, from the engine: no other package is needed.
@@ -268,13 +299,13 @@ def refuse_array(whole: object) -> NoReturn:
     )
 
 
-def _choices(every: Sequence[Framed]) -> dict[str, list[str]]:
+def _choices(ids: Sequence[SeriesId], flats: Sequence[Flat]) -> dict[str, list[str]]:
     """What tells series apart: by the column's name all its labels in the order they come."""
     choices: dict[str, list[str]] = {}
-    columns = {name for series in every for name in series.flat()[1]}
-    by_symbol = all(series.id.raw_symbol is not None for series in every)
-    for name, identity in LABELS.items():
-        found = dict.fromkeys(getattr(series.id, identity) for series in every)
+    columns = {name for _, own in flats for name in own}
+    by_symbol = all(one.raw_symbol is not None for one in ids)
+    for name, part in LABELS.items():
+        found = dict.fromkeys(getattr(one, part) for one in ids)
         found.pop(None, None)
         # A coin tells nothing more where all have a symbol.
         if found and name not in columns and not (name == "coin" and by_symbol):

@@ -42,7 +42,7 @@ class Heatmap(Levels):
         rank = np.arange(len(self.levels)) - np.repeat(self.offsets[:-1], counts)
         bids = np.repeat(self.split, counts)
         side = np.where(bids < 0, -1, rank >= bids).astype(np.int8)
-        return np.repeat(self._stamps(label), counts), {"price": self.prices, "volume": self.volumes, "side": side}
+        return self._times(label), {"price": self.prices, "volume": self.volumes, "side": side}
 
     def to_grid(
         self, step: float | None = None

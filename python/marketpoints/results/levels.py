@@ -71,6 +71,11 @@ class Levels(Series):
     def _lines(self) -> int:
         return len(self.levels)
 
+    def _times(self, label: Label) -> Any:
+        import numpy as np
+
+        return np.repeat(self._stamps(label), np.diff(self.offsets))
+
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         facts.pop("columns")
@@ -99,10 +104,7 @@ class Profile(Levels):
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
-        import numpy as np
-
-        times = np.repeat(self._stamps(label), np.diff(self.offsets))
-        return times, {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
+        return self._times(label), {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
     def plot(  # type: ignore[override]
         self,
@@ -269,12 +271,13 @@ class Tpo(Sessions):
         columns = dict(self.levels.fields)
         if isinstance(blocks := columns.get("block_ids"), Ragged):
             columns["block_ids"] = _whole(blocks)
-        for name, values in super().flat(label)[1].items():
+        for name in self.columns:
+            values = self[name]
             if isinstance(values, np.ndarray):
                 columns.setdefault(name, np.repeat(values, counts))
             elif isinstance(values, Ragged):
                 columns.setdefault(name.removesuffix("s"), self._among(values))
-        return np.repeat(self._stamps(label), counts), columns
+        return self._times(label), columns
 
     def _among(self, prices: Ragged) -> "npt.NDArray[np.bool_]":
         """Whether each level's price is in its session's list: bool (levels,)."""
@@ -318,6 +321,11 @@ class Tpo(Sessions):
 
     def _lines(self) -> int:
         return int(self.offsets[-1])
+
+    def _times(self, label: Label) -> Any:
+        import numpy as np
+
+        return np.repeat(self._stamps(label), np.diff(self.offsets))
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

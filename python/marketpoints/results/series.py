@@ -1,6 +1,5 @@
 """Results: one series with its identity and its columns (specification, section 2.2)."""
 
-import difflib
 import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
@@ -8,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 from .. import _engine
 from ..common.display import lines, shown_half_made
 from ..common.protocols import Label
+from ..common.times import spell
 from ..errors import InvalidRequest
-from ..identity import SeriesId, Window
+from ..identity import Window
 from . import frames
 from .cards import series_card
 from .ragged import Nested, Ragged, same
@@ -54,11 +54,6 @@ class Series(Timed, frames.Exported):
         self._session = session
         self._usd = usd
         self._selection = selection
-
-    @property
-    def id(self) -> SeriesId:
-        """What the series is of."""
-        return SeriesId(**self._columns.id, extra=self._columns.extra_id)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -166,20 +161,24 @@ class Series(Timed, frames.Exported):
         if self.id.side is not None:
             facts["side"] = f"{self.id.side} only"
         if len(self):
-            first, last = (str(moment)[:19].replace("T", " ") for moment in self.timestamps[[0, -1]])
-            facts |= {"from": first, "to": f"{last} UTC"}
+            first, last = map(spell, self.timestamps[[0, -1]])
+            facts |= {"from": first.removesuffix(" UTC"), "to": last}
         return facts | {"columns": " ".join(self.columns)}
 
     def _lines(self) -> int:
         """Rows of :meth:`flat`."""
         return len(self)
 
+    def _times(self, label: Label) -> Any:
+        """The time of each row of :meth:`flat`."""
+        return self._stamps(label)
+
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
 
         Price levels have a row each, with the time of theirs. ``label`` and ``known_at`` as in :meth:`to_pandas`.
         """
-        return self._stamps(label), {name: self[name] for name in self.columns}
+        return self._times(label), {name: self[name] for name in self.columns}
 
     def to_pandas(self, *, label: Label = "left", copy: bool = False, known_at: bool = False) -> Any:
         """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
@@ -304,8 +303,8 @@ def read(columns: _engine.Columns, name: str) -> Values:
     if name in columns.layout.places:
         return columns.array(name)
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        near = _engine.closest(name, names)
+        hint = ";" if near is None else f"; did you mean {near!r}?"
         raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind == "text":

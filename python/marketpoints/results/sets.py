@@ -1,6 +1,5 @@
 """The set of series that a call answers with (specification, section 2.2)."""
 
-import difflib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -101,8 +100,7 @@ class SeriesSet(Items[Series], frames.Exported):
         there = {str(known[name]) for one in self._items if name in (known := one.id.known())}
         if value in there:
             return None
-        near = difflib.get_close_matches(str(value).upper(), sorted(there), n=1)
-        return near[0] if near else None
+        return _engine.closest(str(value), sorted(there))
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Series: ...
@@ -254,8 +252,8 @@ class SeriesSet(Items[Series], frames.Exported):
 
 def no_field(name: str) -> str:
     """What to say of a name that is no field of an identity."""
-    near = ["raw_symbol"] if name == "symbol" else difflib.get_close_matches(name, IDENTITY, n=1)
-    hint = f", did you mean {near[0]}?" if near else ";"
+    near = "raw_symbol" if name == "symbol" else _engine.closest(name, IDENTITY)
+    hint = ";" if near is None else f", did you mean {near}?"
     return f"not a field of a series' identity{hint} those are {', '.join(IDENTITY)}"
 
 

@@ -30,8 +30,8 @@ class Timed:
 
     @property
     def id(self) -> SeriesId:
-        """What the rows are of."""
-        raise NotImplementedError
+        """What the series is of."""
+        return SeriesId(**self._columns.id, extra=self._columns.extra_id)
 
     def __len__(self) -> int:
         return len(self._columns)

@@ -1,6 +1,6 @@
 """Several series side by side: a row a time, and a column for each value of each series."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import _engine
@@ -33,13 +33,15 @@ def pivot(every: "Sequence[Series]", label: "Label", as_frame: Frame) -> Any:
 
     stamps = [np.ascontiguousarray(one._stamps(label)).view("int64") for one in every]
     times = np.unique(np.concatenate([*stamps, np.array([], dtype=np.int64)]))
+    plain = [values(one) for one in every]
+    named = names([one.id for one in every], plain, first=True)
     columns: dict[str, Any] = {}
-    for one, known, own in zip(every, stamps, names(every, first=True), strict=True):
-        if len(own) < len(one.columns) or (len(known) > 1 and not (np.diff(known) > 0).all()):
+    for one, known, own, held in zip(every, stamps, named, plain, strict=True):
+        if len(held) < len(one.columns) or (len(known) > 1 and not (np.diff(known) > 0).all()):
             raise SelectionError(f"{one.id}: it has several values a time, so no row of its own; leave pivot= out")
         places = np.full(len(times), -1, dtype=np.int64)
         places[np.searchsorted(times, known)] = np.arange(len(known))
-        columns |= dict(zip(own, (taken(column, places) for column in values(one).values()), strict=True))
+        columns |= zip(own, (taken(column, places) for column in held.values()), strict=True)
     return frame(as_frame, "time", times.view("datetime64[ns]"), columns)
 
 
@@ -54,19 +56,21 @@ def values(one: "Series") -> dict[str, Any]:
     return {} if set(columns) - set(plain) == {"levels"} and set(plain) <= {"split"} else plain
 
 
-def names(every: "Sequence[Series]", *, first: bool = False) -> list[list[str]]:
-    """The columns' names of each series; where several have one, with what tells the series apart.
+def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, first: bool = False) -> list[list[str]]:
+    """The columns' names of each series as a frame has them: where several have one, with what tells the series apart.
 
-    The first of them keeps the plain name unless ``first``.
+    Args:
+        ids: What each series is of.
+        plain: Its own names of its columns, such as the :func:`values`.
+        first: Whether the first series that has a name is told apart too; otherwise it keeps the plain name.
     """
-    plain = [list(values(one)) for one in every]
     having: dict[str, list[int]] = {}
     for place, own in enumerate(plain):
         for name in own:
             having.setdefault(name, []).append(place)
     taken = {"time", "known_at", *having}
     # Once for all columns that the same series have: comparing each with all would take the square of their number.
-    labels = {places: _labels([every[one].id for one in places]) for places in set(map(tuple, having.values()))}
+    labels = {places: _labels([ids[one] for one in places]) for places in set(map(tuple, having.values()))}
     label = {name: dict(zip(places, labels[tuple(places)], strict=True)) for name, places in having.items()}
     numbers: dict[str, int] = {}
     spelled = []

@@ -68,6 +68,16 @@ class _Taken:
         return self._stream.dropped
 
     @property
+    def recorded(self) -> int:
+        """Rows that were written so far (``record=``); a book is a row for each level that changed."""
+        return self._stream.recorded[0]
+
+    @property
+    def unrecorded(self) -> int:
+        """Events that could not be recorded: without a time, a price or a side, or of a type that is no raw data."""
+        return self._stream.recorded[1]
+
+    @property
     def reconnects(self) -> int:
         """How often a connection broke and stood again; each time a :class:`~marketpoints.StreamGap` tells of it."""
         return self._stream.reconnects

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::sent::{Sent, lay, restore};
-use crate::archive::Table;
+use crate::archive::table::Table;
 use crate::columns::{Column, LEVELS, List, Series};
 use crate::protocol::{SeriesId, Shape};
 

@@ -8,8 +8,7 @@ use super::key::{Key, VERSION};
 use super::pack::{Packed, is_identity, pack, unpack};
 use crate::archive::parquet_read::{metadata_of, table_of};
 use crate::archive::parquet_write::parquet_bytes;
-use crate::archive::table::ContentHash;
-use crate::archive::{Metadata, Table};
+use crate::archive::table::{ContentHash, Metadata, Table};
 use crate::columns::Series;
 use crate::weight::Window;
 

@@ -5,18 +5,20 @@
 //! the answers' headers and 429s keep right, says so once, and returns to the shared account as soon as that answers.
 
 mod file;
+mod lock;
 mod redis;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use self::file::FileLedger;
+use self::lock::lock;
+use self::redis::RedisLedger;
 use super::config::BudgetScope;
 use super::error::ClientError;
 use super::log::{self, Level, Record};
 use crate::budget::{Account, Limits};
 use crate::clock::SharedClock;
-use file::FileLedger;
-use redis::RedisLedger;
 
 /// How long a lock that somebody holds is waited for. It is held for microseconds; only a stopped process holds it longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -47,11 +49,6 @@ struct OwnView {
     failed_until: Option<Instant>,
     /// What the next call with a listener is told.
     notice: Option<String>,
-}
-
-/// A poisoned lock only means that another thread panicked between two whole updates.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ledger {

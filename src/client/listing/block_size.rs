@@ -1,8 +1,8 @@
 //! Whether a request's block size fits the recommended one (supplement 9).
 
-use super::Listed;
-use super::kept::{Place, Question};
 use crate::client::error::ClientError;
+use crate::client::kept_lists::{Place, Question};
+use crate::client::listed::Listed;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
 
 /// Whether a block size fits.

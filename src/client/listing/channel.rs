@@ -2,11 +2,11 @@
 
 use futures::future;
 
-use super::Listed;
-use super::kept::{Place, Question};
 use super::names::NameQuestion;
-use crate::client::Inner;
 use crate::client::error::ClientError;
+use crate::client::inner::Inner;
+use crate::client::kept_lists::{Place, Question};
+use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};
 

@@ -4,51 +4,21 @@
 //! A list weighs nothing, is asked once for each type and exchange (block sizes: for each market) and kept. One that cannot
 //! be had within a moment refuses nothing and is left alone for some minutes.
 
+pub(super) mod asking;
 mod block_size;
 mod channel;
-mod kept;
 mod names;
-
-pub(super) use kept::{Listings, entries};
 
 use futures::future;
 
 use self::block_size::SizeQuestion;
 use self::names::NameQuestion;
 use super::error::ClientError;
+use super::inner::{Client, Inner};
 use super::keeping::blocking;
+use super::listed::Listed;
 use super::request::PointsRequest;
-use super::{Client, Inner};
 use crate::archive::points::{Archive, Key, gaps};
-
-/// What a list says of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    /// It is there.
-    Yes,
-    /// It may not be there, in words for the caller; the list is not sure.
-    Unsure(String),
-    /// Nobody knows, or there is nothing to look up.
-    Unknown,
-}
-
-impl Listed {
-    /// What lists say of several names: that they are there only where all of them are.
-    pub(super) fn together(every: impl IntoIterator<Item = Self>) -> Self {
-        let (mut all, mut doubts) = (true, Vec::new());
-        for one in every {
-            all &= one == Self::Yes;
-            if let Self::Unsure(words) = one {
-                doubts.push(words);
-            }
-        }
-        match doubts.is_empty() {
-            _ if all => Self::Yes,
-            true => Self::Unknown,
-            false => Self::Unsure(doubts.join("; ")),
-        }
-    }
-}
 
 impl Client {
     /// What the lists that are known say of a request's symbol or coin, and of its block size. Sends nothing. `None` where one
@@ -91,13 +61,13 @@ impl Client {
         }
         let named = async {
             match inner.name_question(request) {
-                Some(question) => inner.listings.names.ask(inner, &question).await,
+                Some(question) => inner.listings.names.ask(&**inner, &question).await,
                 None => Ok(Listed::Unknown),
             }
         };
         let sized = async {
             match inner.size_question(request) {
-                Some(question) => inner.listings.sizes.ask(inner, &question).await,
+                Some(question) => inner.listings.sizes.ask(&**inner, &question).await,
                 None => Ok(Listed::Unknown),
             }
         };

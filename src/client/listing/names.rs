@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::Listed;
-use super::kept::{Place, Question};
 use crate::client::error::ClientError;
+use crate::client::kept_lists::{Place, Question};
+use crate::client::listed::Listed;
 use crate::protocol::exchange::{Venue, venue};
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 

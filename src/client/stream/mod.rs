@@ -2,14 +2,17 @@
 //! and one queue of events for all.
 
 mod backoff;
+mod common;
 mod event;
 mod gap;
 mod queue;
+mod record;
 mod seen;
 mod session;
 mod socket;
 
 pub use backoff::{Backoff, Pause};
+pub use common::StreamOptions;
 pub use event::{Event, nanoseconds};
 pub use gap::{Gap, StreamItem};
 pub use queue::{Overflow, Taken};
@@ -17,58 +20,18 @@ pub use queue::{Overflow, Taken};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::watch;
 
+use self::common::{Common, Standing};
 use self::queue::Queue;
+use self::record::Recorder;
 use self::session::Session;
-use super::error::as_arguments;
+use super::error::{ClientError, as_arguments};
+use super::inner::Client;
+use super::listed::Listed;
 use super::rules::check_exchanges;
-use super::{Client, ClientError, Inner, Listed};
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
-
-/// How a stream is kept up.
-#[derive(Clone)]
-pub struct StreamOptions {
-    /// Most events that wait to be taken.
-    pub queue: usize,
-    /// What happens when so many wait.
-    pub overflow: Overflow,
-    /// Pauses between attempts to connect again.
-    pub backoff: Backoff,
-    /// Most attempts in a row to connect again; `None` is without end.
-    pub reconnects: Option<u32>,
-    /// Silence of the service after which it is sent a ping; after as much again without an answer the connection counts
-    /// as dead.
-    pub ping_after: Duration,
-}
-
-impl Default for StreamOptions {
-    /// 10,000 events, waiting; 2 s doubling to 60 s without end; a ping after 20 s.
-    fn default() -> Self {
-        Self {
-            queue: 10_000,
-            overflow: Overflow::Wait,
-            backoff: Backoff::default(),
-            reconnects: None,
-            ping_after: Duration::from_secs(20),
-        }
-    }
-}
-
-/// Whether a connection has stood yet: nothing known, or how the first attempt went.
-type Standing = Option<Result<(), ClientError>>;
-
-/// What the stream and its connections share.
-struct Common {
-    client: Arc<Inner>,
-    options: StreamOptions,
-    queue: Queue,
-    reconnects: AtomicU64,
-    /// Connections that broke and do not stand again yet.
-    broken: AtomicUsize,
-}
 
 /// How a stream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +73,8 @@ impl Client {
     /// A stream of these channels. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for no channel at all, a slip of a known type or exchange, and what
-    /// [`Channel::check`] refuses.
+    /// [`super::ErrorKind::InvalidRequest`] for no channel at all, a slip of a known type or exchange, what
+    /// [`Channel::check`] refuses, and a channel that cannot be recorded where that is wanted.
     pub fn stream(&self, channels: Vec<Channel>, options: StreamOptions) -> Result<EventStream, ClientError> {
         if channels.is_empty() {
             return Err(ClientError::invalid("a stream needs at least one channel"));
@@ -128,9 +91,11 @@ impl Client {
                 family.push(channel);
             }
         }
+        let channels = families.values().flatten();
+        let recorder = options.record.as_ref().map(|folder| Recorder::new(folder, channels)).transpose()?.map(Arc::new);
         let queue = Queue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
-        let common = Common { client, options, queue, reconnects, broken };
+        let common = Common { client, options, queue, recorder, reconnects, broken };
         Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }
@@ -228,6 +193,11 @@ impl EventStream {
     /// Events that were dropped because too many waited ([`Overflow::DropOldest`]).
     pub fn dropped(&self) -> u64 {
         self.common.queue.dropped()
+    }
+
+    /// Rows recorded so far, and events that could not be ([`StreamOptions::record`]).
+    pub fn recorded(&self) -> (u64, u64) {
+        self.common.recorder.as_ref().map_or((0, 0), |recorder| (recorder.rows(), recorder.left_out()))
     }
 
     /// How often a connection broke and stood again.

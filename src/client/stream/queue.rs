@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::gap::StreamItem;
-use crate::client::ClientError;
+use crate::client::error::ClientError;
 use crate::client::log::{self, Level, Record};
 
 /// Most notices that wait to be logged; older ones are left out.

@@ -10,13 +10,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::common::{Common, Standing};
 use super::event::Event;
 use super::gap::{Gap, ServiceTime, StreamItem};
+use super::record::Recorder;
 use super::seen::Seen;
 use super::socket::{Socket, open};
-use super::{Common, Standing};
+use crate::archive::ArchiveError;
+use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::Transport;
-use crate::client::{ClientError, ErrorKind};
 use crate::protocol::excerpt::{LONGEST, excerpt};
 use crate::protocol::stream::{Channel, Family, RpcError, authenticate, subscribe};
 
@@ -133,12 +135,36 @@ impl Session {
             attempts: lost.attempts,
             reason: lost.reason.clone(),
         };
+        if self.common.recorder.is_some() {
+            let told = gap.clone();
+            self.record(move |recorder| recorder.gap(&told)).await?;
+        }
         self.push(Ok(StreamItem::Gap(gap))).await
+    }
+
+    /// Has the recorder, if there is one, write something, where it holds up no other work. A recording that cannot go on ends
+    /// the stream: events that nobody keeps would be taken for kept ones.
+    async fn record<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<Option<T>, End> {
+        let Some(recorder) = self.common.recorder.clone() else { return Ok(None) };
+        let written = tokio::task::spawn_blocking(move || work(&recorder)).await;
+        let failed = |problem: String| End::Refused(ClientError::new(ErrorKind::Archive, problem));
+        match written {
+            Ok(Ok(done)) => Ok(Some(done)),
+            Ok(Err(error)) => Err(failed(format!("the stream cannot be recorded: {error}"))),
+            Err(error) => Err(failed(format!("the stream cannot be recorded: {error}"))),
+        }
     }
 
     /// The channels are open, for the first time or again.
     async fn stand(&mut self, time: ServiceTime) -> Result<(), End> {
         self.tell_gap(time).await?;
+        if self.common.recorder.is_some() && self.standing.borrow().is_none() {
+            let (channels, since) = (Arc::clone(&self.channels), time.earliest());
+            self.record(move |recorder| recorder.opened(&channels, since)).await?;
+        }
         if let Some(lost) = self.lost.take() {
             self.common.broken.fetch_sub(1, Ordering::Relaxed);
             self.common.reconnects.fetch_add(1, Ordering::Relaxed);
@@ -284,13 +310,21 @@ impl Session {
             None => frame,
             Some(dialect) => dialect.record(frame),
         };
-        for event in Event::of_frame(frame) {
-            self.alive = true;
-            self.tell_gap(time).await?;
-            self.whole_until = self.whole_until.max(event.time());
-            if self.seen.is_new(&event) {
-                self.push(Ok(StreamItem::Event(event))).await?;
-            }
+        let mut events = Event::of_frame(frame);
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.alive = true;
+        self.tell_gap(time).await?;
+        self.whole_until = self.whole_until.max(events.iter().filter_map(Event::time).max());
+        events.retain(|event| self.seen.is_new(event));
+        if self.common.recorder.is_some() {
+            // Before anybody has them: what was taken is kept.
+            let kept = self.record(move |recorder| recorder.events(&events).map(|()| events)).await?;
+            events = kept.unwrap_or_default();
+        }
+        for event in events {
+            self.push(Ok(StreamItem::Event(event))).await?;
         }
         Ok(())
     }

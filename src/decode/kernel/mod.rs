@@ -11,9 +11,15 @@
 // between comparisons keeps branches out of loops.
 #![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool, clippy::naive_bytecount)]
 
+#[cfg(test)]
+mod alike;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod decimal;
 mod literal;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pages;
 mod scalar;
 mod slow;
@@ -30,7 +36,7 @@ use crate::columns;
 pub(super) use literal::Literal;
 pub(super) use pages::{expect, fit, reserve};
 
-/// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`).
+/// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`, `neon`).
 pub const KERNEL_VARIABLE: &str = "MARKETPOINTS_KERNEL";
 
 /// A way to decode that the processor may have. All give the same bits.
@@ -44,6 +50,8 @@ pub enum Kernel {
     Avx2,
     /// 512-bit vectors with VBMI2 and BITALG (Ice Lake, Zen 4 and later).
     Avx512,
+    /// 128-bit vectors of every 64-bit ARM processor.
+    Neon,
 }
 
 /// Bytes that the vector kernels read before the end of a number: shorter bodies go through portable code.
@@ -68,8 +76,8 @@ impl Kernel {
     /// Places more than there are numbers that [`Self::lists`] needs to write at once.
     pub(super) const LIST_ROOM: usize = ONCE + 1;
 
-    /// All kernels, the fastest last.
-    pub const ALL: [Self; 4] = [Self::Scalar, Self::Sse4, Self::Avx2, Self::Avx512];
+    /// All kernels; of those that a processor has, the fastest last.
+    pub const ALL: [Self; 5] = [Self::Scalar, Self::Sse4, Self::Avx2, Self::Avx512, Self::Neon];
 
     /// Name, as [`KERNEL_VARIABLE`] takes it.
     pub const fn name(self) -> &'static str {
@@ -78,6 +86,7 @@ impl Kernel {
             Self::Sse4 => "sse4",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
+            Self::Neon => "neon",
         }
     }
 
@@ -91,6 +100,7 @@ impl Kernel {
             Self::Avx2 => x86::avx2::supported(),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::supported(),
+            Self::Neon => cfg!(target_arch = "aarch64"),
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
@@ -133,7 +143,6 @@ impl Kernel {
     pub(super) fn index(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
-            Self::Scalar => scalar::index(bytes, from, out),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::index(bytes, from, out) },
@@ -141,7 +150,8 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::index(bytes, from, out) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::index(bytes, from, out) },
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => neon::index(bytes, from, out),
             _ => scalar::index(bytes, from, out),
         }
     }
@@ -158,7 +168,6 @@ impl Kernel {
     ) -> (usize, usize) {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
-            Self::Scalar => scalar::index_closers(bytes, from, out, closers),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::index_closers(bytes, from, out, closers) },
@@ -166,7 +175,8 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::index_closers(bytes, from, out, closers) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::index_closers(bytes, from, out, closers) },
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => neon::index_closers(bytes, from, out, closers),
             _ => scalar::index_closers(bytes, from, out, closers),
         }
     }
@@ -175,7 +185,6 @@ impl Kernel {
     fn index_list(self, bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
-            Self::Scalar => scalar::index_list(bytes, from, out),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::index_list(bytes, from, out) },
@@ -183,7 +192,8 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::index_list(bytes, from, out) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::index_list(bytes, from, out) },
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => neon::index_list(bytes, from, out),
             _ => scalar::index_list(bytes, from, out),
         }
     }
@@ -192,7 +202,6 @@ impl Kernel {
     pub(super) fn index_rows(self, bytes: &[u8], out: &mut [u32], line_ends: &mut [u32]) -> (usize, usize) {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {
-            Self::Scalar => scalar::index_rows(bytes, out, line_ends),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::index_rows(bytes, out, line_ends) },
@@ -200,7 +209,8 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::index_rows(bytes, out, line_ends) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::index_rows(bytes, out, line_ends) },
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => neon::index_rows(bytes, out, line_ends),
             _ => scalar::index_rows(bytes, out, line_ends),
         }
     }
@@ -239,7 +249,6 @@ impl Kernel {
     /// How many of the first places have the literal `skip` bytes after them.
     pub(super) fn same(self, bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {
         match self {
-            Self::Scalar => scalar::same(bytes, befores, skip, literal),
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::same(bytes, befores, skip, literal) },
@@ -247,7 +256,8 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::same(bytes, befores, skip, literal) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::same(bytes, befores, skip, literal) },
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => neon::same(bytes, befores, skip, literal),
             _ => scalar::same(bytes, befores, skip, literal),
         }
     }
@@ -301,7 +311,6 @@ impl Kernel {
         out: &mut Vec<f64>,
     ) -> bool {
         append(out, ends.len(), |out| match self {
-            Self::Scalar => scalar::floats(bytes, befores, skip, ends, out),
             // SAFETY: `supported` was asked before the kernel was chosen; the ends are within reach.
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => unsafe { x86::sse4::floats(bytes, befores, skip, ends, out) },
@@ -309,7 +318,9 @@ impl Kernel {
             Self::Avx2 => unsafe { x86::avx2::floats(bytes, befores, skip, ends, out) },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { avx512::floats(bytes, befores, skip, ends, out) },
-            #[cfg(not(target_arch = "x86_64"))]
+            // SAFETY: the ends are within reach.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => unsafe { neon::floats(bytes, befores, skip, ends, out) },
             _ => scalar::floats(bytes, befores, skip, ends, out),
         })
     }
@@ -341,6 +352,9 @@ impl Kernel {
                 Self::Avx2 => unsafe { x86::avx2::times(bytes, befores, skip, ends, fraction, out) },
                 #[cfg(target_arch = "x86_64")]
                 Self::Avx512 => unsafe { avx512::times(bytes, befores, skip, ends, fraction, out) },
+                // SAFETY: all ends are within reach.
+                #[cfg(target_arch = "aarch64")]
+                Self::Neon => unsafe { neon::times(bytes, befores, skip, ends, fraction, out) },
                 _ => scalar::times(bytes, befores, skip, ends, fraction, out),
             }
         })

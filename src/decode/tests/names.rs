@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
-use super::agreement::same_columns;
+use super::agreement::{kernel, same_columns};
 use super::bodies::{Case, Style, heatmap, table, table_types};
 use crate::columns::{Column, Series};
-use crate::decode::{DecodeError, Kernel, PointsDecoder, points, points_in};
+use crate::decode::{DecodeError, PointsDecoder, points, points_in};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{Dialect, DialectParts, FieldKind, ID_FIELDS};
 
@@ -61,7 +61,7 @@ fn published(body: &str, parts: &DialectParts) -> String {
 }
 
 fn in_portions(dialect: &Arc<Dialect>, body: &str, size: usize) -> Result<Vec<Series>, DecodeError> {
-    let mut decoder = PointsDecoder::with(Kernel::ALL[size % 4]).speaking(Some(Arc::clone(dialect)));
+    let mut decoder = PointsDecoder::with(kernel(size)).speaking(Some(Arc::clone(dialect)));
     body.as_bytes().chunks(size).try_for_each(|portion| decoder.feed(portion))?;
     decoder.finish()
 }

@@ -10,7 +10,7 @@ use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{Book, Level, RawData, SourceError};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::Columns;
+use crate::market::store::columns::{Columns, unreadable};
 use crate::market::store::layout::Dataset;
 use crate::market::store::minutes::near;
 use crate::market::store::origin::Origin;
@@ -122,14 +122,14 @@ pub(in crate::market) fn write(
 ) -> Result<(), ArchiveError> {
     let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    let of_events = prepared(&path(Dataset::BookEvents), &event_table(events))?;
+    let of_events = prepared(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
     let mut decimals = Decimals::default();
     for event in events {
         decimals.add(event.price);
     }
-    let of_books = [metadata.clone(), vec![decimals.metadata()]].concat();
-    let books = prepared(&path(Dataset::Books), &book_table(events))?;
-    changes::place(root, [(of_events, metadata), (books, of_books)])
+    let of_books = [metadata, vec![decimals.metadata()]].concat();
+    let books = prepared(&path(Dataset::Books), &book_table(events), &of_books)?;
+    changes::place(root, [of_events, books])
 }
 
 /// The dump that a day's books were made of, with its kind. `None` when there are none yet, or they are damaged.
@@ -317,7 +317,7 @@ impl StoredBooks {
     /// Unix nanoseconds of the first event in a day's file.
     pub(in crate::market) fn first_of(&self, market: usize, day: i64) -> Result<Option<i64>, SourceError> {
         let path = self.partitions.file(Dataset::BookEvents, market, day);
-        read_first(&path, "time").map_err(|error| SourceError(error.to_string()))
+        read_first(&path, "time").map_err(|error| unreadable(&path, &error))
     }
 }
 

@@ -33,12 +33,12 @@ pub(in crate::market) fn write(
 ) -> Result<(), ArchiveError> {
     let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
-    let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings))?;
+    let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
     let told: Vec<&str> =
         TickerField::ALL.into_iter().filter(|field| is_told(readings, *field)).map(TickerField::name).collect();
-    let of_bars = [metadata.clone(), vec![(FIELDS.to_owned(), told.join(","))]].concat();
-    let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings))?;
-    changes::place(root, [(of_readings, metadata), (bars, of_bars)])
+    let of_bars = [metadata, vec![(FIELDS.to_owned(), told.join(","))]].concat();
+    let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings), &of_bars)?;
+    changes::place(root, [of_readings, bars])
 }
 
 fn is_told(readings: &[Ticker], field: TickerField) -> bool {

@@ -1,7 +1,6 @@
 //! What a market serves as of a moment, and since when: by its events, not by its files.
 
 use crate::clock::SECOND;
-use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
@@ -19,21 +18,23 @@ pub(in crate::market) struct Availability {
 
 impl Availability {
     /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet. A type whose first file
-    /// cannot be read is not served.
-    pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Result<Option<Self>, MarketError> {
+    /// cannot be read counts from the day that names the market's first: who asks for its data is told what is wrong, and not that
+    /// there is no such market.
+    pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Option<Self> {
         let instrument = &source.instruments()[market];
         if instrument.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
-            return Ok(None);
+            return None;
         }
         let (mut since, mut types) = (i64::MAX, Vec::new());
         for spec in DATA_TYPES.iter().filter(|spec| instrument.raw_data.serve(spec.data_type)) {
-            let first = MarketError::listed(source.first_event(market, spec.data_type))?.flatten();
+            let first = source.first_event(market, spec.data_type);
+            let first = first.unwrap_or_else(|_| Some(instrument.available_since.saturating_mul(SECOND)));
             if let Some(first) = first.filter(|first| *first <= now) {
                 since = since.min(first);
                 types.push(spec.data_type);
             }
         }
-        Ok((!types.is_empty()).then_some(Self { since, types }))
+        (!types.is_empty()).then_some(Self { since, types })
     }
 
     /// Whether there is data of a type.

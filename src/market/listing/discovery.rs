@@ -29,7 +29,7 @@ pub(in crate::market) fn list(
     now: i64,
 ) -> Result<Value, MarketError> {
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
-    let entries = entries(source, filters, now)?;
+    let entries = entries(source, filters, now);
     let names = |name: for<'e> fn(&'e Entry<'_>) -> &'e str| {
         let distinct: BTreeSet<&str> = entries.iter().map(name).filter(|name| !name.is_empty()).collect();
         Ok(distinct.into_iter().collect())
@@ -99,7 +99,7 @@ impl<'a> Entry<'a> {
 }
 
 /// What is available as of `now` and passes the filters.
-fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Vec<Entry<'a>>, MarketError> {
+fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Vec<Entry<'a>> {
     let begun = |since: i64| since.saturating_mul(SECOND) <= now;
     let mut entries = Vec::new();
     for (market, instrument) in source.instruments().iter().enumerate() {
@@ -109,7 +109,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Ve
         if !named(filters, names.map(String::as_str)) {
             continue;
         }
-        let Some(available) = Availability::of(source, market, now)? else { continue };
+        let Some(available) = Availability::of(source, market, now) else { continue };
         entries.push(Entry {
             exchange: &instrument.exchange,
             category: &instrument.category,
@@ -138,7 +138,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Result<Ve
         kind: Kind::Token,
     }));
     entries.retain(|entry| fits(entry, filters));
-    Ok(entries)
+    entries
 }
 
 fn block_sizes(source: &dyn Source, markets: &[(usize, &Instrument)], now: i64) -> Result<Value, MarketError> {

@@ -32,11 +32,11 @@ pub(in crate::market) fn page(source: &dyn Source, query: &MarketsQuery, now: i6
     }));
     let mut marketcaps = Marketcaps::new(source, now);
     for (market, instrument) in source.instruments().iter().enumerate() {
-        // A prediction market is told by its question, above.
-        if instrument.exchange == PREDICTION_VENUE || !fits(instrument, query) {
+        // A prediction market is told by its question, above; what an archive has over a whole coin is no market.
+        if instrument.exchange == PREDICTION_VENUE || instrument.raw_symbol.is_empty() || !fits(instrument, query) {
             continue;
         }
-        let Some(available) = Availability::of(source, market, now)? else { continue };
+        let Some(available) = Availability::of(source, market, now) else { continue };
         if asked(query, |data_type| available.serves(data_type)) {
             let mut row = figures.row(market)?;
             row.entry.available_since = Some(available.timestamp());

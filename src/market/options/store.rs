@@ -12,7 +12,7 @@ use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{OptionSummary, SourceError, SummaryKind};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::Columns;
+use crate::market::store::columns::{Columns, unreadable};
 use crate::market::store::layout::{DAY, Dataset};
 use crate::market::store::origin::Origin;
 use crate::market::store::{changes, layout};
@@ -98,7 +98,7 @@ pub(in crate::market) fn write(
     table.extend(KINDS.map(|(kind, _, name)| {
         (name.to_owned(), Column::Float(readings.iter().map(|reading| value(&reading.reading, kind)).collect()))
     }));
-    changes::place(root, [(prepared(&path, &table)?, metadata)])
+    changes::place(root, [prepared(&path, &table, &metadata)?])
 }
 
 /// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.
@@ -205,7 +205,7 @@ impl Options {
 }
 
 fn stored_summaries(path: &Path) -> Result<Vec<StoredSummary>, SourceError> {
-    let metadata = read_metadata(path).map_err(|error| SourceError(format!("{error}; ingest the dump again")))?;
+    let metadata = read_metadata(path).map_err(|error| unreadable(path, &error))?;
     let told = metadata.iter().find(|(name, _)| name == SUMMARIES).ok_or_else(|| foreign(path))?;
     serde_json::from_str(&told.1).map_err(|_| foreign(path))
 }

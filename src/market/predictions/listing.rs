@@ -37,7 +37,7 @@ pub(in crate::market) fn prediction_entries(
             continue;
         }
         let market = markets.get(&*event.condition_id).copied();
-        let available = market.map(|market| Availability::of(source, market, now)).transpose()?.flatten();
+        let available = market.and_then(|market| Availability::of(source, market, now));
         let serves = |data_type| available.as_ref().is_some_and(|available| available.serves(data_type));
         if !asked(query, serves) {
             continue;

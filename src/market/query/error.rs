@@ -16,6 +16,9 @@ pub enum MarketError {
     /// No such symbol, coin or token on the exchange (supplement 6).
     #[error(transparent)]
     UnknownSymbol(ParamError),
+    /// An archive is asked for what was never asked of the service that it is of.
+    #[error("{0}")]
+    NotArchived(String),
     /// The data could not be read or written.
     #[error("{0}")]
     Internal(String),

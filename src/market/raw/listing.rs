@@ -49,6 +49,9 @@ impl Instrument {
         if self.is(Category::Option) || self.is(Category::Combo) {
             return self.raw_symbol.clone();
         }
+        if self.raw_symbol.is_empty() {
+            return String::new(); // all markets of a coin
+        }
         let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
         let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
         let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };

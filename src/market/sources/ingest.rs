@@ -20,57 +20,41 @@ use crate::market::ingest::folders::{Dump, days, entries, in_place, tables};
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::task::Task;
 use crate::market::query::error::MarketError;
-use crate::market::store::layout::foreign;
+use crate::market::store::layout::{foreign, note_files};
 use crate::market::store::stale_files::sweep;
 use crate::market::store::turn::Turn;
-use crate::market::trades::files::{LIQUIDATIONS, TRADES};
-use crate::market::{books, funding, options, predictions, supply, trades};
-
-/// How often the files of a kind that overlap are looked at again, at most: most often twice is enough.
-const MOST_PASSES: usize = 8;
+use crate::market::trades::files::{LIQUIDATIONS, Pair, TRADES};
+use crate::market::trades::ingest::{Rules, ingest_files};
+use crate::market::{books, funding, options, predictions, supply};
+use crate::protocol::dump::{self, BOOK_CHANGES, RECORDING, TICKERS};
 
 /// Reads the file of a market (exchange and symbol) and Unix day.
 type ReadDay = fn((&str, &str), i64, &mut Task<'_>) -> Result<(), MarketError>;
-/// Reads a day's file again when it was cut against a neighbour that has changed since. Whether it was read.
-type ReadAgain = fn((&str, &str), i64, &mut Task<'_>) -> Result<bool, MarketError>;
 /// Reads a table of the user's own, by its name.
 type ReadTable = fn(&str, &mut Task<'_>) -> Result<(), MarketError>;
 
 /// What a folder of dumps holds.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// A file for each market and day; the second reads a file again that may have been cut against its neighbours.
-    Days(ReadDay, Option<ReadAgain>),
+    /// A file for each market and day.
+    Days(ReadDay),
+    /// Such files, of which neighbours may hold the same.
+    Overlapping(Pair),
     Tables(ReadTable),
 }
 
 /// The folders, in the order in which they are read: of the books of a day, those that tell most come first.
 const LAYOUTS: [(&str, Layout); 10] = [
-    ("derivative_ticker", Layout::Days(funding::ingest::ingest_file, None)),
-    ("incremental_book_L2", Layout::Days(books::ingest::ingest_file, None)),
-    (
-        "book_snapshot_25",
-        Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task), None),
-    ),
-    ("book_snapshot_5", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task), None)),
-    (
-        "liquidations",
-        Layout::Days(
-            |market, day, task| trades::ingest::ingest_file(LIQUIDATIONS, market, day, task),
-            Some(|market, day, task| trades::ingest::ingest_again(LIQUIDATIONS, market, day, task)),
-        ),
-    ),
+    (TICKERS, Layout::Days(funding::ingest::ingest_file)),
+    (BOOK_CHANGES, Layout::Days(books::ingest::ingest_file)),
+    ("book_snapshot_25", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task))),
+    ("book_snapshot_5", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task))),
+    (dump::LIQUIDATIONS, Layout::Overlapping(LIQUIDATIONS)),
     ("markets", Layout::Tables(predictions::ingest::ingest_markets)),
-    ("options_chain", Layout::Days(options::ingest::ingest_file, None)),
+    ("options_chain", Layout::Days(options::ingest::ingest_file)),
     ("positions", Layout::Tables(predictions::ingest::ingest_positions)),
     ("token_supply", Layout::Tables(supply::ingest::ingest_file)),
-    (
-        "trades",
-        Layout::Days(
-            |market, day, task| trades::ingest::ingest_file(TRADES, market, day, task),
-            Some(|market, day, task| trades::ingest::ingest_again(TRADES, market, day, task)),
-        ),
-    ),
+    (dump::TRADES, Layout::Overlapping(TRADES)),
 ];
 
 /// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
@@ -173,6 +157,7 @@ impl<'a> Ingest<'a> {
                 return Err(MarketError::Internal(problem));
             }
             sweep(store, SystemTime::now());
+            note_files(store)?;
         }
         for (name, layout) in LAYOUTS {
             let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
@@ -180,9 +165,17 @@ impl<'a> Ingest<'a> {
                 continue;
             };
             let files = match layout {
-                Layout::Days(..) => days(&folders.swap_remove(place), &mut report),
+                Layout::Days(_) | Layout::Overlapping(_) => days(&folders.swap_remove(place), &mut report),
                 Layout::Tables(_) => tables(&folders.swap_remove(place), &mut report),
             };
+            if let Layout::Overlapping(pair) = layout {
+                let rules = Rules { store, allow_fewer_rows: self.allow_fewer_rows, keep_going };
+                ingest_files(pair, &files, rules, &mut report)?;
+                if report.interrupted {
+                    return Ok(report);
+                }
+                continue;
+            }
             for file in &files {
                 if !keep_going() {
                     report.interrupted = true;
@@ -192,48 +185,15 @@ impl<'a> Ingest<'a> {
                 }
                 take(layout, file, self, &mut report, keep_going)?;
             }
-            if let Layout::Days(_, Some(again)) = layout {
-                report.interrupted |= !self.take_again(again, &files, keep_going)?;
-            }
         }
         folders.sort();
+        // What a recorded stream tells of itself is known.
+        folders.retain(|other| other.file_name().is_none_or(|name| name != RECORDING));
         for other in folders {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
         }
         drop(turn);
         Ok(report)
-    }
-}
-
-impl Ingest<'_> {
-    /// Reads the files again that were cut against a neighbouring day which holds something else now: a trade that the
-    /// neighbour has no more is theirs again. Also where the ingest that changed the neighbour was ended before it came here.
-    /// They are in the report already. `false` where the ingest was ended.
-    fn take_again(
-        &self,
-        read_again: ReadAgain,
-        files: &[(PathBuf, Dump)],
-        keep_going: &dyn Fn() -> bool,
-    ) -> Result<bool, MarketError> {
-        let Ingest { store, allow_fewer_rows, .. } = *self;
-        // One that is read again may change what a third one is to leave out.
-        for _ in 0..MOST_PASSES {
-            let mut again = false;
-            for (file, source) in files {
-                let Dump::Day(exchange, symbol, day) = source else { continue };
-                let mut report = IngestReport::default();
-                let task =
-                    &mut Task { file, store, report: &mut report, keep_going, allow_fewer_rows, held: 0, good: 0 };
-                again |= read_again((exchange, symbol), *day, task)?;
-                if report.interrupted {
-                    return Ok(false);
-                }
-            }
-            if !again {
-                break;
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -247,9 +207,9 @@ fn take(
     let Ingest { store, allow_fewer_rows, .. } = *ingest;
     let mut task = Task { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
     match (layout, source) {
-        (Layout::Days(read, _), Dump::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
+        (Layout::Days(read), Dump::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
         (Layout::Tables(read), Dump::Table(name)) => read(name, &mut task),
-        // A layout is either cut by days or a table.
+        // A layout is either cut by days or a table; those that overlap are read together.
         (_, Dump::Day(..) | Dump::Table(_)) => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! One change of a store at a time, and none while somebody reads: who answers from a store sees it as it was before a dump
-//! file went into it, or as it is afterwards.
+//! One change of a store at a time, and none while somebody reads: who answers from a store sees it as it was before the files
+//! of a change went into it, or as it is afterwards.
 //!
 //! Two files in the store's folder are locked, whatever they hold going with no process: `.changes` counts the changes, and
 //! whoever reads shares its lock; `.gate` lets a writer pass before readers that come later, so that it need not wait for
@@ -7,9 +7,10 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, open_own, open_own_to_write};
+use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, Unplaced, open_own, open_own_to_write};
+use crate::market::store::held;
 
 pub(in crate::market) const GATE: &str = ".gate";
 pub(in crate::market) const CHANGES: &str = ".changes";
@@ -45,29 +46,56 @@ fn count(changes: &mut File) -> u64 {
 }
 
 /// A finished table that is not yet in its place.
-pub(in crate::market) fn prepared(path: &Path, table: &Table) -> Result<ParquetWriter, ArchiveError> {
+pub(in crate::market) fn prepared(path: &Path, table: &Table, metadata: &Metadata) -> Result<Unplaced, ArchiveError> {
     let mut writer = ParquetWriter::begin(path, table)?;
     writer.push(table)?;
-    Ok(writer)
+    writer.complete(metadata)
 }
 
-/// Puts the tables of one dump file in their places, in this order, as one change of the store.
-pub(in crate::market) fn place<const N: usize>(
-    root: &Path,
-    tables: [(ParquetWriter, Metadata); N],
-) -> Result<(), ArchiveError> {
-    let open = |name: &str| {
-        let path = root.join(name);
-        open_own_to_write(&path, false).map_err(|error| ArchiveError { path, problem: error.to_string() })
-    };
-    let (gate, mut changes) = (open(GATE)?, open(CHANGES)?);
-    let _ = gate.lock();
-    let _ = changes.lock();
-    let count = count(&mut changes) + 1;
-    let written = changes.seek(SeekFrom::Start(0)).and_then(|_| changes.write_all(count.to_string().as_bytes()));
-    written.map_err(|error| ArchiveError { path: root.join(CHANGES), problem: error.to_string() })?;
-    for (table, metadata) in tables {
-        table.finish(&metadata)?;
+/// Puts files in their places, in this order, as one change of the store.
+pub(in crate::market) fn place<const N: usize>(root: &Path, files: [Unplaced; N]) -> Result<(), ArchiveError> {
+    Change { files: files.into() }.place(root)
+}
+
+/// Files that go into the store together, whole but not yet in their places. Dropped, they are gone.
+#[derive(Debug, Default)]
+pub(in crate::market) struct Change {
+    files: Vec<Unplaced>,
+}
+
+impl Change {
+    pub(in crate::market) fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
-    Ok(())
+
+    /// Adds a file, or puts it where an earlier one for the same place was.
+    pub(in crate::market) fn add(&mut self, file: Unplaced) {
+        match self.files.iter_mut().find(|other| other.destination() == file.destination()) {
+            Some(earlier) => *earlier = file,
+            None => self.files.push(file),
+        }
+    }
+
+    /// Where to read what will lie at a path once the change is made.
+    pub(in crate::market) fn found(&self, path: PathBuf) -> PathBuf {
+        let own = self.files.iter().find(|file| file.destination() == path);
+        own.map_or(path, |file| file.path().to_owned())
+    }
+
+    /// Puts the files in their places, in the order in which they came.
+    pub(in crate::market) fn place(self, root: &Path) -> Result<(), ArchiveError> {
+        let open = |name: &str| {
+            let path = root.join(name);
+            open_own_to_write(&path, false).map_err(|error| ArchiveError { path, problem: error.to_string() })
+        };
+        let (gate, mut changes) = (open(GATE)?, open(CHANGES)?);
+        let _ = gate.lock();
+        let _ = changes.lock();
+        let count = count(&mut changes) + 1;
+        let written = changes.seek(SeekFrom::Start(0)).and_then(|_| changes.write_all(count.to_string().as_bytes()));
+        written.map_err(|error| ArchiveError { path: root.join(CHANGES), problem: error.to_string() })?;
+        let names: Vec<String> = self.files.iter().filter_map(|file| held::name(root, file.destination())).collect();
+        self.files.into_iter().try_for_each(Unplaced::place)?;
+        held::add(root, &names)
+    }
 }

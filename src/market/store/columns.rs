@@ -1,8 +1,9 @@
 //! The columns of a file of the store, by name.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::archive::{Table, read_parquet};
+use crate::archive::{ArchiveError, Table, read_parquet};
 use crate::columns::Column;
 use crate::market::raw::SourceError;
 
@@ -12,9 +13,20 @@ pub(in crate::market) struct Columns<'a> {
     table: Table,
 }
 
+/// Why a file of the store cannot be read.
+pub(in crate::market) fn unreadable(path: &Path, error: &ArchiveError) -> SourceError {
+    let is_gone = std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    SourceError(if is_gone {
+        let how = "ingest the dump again, or delete the store's file .files as well to do without it";
+        format!("{} is missing, which an ingest put there; {how}", path.display())
+    } else {
+        format!("{error}; ingest the dump again")
+    })
+}
+
 impl<'a> Columns<'a> {
     pub(in crate::market) fn read(path: &'a Path) -> Result<Self, SourceError> {
-        let (table, _) = read_parquet(path).map_err(|error| SourceError(error.to_string()))?;
+        let (table, _) = read_parquet(path).map_err(|error| unreadable(path, &error))?;
         Ok(Self { path, table })
     }
 

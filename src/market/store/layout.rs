@@ -1,6 +1,7 @@
 //! Names: where a store's files lie, and the markets that their names describe.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use jiff::civil::Date;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::changes::{CHANGES, GATE};
-use crate::archive::is_foreign;
+use super::held::{self, HELD};
+use crate::archive::{ArchiveError, is_foreign};
 use crate::market::raw::{RawData, SourceError};
 
 /// Seconds in a day.
@@ -85,7 +87,8 @@ pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, sym
     folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}", date(day))).join(FILE)
 }
 
-/// Every file of a dataset: exchange, symbol, day. What has another form of name is not of the store.
+/// Every file of a dataset, also one that is there no more: exchange, symbol, day. What has another form of name is not of the
+/// store.
 ///
 /// # Errors
 /// A link: none is followed.
@@ -97,15 +100,26 @@ pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(Str
                 if !is_file(&folder.join(FILE))? {
                     continue;
                 }
-                if let (Some(exchange), Some(symbol), Some(day)) =
-                    (decode(&exchange), decode(&symbol), parse_date(&day))
-                {
-                    found.push((exchange, symbol, day));
-                }
+                found.extend(place(&exchange, &symbol, &day));
             }
         }
     }
+    let had = held::names(root);
+    let had = had.iter().filter_map(|name| {
+        let mut parts = name.strip_prefix(dataset.name())?.strip_prefix('/')?.split('/');
+        let [exchange, symbol, day] = ["exchange=", "symbol=", "date="].map(|key| parts.next()?.strip_prefix(key));
+        let is_file = parts.next() == Some(FILE) && parts.next().is_none();
+        if is_file { place(exchange?, symbol?, day?) } else { None }
+    });
+    found.extend(had);
+    found.sort();
+    found.dedup();
     Ok(found)
+}
+
+/// What the names of the folders say.
+fn place(exchange: &str, symbol: &str, day: &str) -> Option<(String, String, i64)> {
+    Some((decode(exchange)?, decode(symbol)?, parse_date(day)?))
 }
 
 /// Where the file of a sheet lies: a table that is not cut by market and day.
@@ -113,7 +127,7 @@ pub(in crate::market) fn sheet(root: &Path, dataset: Dataset, source: &str) -> P
     root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
 }
 
-/// Every sheet of a dataset, by the name of its source.
+/// Every sheet of a dataset, also one that is there no more, by the name of its source.
 ///
 /// # Errors
 /// A link: none is followed.
@@ -125,7 +139,13 @@ pub(in crate::market) fn sheets(root: &Path, dataset: Dataset) -> Result<Vec<Pat
             found.push((source, file));
         }
     }
+    for name in held::names(root) {
+        let source = name.strip_prefix(dataset.name()).and_then(|rest| rest.strip_prefix("/source="));
+        let source = source.and_then(|rest| decode(rest.strip_suffix(FILE)?.strip_suffix('/')?));
+        found.extend(source.map(|source| (source, held::path(root, &name))));
+    }
     found.sort();
+    found.dedup();
     Ok(found.into_iter().map(|(_, file)| file).collect())
 }
 
@@ -153,7 +173,7 @@ const LINK: &str = "a link, and a store follows none; put what it points to in i
 /// What does not belong into a store: a link, which would lead what is written out of it, or something else than a file and a
 /// folder, which might never answer. Which one, and what mends it; `None` where all is well.
 pub(in crate::market) fn foreign(root: &Path) -> Option<String> {
-    for own in [GATE, CHANGES].map(|name| root.join(name)) {
+    for own in [GATE, CHANGES, HELD].map(|name| root.join(name)) {
         if let Some(problem) = is_foreign(&own) {
             return Some(format!("{} is {problem}", own.display()));
         }
@@ -215,6 +235,14 @@ pub(in crate::market) fn folders(root: &Path) -> Vec<PathBuf> {
         next += 1;
     }
     found
+}
+
+/// Writes down the files of a store that it does not know of: an earlier version put them there, or an ingest that was killed.
+pub(in crate::market) fn note_files(root: &Path) -> Result<(), ArchiveError> {
+    let known: HashSet<String> = held::names(root).into_iter().collect();
+    let files = folders(root).into_iter().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
+    let names = files.filter_map(|file| held::name(root, &file)).filter(|name| !known.contains(name));
+    held::add(root, &names.collect::<Vec<_>>())
 }
 
 fn entries(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, SourceError> {

@@ -2,6 +2,7 @@
 
 pub(in crate::market) mod changes;
 pub(in crate::market) mod columns;
+pub(in crate::market) mod held;
 pub(in crate::market) mod layout;
 pub(in crate::market) mod minutes;
 pub(in crate::market) mod origin;

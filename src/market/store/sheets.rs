@@ -56,8 +56,8 @@ impl<L: Default> Sheet<L> {
         for (name, field) in self.wholes {
             add(name, Column::Int(lines.iter_mut().map(|line| *field(line)).collect()));
         }
-        let file = prepared(&layout::sheet(root, self.dataset, source), &table)?;
-        changes::place(root, [(file, origin.metadata())])
+        let file = prepared(&layout::sheet(root, self.dataset, source), &table, &origin.metadata())?;
+        changes::place(root, [file])
     }
 
     /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.

@@ -26,6 +26,7 @@ impl Market {
             return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)).into());
         };
         channel.check()?;
+        self.computes("the live stream")?;
         names::check_market(self.source(), &channel.exchange, &channel.symbol, self.strict_symbols())?;
         let instruments = self.source().instruments();
         let market = instruments.iter().position(|row| is_meant(row, channel));

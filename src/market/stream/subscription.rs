@@ -2,7 +2,7 @@
 
 use crate::clock::SECOND;
 use crate::market::query::error::MarketError;
-use crate::market::raw::Source;
+use crate::market::raw::{Source, SourceError, Trade};
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
 
 /// One event of a stream.
@@ -56,7 +56,7 @@ impl Subscription {
 pub(in crate::market) fn stretch<T>(
     (from, until): (i64, i64),
     time: impl Fn(&T) -> i64,
-    tell: impl FnOnce(i64, i64, i64, &mut dyn FnMut(&T)) -> Result<(), crate::market::SourceError>,
+    tell: impl FnOnce(i64, i64, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
     mut visit: impl FnMut(&T),
 ) -> Result<(), MarketError> {
     let last = until.saturating_sub(1);
@@ -74,9 +74,8 @@ pub(in crate::market) fn each_trade(
     source: &dyn Source,
     market: usize,
     window: (i64, i64),
-    visit: impl FnMut(&crate::market::Trade),
+    visit: impl FnMut(&Trade),
 ) -> Result<(), MarketError> {
-    let tell =
-        |from, to, now, visit: &mut dyn FnMut(&crate::market::Trade)| source.trades(market, from, to, now, visit);
+    let tell = |from, to, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, from, to, now, visit);
     stretch(window, |trade| trade.time, tell, visit)
 }

@@ -6,6 +6,7 @@ use crate::archive::{Table, read_parquet_within};
 use crate::clock::SECOND;
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
+use crate::market::store::changes::Change;
 use crate::market::store::columns::Columns;
 use crate::market::store::layout::{self, Dataset};
 use crate::market::store::origin::Origin;
@@ -34,9 +35,17 @@ pub(in crate::market) struct PartitionPath<'a> {
     pub(in crate::market) market: (&'a str, &'a str),
     /// Unix day.
     pub(in crate::market) day: i64,
+    /// What goes into the store with it, and counts as if it were there.
+    pub(in crate::market) change: &'a Change,
 }
 
 impl PartitionPath<'_> {
+    /// Where the events, or the minutes, are read.
+    pub(in crate::market) fn found(&self, dataset: Dataset) -> PathBuf {
+        self.change.found(self.file(dataset))
+    }
+
+    /// Where they belong.
     pub(in crate::market) fn file(&self, dataset: Dataset) -> PathBuf {
         layout::file(self.store, dataset, self.market.0, self.market.1, self.day)
     }
@@ -44,7 +53,7 @@ impl PartitionPath<'_> {
 
 /// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.
 pub(in crate::market) fn read_origin(place: &PartitionPath<'_>) -> Option<Origin> {
-    Origin::read([place.pair.events, place.pair.minutes].map(|dataset| place.file(dataset)))
+    Origin::read([place.pair.events, place.pair.minutes].map(|dataset| place.found(dataset)))
 }
 
 /// Trades, column by column.

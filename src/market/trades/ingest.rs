@@ -1,52 +1,203 @@
 //! Dumps of trades, and of liquidations, which are told alike.
+//!
+//! Files of neighbouring days may hold the same trades, and one that goes into the store leaves out what the other has. So a file
+//! that changes takes its neighbours along: they are read again beside it, and all of them go in as one change.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::files::{self, Pair, PartitionPath};
+use super::overlap::REACH;
+use super::streamed::Streamed;
 use super::trade_row::{TRADE_COLUMNS, trade};
 use super::{overlap, streamed, writer};
-use crate::archive::ArchiveError;
+use crate::archive::{ArchiveError, Unplaced};
+use crate::market::ingest::folders::Dump;
+use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::task::{Task, collect};
 use crate::market::query::error::MarketError;
+use crate::market::store::changes::Change;
 
-/// Reads one file into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_file(
+/// How often the files of a change that overlap are looked at again, at most: most often twice is enough.
+const MOST_PASSES: usize = 8;
+
+/// Where to, and by which rules.
+#[derive(Clone, Copy)]
+pub(in crate::market) struct Rules<'a> {
+    pub(in crate::market) store: &'a Path,
+    pub(in crate::market) allow_fewer_rows: bool,
+    pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
+}
+
+/// Reads files into the store, unless the store holds them already; those of a market lie together.
+pub(in crate::market) fn ingest_files(
     pair: Pair,
-    market: (&str, &str),
-    day: i64,
-    task: &mut Task<'_>,
+    files: &[(PathBuf, Dump)],
+    rules: Rules<'_>,
+    report: &mut IngestReport,
 ) -> Result<(), MarketError> {
-    let Some(hash) = task.fingerprint() else { return Ok(()) };
-    let place = PartitionPath { pair, store: task.store, market, day };
-    if task.is_new(files::read_origin(&place), &hash) { Ok(take(&place, task, &hash)?) } else { Ok(()) }
+    let days: Vec<DayFile<'_>> = files.iter().filter_map(DayFile::of).collect();
+    for files in days.chunk_by(|one, next| one.market == next.market) {
+        let mut market = Market { pair, files, rules, tried: HashSet::new() };
+        for first in 0..files.len() {
+            market.change(first, report, Market::read_new)?;
+            if report.interrupted {
+                return Ok(());
+            }
+        }
+        // Also where an ingest was ended while it put a change in its places.
+        for first in 0..files.len() {
+            market.change(first, report, Market::read_outdated)?;
+            if report.interrupted {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
-/// Reads a file again whose trades were cut against those of a neighbouring day, which has changed since. Whether it was read.
-pub(in crate::market) fn ingest_again(
-    pair: Pair,
-    market: (&str, &str),
+/// A dump file of a market's day.
+struct DayFile<'a> {
+    path: &'a Path,
+    market: (&'a str, &'a str),
     day: i64,
-    task: &mut Task<'_>,
-) -> Result<bool, MarketError> {
-    let place = PartitionPath { pair, store: task.store, market, day };
-    if !overlap::is_outdated(&place) {
-        return Ok(false);
-    }
-    let Some(hash) = task.fingerprint() else { return Ok(false) };
-    let stored = files::read_origin(&place);
-    // One that was not taken is not taken now either: what is in the store is of another file.
-    if stored.is_none_or(|stored| stored.fingerprint != hash) {
-        return Ok(false);
-    }
-    take(&place, task, &hash)?;
-    Ok(true)
 }
 
-fn take(place: &PartitionPath<'_>, task: &mut Task<'_>, hash: &str) -> Result<(), ArchiveError> {
-    if streamed::trades(place, task, hash)? {
-        return Ok(());
+impl<'a> DayFile<'a> {
+    fn of((path, dump): &'a (PathBuf, Dump)) -> Option<Self> {
+        match dump {
+            Dump::Day(exchange, symbol, day) => Some(Self { path, market: (exchange, symbol), day: *day }),
+            Dump::Table(_) => None,
+        }
+    }
+}
+
+/// A change that is being made, and what the report is to say once it is.
+#[derive(Default)]
+struct Making {
+    change: Change,
+    /// Whose files it has.
+    days: Vec<i64>,
+    report: IngestReport,
+}
+
+/// Reads a file into a change, by its number; whether it is in it now.
+type Read<'a> = fn(&mut Market<'a>, usize, &mut Making) -> Result<bool, MarketError>;
+
+/// The files of a market, by day.
+struct Market<'a> {
+    pair: Pair,
+    files: &'a [DayFile<'a>],
+    rules: Rules<'a>,
+    /// Those that were taken, or not taken, as what the dumps hold now.
+    tried: HashSet<usize>,
+}
+
+impl<'a> Market<'a> {
+    /// Reads a file, and with it those of the days around it that were cut against what it held. All or none of them are in the
+    /// store then.
+    fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {
+        let mut making = Making::default();
+        if !(self.rules.keep_going)() {
+            report.interrupted = true;
+            return Ok(());
+        }
+        let mut again = read(self, first, &mut making)?;
+        // One that is read again may change what a third one is to leave out, and the first as well.
+        for _ in 0..MOST_PASSES {
+            if !again || making.report.interrupted {
+                break;
+            }
+            again = false;
+            for other in 0..self.files.len() {
+                let day = self.files[other].day;
+                if making.days.iter().any(|own| (own - day).abs() <= REACH) {
+                    again |= self.read_outdated(other, &mut making)?;
+                }
+            }
+        }
+        let Making { change, report: own, .. } = making;
+        if own.interrupted {
+            // What was read is not in the store.
+            report.problems.extend(own.problems);
+            report.interrupted = true;
+            return Ok(());
+        }
+        if !change.is_empty() {
+            change.place(self.rules.store)?;
+        }
+        report.add(own);
+        Ok(())
+    }
+
+    /// Reads a file unless the store holds it already.
+    fn read_new(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+        if !self.tried.insert(file) {
+            return Ok(false);
+        }
+        let Making { change, report, .. } = making;
+        let (place, mut task) = self.task(file, change, report);
+        let Some(hash) = task.fingerprint() else { return Ok(false) };
+        if !task.is_new(files::read_origin(&place), &hash) {
+            return Ok(false);
+        }
+        let files = read(&place, &mut task, &hash)?;
+        Ok(self.put(file, files, making))
+    }
+
+    /// Reads a file again whose trades were cut against those of a neighbouring day, which has changed since.
+    fn read_outdated(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+        // It is in the report already, or will be when its turn comes.
+        let mut scratch = IngestReport::default();
+        let (place, mut task) = self.task(file, &making.change, &mut scratch);
+        if making.report.interrupted || !overlap::is_outdated(&place) {
+            return Ok(false);
+        }
+        if !(self.rules.keep_going)() {
+            making.report.interrupted = true;
+            return Ok(false);
+        }
+        let Some(hash) = task.fingerprint() else {
+            making.report.interrupted |= scratch.interrupted;
+            return Ok(false);
+        };
+        if files::read_origin(&place).is_none_or(|held| held.fingerprint != hash) {
+            // What is in the store is of another file: the one that is there now goes with this change, unless it was not taken.
+            return self.read_new(file, making);
+        }
+        let files = read(&place, &mut task, &hash)?;
+        making.report.interrupted |= scratch.interrupted;
+        Ok(self.put(file, files, making))
+    }
+
+    fn task<'b>(&self, file: usize, change: &'b Change, report: &'b mut IngestReport) -> (PartitionPath<'b>, Task<'b>)
+    where
+        'a: 'b,
+    {
+        let Rules { store, allow_fewer_rows, keep_going } = self.rules;
+        let DayFile { path, market, day } = self.files[file];
+        let place = PartitionPath { pair: self.pair, store, market, day, change };
+        (place, Task { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
+    }
+
+    fn put(&self, file: usize, files: Option<[Unplaced; 2]>, making: &mut Making) -> bool {
+        let Some(files) = files else { return false };
+        for file in files {
+            making.change.add(file);
+        }
+        making.days.push(self.files[file].day);
+        true
+    }
+}
+
+/// The files of a day; `None` when its dump is not to be taken.
+fn read(place: &PartitionPath<'_>, task: &mut Task<'_>, hash: &str) -> Result<Option<[Unplaced; 2]>, ArchiveError> {
+    match streamed::trades(place, task, hash)? {
+        Streamed::Taken(files) => return Ok(Some(files)),
+        Streamed::Left => return Ok(None),
+        Streamed::Unordered => {}
     }
     // Out of order: the whole day must be at hand to bring it into order.
-    match collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time) {
-        Some(trades) => writer::write(place, &trades, &task.origin(hash)),
-        None => Ok(()),
-    }
+    let trades = collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time);
+    trades.map(|trades| writer::write(place, &trades, &task.origin(hash))).transpose()
 }

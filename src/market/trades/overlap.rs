@@ -10,7 +10,7 @@ use crate::clock::SECOND;
 use crate::market::raw::Trade;
 
 /// A day's file reaches into the day before and the day after, so two files that are two days apart may meet.
-const REACH: i64 = 2;
+pub(in crate::market) const REACH: i64 = 2;
 /// Nanoseconds of a neighbour that are read at a time, so that memory stays bounded.
 const PIECE: i64 = 3_600 * SECOND;
 
@@ -28,12 +28,12 @@ const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 
 /// Whether trades of the day's dump file were left out because a neighbouring day had them, which holds something else now.
 pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
-    let metadata = read_metadata(&place.file(place.pair.minutes)).unwrap_or_default();
+    let metadata = read_metadata(&place.found(place.pair.minutes)).unwrap_or_default();
     let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let holds_the_same = |one: &str| {
         let (day, hash) = one.split_once(':')?;
         let other = PartitionPath { day: day.parse().ok()?, ..*place };
-        (read_content_hash(&other.file(place.pair.events))? == hash).then_some(())
+        (read_content_hash(&other.found(place.pair.events))? == hash).then_some(())
     };
     match value(CUT_AGAINST) {
         Some(days) => days.split(',').filter(|one| !one.is_empty()).any(|one| holds_the_same(one).is_none()),
@@ -69,9 +69,9 @@ impl Overlap {
         let days = (place.day - REACH..=place.day + REACH).filter(|&day| day != place.day);
         let neighbours = days.filter_map(|day| {
             let place = PartitionPath { day, ..*place };
-            let bars = read_bars(&place.file(place.pair.minutes)).ok()?;
+            let bars = read_bars(&place.found(place.pair.minutes)).ok()?;
             let (first, last) = (bars.iter().map(|bar| bar.first).min()?, bars.iter().map(|bar| bar.last).max()?);
-            let path = place.file(place.pair.events);
+            let path = place.found(place.pair.events);
             Some(Neighbour { day, path, met: false, first, last, read_until: i64::MIN, unmet: HashMap::new() })
         });
         Self { neighbours: neighbours.collect(), left_out: 0 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use super::files::PartitionPath;
 use super::trade_row::{self, TRADE_COLUMNS};
 use super::writer::TradeWriter;
-use crate::archive::ArchiveError;
+use crate::archive::{ArchiveError, Unplaced};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::rows::{Block, Row};
@@ -59,13 +59,22 @@ impl Taker for Batches {
     }
 }
 
-/// Reads a file's trades into the store with bounded memory. `false` when they are not in order of time: then nothing is
-/// written, and nothing is in the report.
+/// What came of a file.
+pub(in crate::market) enum Streamed {
+    /// Its trades are not in order of time: nothing is written, and nothing is in the report.
+    Unordered,
+    /// It is not to be taken; the report says why.
+    Left,
+    /// Its files, not yet in their places.
+    Taken([Unplaced; 2]),
+}
+
+/// Reads a file's trades with bounded memory.
 pub(in crate::market) fn trades(
     place: &PartitionPath<'_>,
     task: &mut Task<'_>,
     hash: &str,
-) -> Result<bool, ArchiveError> {
+) -> Result<Streamed, ArchiveError> {
     let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
     let mut own = IngestReport::default();
     std::thread::scope(|scope| {
@@ -84,12 +93,9 @@ pub(in crate::market) fn trades(
         drop(batches); // the writer ends when nobody can send any more
         let writer = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if !ordered {
-            return Ok(false);
+            return Ok(Streamed::Unordered);
         }
         task.report.add(own);
-        if whole {
-            writer.finish(&origin)?;
-        }
-        Ok(true)
+        Ok(if whole { Streamed::Taken(writer.finish(&origin)?) } else { Streamed::Left })
     })
 }

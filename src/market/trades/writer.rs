@@ -2,10 +2,10 @@
 
 use super::files::{PartitionPath, TradeColumns, bar_table};
 use super::overlap::Overlap;
-use crate::archive::{ArchiveError, ParquetWriter};
+use crate::archive::{ArchiveError, ParquetWriter, Unplaced};
 use crate::clock::SECOND;
 use crate::market::raw::{Bar, Trade};
-use crate::market::store::changes::{self, prepared};
+use crate::market::store::changes::prepared;
 use crate::market::store::origin::Origin;
 use crate::market::store::ticks::Decimals;
 
@@ -62,22 +62,23 @@ impl<'a> TradeWriter<'a> {
         pushed
     }
 
-    /// Puts trades and bars in place. The bars come last: where they are, both are.
-    pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<(), ArchiveError> {
+    /// The files of trades and bars, not yet in their places. The bars come last: where they are, both are.
+    pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<[Unplaced; 2], ArchiveError> {
         self.flush()?;
         let metadata = origin.metadata();
-        let of_bars = [metadata.clone(), vec![self.decimals.metadata()], self.overlap.metadata()].concat();
-        let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars))?;
-        changes::place(self.place.store, [(self.events, metadata), (bars, of_bars)])
+        let events = self.events.complete(&metadata)?;
+        let of_bars = [metadata, vec![self.decimals.metadata()], self.overlap.metadata()].concat();
+        let bars = prepared(&self.place.file(self.place.pair.minutes), &bar_table(&self.bars), &of_bars)?;
+        Ok([events, bars])
     }
 }
 
-/// Writes a day's trades, in time order, and their minute bars.
+/// The files of a day's trades, which are in time order, and of their minute bars.
 pub(in crate::market) fn write(
     place: &PartitionPath<'_>,
     trades: &[Trade],
     origin: &Origin,
-) -> Result<(), ArchiveError> {
+) -> Result<[Unplaced; 2], ArchiveError> {
     let mut writer = TradeWriter::begin(place)?;
     writer.push(trades)?;
     writer.finish(origin)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::{DialectError, DialectParts};
+use super::parts::{DialectError, DialectParts};
 use crate::protocol::suggest::hint;
 
 /// Keys of the file.

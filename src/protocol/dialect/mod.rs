@@ -4,46 +4,19 @@
 
 mod file;
 mod names;
+mod parts;
+
+pub use self::parts::{DialectError, DialectParts};
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use self::names::{Kind, Names};
-use super::SeriesId;
 use super::analytics::ANALYTICS_PREFIX;
+use super::identity::SeriesId;
 use super::redacted::redacted;
 use super::stream::Channel;
-
-/// What a dialect is made from: each part absent or empty where the neutral names hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DialectParts {
-    /// Header that carries the key, instead of `X-Service-Key` (section 5).
-    pub key_header: Option<String>,
-    /// Base address of the deployment; a client may have another one.
-    pub base_url: Option<String>,
-    /// Base path of the analytics, instead of `/v1/prediction/analytics` (section 4.3).
-    pub analytics_prefix: Option<String>,
-    /// Published data and channel types by their neutral names.
-    pub types: BTreeMap<String, String>,
-    /// Published exchange values by their neutral names.
-    pub exchanges: BTreeMap<String, String>,
-    /// Published names of fields in answers by their neutral names; URL parameters are no fields.
-    pub fields: BTreeMap<String, String>,
-}
-
-/// What is wrong with a dialect: where, and how to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {key}: {problem}", file.as_deref().unwrap_or("dialect"))]
-pub struct DialectError {
-    /// The file it is read from, if it is.
-    pub file: Option<String>,
-    /// The entry, such as `types.VENUE_LIQUIDATION_AGG`, or the line.
-    pub key: String,
-    /// What is wrong and what would be right.
-    pub problem: String,
-}
 
 /// Names in both directions, checked: no two neutral names share a published one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

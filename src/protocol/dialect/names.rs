@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::DialectError;
+use super::parts::DialectError;
 use crate::protocol::data_type::{DATA_TYPES, Field, FieldKind, TPO_WRAPPER};
 use crate::protocol::exchange::{near_miss, venue};
 use crate::protocol::identity::ID_FIELDS;

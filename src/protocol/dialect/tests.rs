@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::protocol::{PointsQuery, SortDirection};
 

@@ -3,7 +3,7 @@
 use super::leaderboard::LeaderboardQuery;
 use super::page::{Page, text};
 use super::parameters::{Pairs, ParamError, push_text};
-use crate::protocol::AnalyticsEndpoint;
+use crate::protocol::analytics::AnalyticsEndpoint;
 
 /// A query of `GET /v1/prediction/analytics/positions` (section 4.3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

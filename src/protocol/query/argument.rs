@@ -5,7 +5,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use super::parameters::{Pairs, ParamError, choice, flag, number, push_flag, push_number, push_text};
-use super::transform::{GroupBy, SortDirection};
+use crate::protocol::group_by::GroupBy;
+use crate::protocol::sort_direction::SortDirection;
 use crate::protocol::suggest::hint;
 
 /// What the values of a parameter are.

@@ -2,7 +2,7 @@
 
 use super::page::{Page, text};
 use super::parameters::{Pairs, ParamError, choice, number, push_number, push_text};
-use super::transform::SortDirection;
+use crate::protocol::sort_direction::SortDirection;
 
 /// What a leaderboard is ordered by (`sortBy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::parameters::{Pairs, ParamError, choice, flag, number, push_flag, push_number, push_text};
-use super::transform::SortDirection;
+use crate::protocol::sort_direction::SortDirection;
 
 /// Rows of a page when `pageSize` is absent (supplement 5).
 pub const DEFAULT_PAGE_SIZE: u32 = 10;

@@ -10,7 +10,6 @@ mod page;
 mod parameters;
 mod points;
 mod rules;
-mod transform;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
 pub use argument::Kind;
@@ -21,4 +20,6 @@ pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
 pub use points::{PARAMETERS, POINTS_PARAMETERS, Parameter, PointsQuery};
 pub use rules::{Spelling, known_type};
-pub use transform::{GroupBy, SortDirection};
+
+pub use crate::protocol::group_by::GroupBy;
+pub use crate::protocol::sort_direction::SortDirection;

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 
 use super::argument::{Argument, Depth, Kind, Named, Plain, PriceStep, UsdQuote, Whole};
 use super::parameters::{Pairs, ParamError};
-use super::transform::{GroupBy, SortDirection};
-use crate::protocol::{DataType, Selection};
+use crate::protocol::data_type::{DataType, Selection};
+use crate::protocol::group_by::GroupBy;
+use crate::protocol::sort_direction::SortDirection;
 
 /// A parameter of `/v1/points`.
 #[derive(Debug, Clone, Copy)]

@@ -3,10 +3,9 @@
 
 use super::parameters::ParamError;
 use super::points::{PARAMETERS, PointsQuery};
-use super::transform::GroupBy;
-use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::data_type::{DATA_TYPES, DataType, Selection, Shape, TypeSpec};
+use crate::protocol::group_by::GroupBy;
 use crate::protocol::suggest::hint;
-use crate::protocol::{DataType, Selection, Shape, TypeSpec};
 
 /// How a refusal spells parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

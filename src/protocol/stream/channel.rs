@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::kind::{Accepts, ChannelKind, ChannelParameter, ChannelSpec, Family};
-use crate::protocol::ParamError;
+use crate::protocol::query::ParamError;
 use crate::protocol::suggest::hint;
 
 /// Category that stands for any.

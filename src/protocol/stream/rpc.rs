@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::channel::Channel;
 use crate::protocol::error_body::{ErrorBody, bounded};
-use crate::protocol::excerpt;
+use crate::protocol::excerpt::excerpt;
 
 /// Method that tells the key; the first of a connection.
 pub const AUTHENTICATE: &str = "public/authenticate";

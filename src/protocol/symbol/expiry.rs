@@ -3,7 +3,8 @@
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
-use super::{QUOTES, ROLLING_WORDS, undated};
+use super::words::{QUOTES, ROLLING_WORDS};
+use crate::protocol::contract::undated;
 use crate::protocol::exchange::{self, Venue, venue};
 
 /// Three letters of each month.

@@ -4,9 +4,10 @@
 mod expiry;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use self::expiry::Expiry;
-use super::contract::undated;
+use self::words::{BUSD, PERPETUAL_WORDS, QUOTES, ROLLING_WORDS, UST};
 use super::exchange::{self, Venue, contract_usd, venue};
 
 /// Kind of a market (supplement 1).
@@ -52,21 +53,6 @@ pub struct Symbol {
     /// Of a future: the day on which it ends, such as `241227`, or what stands for it, such as `CQ`.
     pub expiry: Option<String>,
 }
-
-/// Quotes by which symbols without a separator end, the longest first where one ends another.
-const QUOTES: [&str; 19] = [
-    "FDUSD", "USDT", "USDC", BUSD, "USD", "DAI", "EUR", "GBP", "TRY", "BRL", "JPY", "KRW", "AUD", "CHF", "BTC", "XBT",
-    "ETH", "BNB", UST,
-];
-/// Binance's dollar: where it was not quoted, `BNBUSD` is BNB in USD.
-const BUSD: &str = "BUSD";
-/// Bitfinex's name of Tether.
-const UST: &str = "UST";
-
-/// Words of a symbol that say that it is a perpetual.
-const PERPETUAL_WORDS: [&str; 6] = ["SWAP", "PERP", "PERPETUAL", "UMCBL", "DMCBL", "CMCBL"];
-/// Words that stand for the day on which a future ends: this week, next week, this quarter, next quarter.
-const ROLLING_WORDS: [&str; 4] = ["CW", "NW", "CQ", "NQ"];
 
 /// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may tell only the last
 /// digit of the year in which a future ends.

@@ -14,7 +14,7 @@ use crate::protocol::wire::{
 use crate::service::paths::OPENAPI_PATH;
 
 /// Refusals: status, name of the component, when.
-const REFUSALS: [(u16, &str, &str); 12] = [
+const REFUSALS: [(u16, &str, &str); 13] = [
     (
         400,
         "Invalid",
@@ -24,6 +24,11 @@ const REFUSALS: [(u16, &str, &str); 12] = [
     ),
     (401, "NoKey", "no known API key came with the request"),
     (403, "Forbidden", "the key's plan does not allow it, or the header Host names another machine"),
+    (
+        404,
+        "NotArchived",
+        "the service answers from an archive that was never asked for this (NOT_ARCHIVED); it costs nothing",
+    ),
     (405, "Method", "a method other than GET"),
     (408, "BodyTimeout", "the body, which nobody reads, does not arrive"),
     (413, "BodyTooLarge", "the body, which nobody reads, is too long"),
@@ -100,7 +105,7 @@ pub(super) fn paths() -> Value {
         summary: "Series of points of a data type; the weight follows type, window, exchanges and depth".to_owned(),
         parameters: &POINTS_PARAMETERS,
         answer: reference("Points"),
-        more: &[401, 429, 503, 504],
+        more: &[401, 404, 429, 503, 504],
         keyed: true,
     });
     add(&Endpoint {
@@ -135,7 +140,7 @@ pub(super) fn paths() -> Value {
             summary: format!("Prediction-market analytics: {}; weight {weight}, plan {plan}", row.answer_key),
             parameters: row.parameters,
             answer: object([(row.answer_key.to_owned(), reference(row.answer_key))].into_iter().collect()),
-            more: &[401, 429, 503, 504],
+            more: &[401, 404, 429, 503, 504],
             keyed: true,
         });
     }

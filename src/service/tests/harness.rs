@@ -10,10 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND};
-use crate::market::{
-    Bar, Book, Instrument, Market, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
-    SourceError, Token, Trade,
-};
+use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
 
@@ -116,33 +113,7 @@ impl Source for Mischief {
         Ok(None)
     }
 
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
-
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
-
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
-
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
-        None
-    }
-
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
-        None
-    }
-
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
-        None
-    }
+    coins_only!(crate::market);
 
     fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())

@@ -7,6 +7,7 @@ mod frames;
 mod greedy;
 mod harness;
 mod identity;
+mod journal;
 mod lifecycle;
 mod lists;
 mod log;

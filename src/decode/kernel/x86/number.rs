@@ -2,19 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::eisel_lemire::eisel_lemire;
 use super::super::super::powers::EXACT;
-
-/// All bits in the first 32 bytes, none in the last 32.
-const SLIDE: [u8; 64] = {
-    let mut table = [0; 64];
-    let mut index = 0;
-    while index < 32 {
-        table[index] = 0xFF;
-        index += 1;
-    }
-    table
-};
+use super::super::decimal::{self, Digits, LEAST, NO_DOT, SLIDE};
 
 /// Per place of a dot: bytes left of it move right by one. Place 16 stands for no dot.
 const CLOSE_UP: [[u8; 16]; 17] = {
@@ -38,19 +27,6 @@ const POWERS: [f64; 17] = {
     while dot < 16 {
         table[dot] = EXACT[15 - dot];
         dot += 1;
-    }
-    table
-};
-
-/// 10^(digits - 1) for a mantissa of that many digits.
-const LEAST: [u64; 20] = {
-    let mut table = [0; 20];
-    let mut digits = 1;
-    let mut power = 1u64;
-    while digits < 20 {
-        table[digits] = power;
-        power = power.wrapping_mul(10);
-        digits += 1;
     }
     table
 };
@@ -119,19 +95,19 @@ pub(super) unsafe fn integer(end: *const u8, length: u32) -> Option<u64> {
 /// At least 36 readable bytes stand before the end, and the processor has SSE4.1, or AVX2 if `WIDE`.
 #[inline(always)]
 pub(super) unsafe fn float<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller's; and at most 32 bytes before the end are looked at.
     unsafe {
+        let read = |end, length| if WIDE { thirty_two(end, length) } else { twice_sixteen(end, length) };
         match short(end, length) {
             Some((mantissa, dot)) => Some(mantissa as i64 as f64 / POWERS[dot]),
-            None => long::<WIDE>(end, length),
+            None => decimal::double(end, length, read),
         }
     }
 }
 
-/// What the last 32 bytes before an end hold, of which `length` belong to the number: the values of its digits beyond the
-/// last sixteen and of those, and where it has dots. `None` for anything else than digits and one dot.
+/// What the last 32 bytes before an end hold, of which `length` belong to the number.
 #[inline(always)]
-unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
+unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<Digits> {
     // SAFETY: the caller has 32 bytes before the end; the tables slide by at most 32.
     unsafe {
         // Both halves: what stands outside is 0, and what stands left of the dot moves right by one.
@@ -150,13 +126,17 @@ unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<(u64, u64, u32)> 
         let moved_lower = _mm_alignr_epi8::<15>(lower, upper);
         let upper = _mm_blendv_epi8(upper, moved_upper, _mm_loadu_si128(left.cast()));
         let lower = _mm_blendv_epi8(lower, moved_lower, _mm_loadu_si128(left.add(16).cast()));
-        (are_digits(upper) && are_digits(lower)).then(|| (sixteen(upper), sixteen(lower), dots))
+        (are_digits(upper) && are_digits(lower)).then(|| Digits {
+            upper: sixteen(upper),
+            lower: sixteen(lower),
+            places: places(dots),
+        })
     }
 }
 
 /// The same in one register, with AVX2.
 #[inline(always)]
-unsafe fn thirty_two(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
+unsafe fn thirty_two(end: *const u8, length: u32) -> Option<Digits> {
     // SAFETY: as above, and the caller answers for AVX2.
     unsafe {
         let outside = _mm256_loadu_si256(SLIDE.as_ptr().add(length as usize).cast());
@@ -172,7 +152,8 @@ unsafe fn thirty_two(end: *const u8, length: u32) -> Option<(u64, u64, u32)> {
         }
         let values = wholes(digits, digits);
         let (upper, lower) = (_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
-        Some((_mm_cvtsi128_si64(upper) as u64, _mm_cvtsi128_si64(lower) as u64, dots))
+        let (upper, lower) = (_mm_cvtsi128_si64(upper) as u64, _mm_cvtsi128_si64(lower) as u64);
+        Some(Digits { upper, lower, places: places(dots) })
     }
 }
 
@@ -192,54 +173,16 @@ pub(super) unsafe fn wholes(even: __m256i, odd: __m256i) -> __m256i {
 /// A dot where digits are 0 to 9.
 pub(super) const POINT: i8 = b'.'.wrapping_sub(b'0') as i8;
 
+/// How many of 32 bytes stand behind the first dot.
+#[inline(always)]
+fn places(dots: u32) -> u32 {
+    const { assert!(NO_DOT == 31u32.wrapping_sub(32)) };
+    31u32.wrapping_sub(dots.trailing_zeros())
+}
+
 /// All bits in each of 32 bytes up to the first dot, none in the others.
 #[inline(always)]
 unsafe fn left_of(dots: u32) -> *const u8 {
     // SAFETY: within the table.
     unsafe { SLIDE.as_ptr().add(if dots == 0 { 32 } else { 31 - dots.trailing_zeros() as usize }) }
-}
-
-/// Up to 31 bytes of sign, digits and dot, and an exponent of two figures.
-#[inline(always)]
-unsafe fn long<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
-    // SAFETY: the caller has 36 bytes before the end, and no more than 31 and the exponent's four are looked at.
-    unsafe {
-        let tail = u32::from_le_bytes(end.sub(4).cast::<[u8; 4]>().read());
-        let (mut end, mut length, mut power) = (end, length, 0i64);
-        if length > 4 && (tail | 0x20) & 0xFF == u32::from(b'e') {
-            let [_, sign, tens, ones] = tail.to_le_bytes();
-            let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
-            if tens > 9 || ones > 9 {
-                return None;
-            }
-            power = i64::from(tens) * 10 + i64::from(ones);
-            match sign {
-                b'+' => {}
-                b'-' => power = -power,
-                _ => return None,
-            }
-            (end, length) = (end.sub(4), length - 4);
-        }
-        if !(1..=31).contains(&length) {
-            return None;
-        }
-        let negative = *end.sub(length as usize) == b'-';
-        length -= u32::from(negative);
-
-        let (upper, lower, dots) = if WIDE { thirty_two(end, length)? } else { twice_sixteen(end, length)? };
-        let dotted = u32::from(dots != 0);
-        let places = dotted * 31u32.wrapping_sub(dots.trailing_zeros());
-        let figures = length - dotted;
-        let whole = figures.wrapping_sub(places);
-        if upper > 1_843 || whole.wrapping_sub(1) > 31 || (dots != 0 && places == 0) {
-            return None;
-        }
-        let mantissa = upper * 10_000_000_000_000_000 + lower;
-        if whole > 1 && (figures > 19 || mantissa < LEAST[figures as usize]) {
-            return None;
-        }
-        // Not the division where that would do: a branch between the two would be mispredicted.
-        let magnitude = eisel_lemire(mantissa, power - i64::from(places))?;
-        Some(if negative { -magnitude } else { magnitude })
-    }
 }

@@ -1,14 +1,9 @@
 //! A source whose trades a test writes down.
 
-use std::sync::Arc;
-
 use crate::clock::SECOND;
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
-use crate::market::raw::{
-    Bar, Book, Instrument, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, RawDataSet,
-    Source, SourceError, Token, Trade,
-};
+use crate::market::raw::{Bar, Book, Instrument, RawData, RawDataSet, Source, SourceError, Trade};
 use crate::protocol::{DataType, Interval, PointsQuery};
 
 /// Markets of one exchange each, with their trades in time order.
@@ -106,31 +101,5 @@ impl Source for Tape {
         Ok(None)
     }
 
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
-
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
-
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
-
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
-        None
-    }
-
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
-        None
-    }
-
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
-        None
-    }
+    coins_only!(crate::market);
 }

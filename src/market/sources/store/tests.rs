@@ -1,6 +1,8 @@
 //! Visits of a store's trades, against the lists that the test wrote.
 
 use super::*;
+use crate::market::store::changes::{Change, place as put};
+use crate::market::store::held::HELD;
 use crate::market::store::origin::Origin;
 use crate::market::trades::files::PartitionPath;
 use crate::market::trades::writer;
@@ -19,8 +21,14 @@ fn store() -> (tempfile::TempDir, Store) {
         (13, vec![trade(13 * day, 7.001)]),
     ];
     for (day, trades) in files {
-        let place = PartitionPath { pair: TRADES, store: folder.path(), market: ("VENUE", "BTCUSDT"), day };
-        writer::write(&place, &trades, &Origin::default()).unwrap();
+        let place = PartitionPath {
+            pair: TRADES,
+            store: folder.path(),
+            market: ("VENUE", "BTCUSDT"),
+            day,
+            change: &Change::default(),
+        };
+        put(folder.path(), writer::write(&place, &trades, &Origin::default()).unwrap()).unwrap();
     }
     let store = Store::open(folder.path()).unwrap();
     (folder, store)
@@ -47,6 +55,35 @@ fn nothing_after_now_is_told() {
     let now = 11 * DAY * SECOND + 4;
     assert_eq!(visited(&store, 0, i64::MAX, now), [1.0, 2.0, 4.0, 5.5]);
     assert!(visited(&store, 0, i64::MAX, 10 * DAY * SECOND - 1).is_empty());
+}
+
+#[test]
+fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
+    let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();
+    let bars = |store: &Store, from, to| store.bars(0, from, to, i64::MAX, &mut |_| ());
+    for what in ["candles_1m/exchange=VENUE/symbol=BTCUSDT/date=1970-01-14", "candles_1m", "trades"] {
+        let (folder, _) = store();
+        gone(folder.path(), what);
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(store.instruments().len(), 1, "{what}");
+        let told = if what == "trades" {
+            store.trades(0, 13 * DAY, 14 * DAY, i64::MAX, &mut |_| ())
+        } else {
+            bars(&store, 13 * DAY, 14 * DAY)
+        };
+        let SourceError(told) = told.unwrap_err();
+        for part in ["date=1970-01-14", "missing", "ingest the dump again", ".files"] {
+            assert!(told.contains(part), "{what}: {told}");
+        }
+        // Days that are there, and days of which there never was a file, are as they were.
+        assert_eq!(bars(&store, 11 * DAY, 12 * DAY).is_ok(), what != "candles_1m");
+        bars(&store, 30 * DAY, 31 * DAY).unwrap();
+        // Who does without it says so.
+        std::fs::remove_file(folder.path().join(HELD)).unwrap();
+        if let Ok(store) = Store::open(folder.path()) {
+            bars(&store, 13 * DAY, 14 * DAY).unwrap();
+        }
+    }
 }
 
 #[test]

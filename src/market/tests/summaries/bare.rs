@@ -1,12 +1,7 @@
 //! A source that has neither options nor tokens, as a store: sound queries are answered with nothing, others refused.
 
-use std::sync::Arc;
-
 use super::*;
-use crate::market::raw::{
-    Bar, Book, Instrument, OptionSummary, PositionTable, PredictionFigures, PredictionState, Source, SourceError,
-    Token, Trade,
-};
+use crate::market::raw::{Bar, Book, Instrument, Source, SourceError, Trade};
 use crate::market::supply::answer::Marketcaps;
 
 struct Bare;
@@ -36,33 +31,7 @@ impl Source for Bare {
         Ok(None)
     }
 
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn option_summaries(&self) -> &[OptionSummary] {
-        &[]
-    }
-
-    fn tokens(&self) -> &[Token] {
-        &[]
-    }
-
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
-        None
-    }
-
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
-        None
-    }
-
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
-        None
-    }
-
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
-        None
-    }
+    coins_only!(crate::market);
 }
 
 fn answer(query: &str) -> Result<Vec<Series>, MarketError> {

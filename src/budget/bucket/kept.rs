@@ -11,20 +11,20 @@ const LONGEST_HOLD: i64 = 10 * SECOND;
 const MOST_SPENDS: usize = 1_000;
 
 /// Whether a time that was read can be one.
-pub(super) fn plausible(time: i64) -> bool {
+pub(in crate::budget) fn plausible(time: i64) -> bool {
     (0..LATEST).contains(&time)
 }
 
 impl Bucket {
     /// Joins the spends of each second, at its latest one: what was spent in the last minute counts a little longer, and
     /// ten thousand small requests take no more room than sixty.
-    pub(super) fn shorten(&mut self) {
+    pub(in crate::budget) fn shorten(&mut self) {
         self.spent.join(|one, other| one.div_euclid(SECOND) == other.div_euclid(SECOND));
     }
 
     /// The bucket as of `now`, when it was read from somewhere that may be damaged, foreign, or ahead of this clock; `None`
     /// when it makes no sense. What can be mended is mended towards less.
-    pub(super) fn checked(mut self, now: i64) -> Option<Self> {
+    pub(in crate::budget) fn checked(mut self, now: i64) -> Option<Self> {
         let times = self.spent.iter().map(|(at, _)| at).chain([self.now, self.held_until]);
         let weights = self.spent.iter().map(|(_, weight)| weight).chain([self.spent_today]);
         let sound = self.limits.per_minute > 0
@@ -45,7 +45,7 @@ impl Bucket {
     }
 
     /// Moves it to another clock, which runs `by` nanoseconds ahead of the one it was kept by.
-    pub(super) fn shift(&mut self, by: i64) {
+    pub(in crate::budget) fn shift(&mut self, by: i64) {
         self.now = self.now.saturating_add(by);
         self.held_until = self.held_until.saturating_add(by).max(0);
         self.spent.shift(by);
@@ -53,7 +53,7 @@ impl Bucket {
     }
 
     /// Lowers it to what another view of the same bucket says.
-    pub(super) fn tighten(&mut self, other: &Self) {
+    pub(in crate::budget) fn tighten(&mut self, other: &Self) {
         self.level = self.level.min(other.level).min(i128::from(self.limits.burst) * UNITS);
         if self.day == other.day {
             self.spent_today = self.spent_today.max(other.spent_today);

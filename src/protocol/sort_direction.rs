@@ -1,4 +1,4 @@
-//! Words that change what an answer holds or how it is ordered (service.md 4.1).
+//! In which order points are told (service.md 4.1).
 
 /// Order of points in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,40 +32,5 @@ impl SortDirection {
     pub fn find_loosely(text: &str) -> Option<Self> {
         let upper = text.to_ascii_uppercase();
         Self::find(&upper).or_else(|| Self::find(&format!("SORT_DIRECTION_{upper}")))
-    }
-}
-
-/// Aggregation over exchanges (`transform.groupBy.type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupBy {
-    /// Sum across exchanges.
-    Sum,
-    /// Mean of funding rates weighted by open interest.
-    OpenInterestWeighted,
-}
-
-impl GroupBy {
-    /// Every aggregation.
-    pub const ALL: [Self; 2] = [Self::Sum, Self::OpenInterestWeighted];
-
-    /// Name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "GROUP_BY_TYPE_SUM",
-            Self::OpenInterestWeighted => "GROUP_BY_TYPE_OPEN_INTEREST_WEIGHTED_AVG",
-        }
-    }
-
-    /// Name as the client's argument.
-    pub const fn argument(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::OpenInterestWeighted => "oi_weighted",
-        }
-    }
-
-    /// Reads the wire name.
-    pub fn find(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == text)
     }
 }

@@ -1,17 +1,22 @@
-"""Candles in the shapes that backtest frameworks take. None of them is imported here, and none is needed."""
+"""Candles in the shapes that backtest frameworks take."""
 
-import difflib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .common.optional import load
-from .common.protocols import Label
-from .errors import InvalidRequest, SelectionError
-from .results.buckets import step_of
-from .results.series import Series
-from .results.sets import IDENTITY, SeriesSet, no_field
+from .. import _engine
+from ..common.optional import load
+from ..common.protocols import Label
+from ..errors import InvalidRequest, SelectionError
+from ..results.buckets import step_of
+from ..results.series import Series
+from ..results.sets import IDENTITY, SeriesSet, no_field
+from .digits import Instrument, digits, rounded
 
-__all__ = ["backtesting", "closes", "nautilus"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["OHLCV", "backtesting", "closed_candles", "closes", "nautilus"]
 
 # What may name the columns of several series, the shortest first.
 NAMES: tuple[tuple[str, ...], ...] = (
@@ -46,11 +51,16 @@ def backtesting(candles: Series | SeriesSet) -> Any:
     return frame
 
 
-def nautilus(candles: Series | SeriesSet) -> Any:
-    """Candles for NautilusTrader's ``BarDataWrangler.process``: open, high, low, close, volume in this order.
+def nautilus(candles: Series | SeriesSet, instrument: Instrument | None = None) -> Any:
+    """Candles for ``BarDataWrangler.process`` of NautilusTrader 1: open, high, low, close, volume in this order.
 
     Rows are stamped with the **end** of their bucket, tz-aware UTC: leave ``ts_init_delta`` at 0, and both times of a
     bar are the moment at which its values are known. Buckets that were still forming are left out.
+
+    Args:
+        candles: One series of candles.
+        instrument: The framework's instrument: prices and volumes are rounded to its digits. None leaves them as they
+            are, and the wrangler rounds doubles its own way.
 
     Returns:
         A pandas ``DataFrame`` of float64 whose values are its own and may be written.
@@ -58,19 +68,35 @@ def nautilus(candles: Series | SeriesSet) -> Any:
     Raises:
         MissingDependencyError: pandas is not installed.
         SelectionError: It is no candle series, or a set of none or several.
+        InvalidRequest: The instrument tells no digits.
     """
-    return _candles(candles, "right")
+    frame = _candles(candles, "right")
+    if instrument is not None:
+        price_places, size_places = digits(instrument)
+        for name in OHLCV.values():
+            frame[name] = rounded(frame[name].to_numpy(), size_places if name == "volume" else price_places)
+    return frame
 
 
 def _candles(candles: Series | SeriesSet, label: Label) -> Any:
     """The closed candles of one series: five columns of a frame of its own."""
+    series, closed = closed_candles(candles)
+    return series.to_pandas(label=label)[list(OHLCV.values())].loc[closed].copy()
+
+
+def closed_candles(candles: Series | SeriesSet) -> "tuple[Series, npt.NDArray[np.bool_]]":
+    """One series of candles, and which of them were closed.
+
+    Raises:
+        SelectionError: It is no candle series, or a set of none or several.
+    """
     every = candles if isinstance(candles, SeriesSet) else SeriesSet([candles])
     lacking = [[name for name in OHLCV.values() if name not in one] for one in every]
     # Told before one of several is to be picked: no other would do either.
     if every and all(lacking):
         raise SelectionError(f"{every[0].id}: these are no candles, there is no column {', '.join(lacking[0])}")
     series = every.only
-    return series.to_pandas(label=label)[list(OHLCV.values())].loc[series.is_closed].copy()
+    return series, series.is_closed
 
 
 def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequence[str] | None = None) -> Any:
@@ -102,8 +128,8 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
         raise SelectionError(f"the series have different intervals: {', '.join(sorted(map(str, intervals)))}")
     for series in candles:
         if column not in series:
-            near = difflib.get_close_matches(str(column), series.columns, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ","
+            near = _engine.closest(str(column), series.columns)
+            hint = "," if near is None else f", did you mean {near!r}?"
             raise SelectionError(
                 f"{series.id}: there is no column {column!r}{hint} there are {', '.join(series.columns)}"
             )
@@ -120,7 +146,8 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
         return frame
     step = pandas.Timedelta(step_of(intervals.pop()))
     every = pandas.date_range(frame.index[0], frame.index[-1], freq=step, name="time").as_unit("ns")
-    return frame.reindex(every if frame.index.isin(every).all() else every.union(frame.index))
+    # Where nothing is missing pandas would lend the engine's memory, which cannot be written.
+    return frame.reindex(every if frame.index.isin(every).all() else every.union(frame.index)).copy()
 
 
 def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:

@@ -5,19 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use super::Listed;
-use crate::client::Inner;
-use crate::client::error::{ClientError, ErrorKind};
-use crate::client::pace::Patience;
-use crate::client::reading::{Reading, Record};
-use crate::protocol::discovery::ListEndpoint;
-use crate::protocol::{DiscoveryList, ErrorBody, Filters, excerpt};
+use super::error::ClientError;
+use super::listed::Listed;
+use crate::protocol::{DiscoveryList, Filters};
 
-/// Longest that a call waits for a list.
-const MOMENT: Duration = Duration::from_secs(2);
 /// How long a list that could not be had is left alone.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(300);
 /// What an older list does not have may be new: it is looked for in another.
@@ -37,6 +30,12 @@ pub(in crate::client) struct Listings {
 pub(super) struct Place {
     pub list: DiscoveryList,
     pub filters: Filters,
+}
+
+/// Who asks a service for its lists.
+pub(super) trait Asks {
+    /// A list; `None` where it cannot be had.
+    fn list_once<T: DeserializeOwned>(&self, place: &Place) -> impl Future<Output = Option<Vec<T>>> + Send;
 }
 
 /// Something that a list answers.
@@ -87,7 +86,7 @@ impl<T: DeserializeOwned> Kept<T> {
     }
 
     /// The answer; the list is asked where it must be.
-    pub(super) async fn ask(&self, client: &Inner, question: &impl Question<T>) -> Result<Listed, ClientError> {
+    pub(super) async fn ask(&self, client: &impl Asks, question: &impl Question<T>) -> Result<Listed, ClientError> {
         let slot = self.slot(question.place());
         let mut listing = slot.lock().await; // those who come meanwhile need not ask
         if let Some(said) = listing.says(question) {
@@ -112,51 +111,6 @@ impl<T> Listing<T> {
             }
         }
     }
-}
-
-impl Inner {
-    /// A list; `None` where it cannot be had. One attempt: it must not hold up what it is asked for.
-    async fn list_once<T: DeserializeOwned>(&self, place: &Place) -> Option<Vec<T>> {
-        let endpoint = place.list.endpoint();
-        let url = self.transport.url(endpoint.path, &place.filters.to_query_string());
-        let end = Instant::now() + MOMENT;
-        let patience = Patience { max_wait: Some(MOMENT), deadline: Some(end) };
-        let permit = self.pacer.acquire(0, patience).await.ok()?;
-        let sent = Instant::now();
-        let mut reading = Record::<Map<String, Value>>::new(self.transport.dialect());
-        let got = timeout_at(end, self.transport.get(&url, &mut reading)).await;
-        let (status, list) = match got {
-            Err(_) => {
-                let message =
-                    format!("no whole answer within {} s, which is as long as a list is waited for", MOMENT.as_secs());
-                (None, Err(ClientError::new(ErrorKind::Timeout, message)))
-            }
-            Ok(Err(broken)) => (None, Err(broken.error)),
-            Ok(Ok(answer)) => {
-                permit.answered(answer.told).await;
-                let list = match answer.status {
-                    200 => reading.finish().map_err(|unreadable| unreadable.error).and_then(|mut record| {
-                        serde_json::from_value(entries(endpoint, &mut record)).map_err(|bad| {
-                            let message =
-                                format!("the answer's {} are not valid: {}", endpoint.key, excerpt(&bad.to_string()));
-                            ClientError::new(ErrorKind::Decode, message)
-                        })
-                    }),
-                    status => Err(ClientError::refused(ErrorBody::parse(status, &answer.refusal))),
-                };
-                (Some(answer.status), list)
-            }
-        };
-        self.tell_attempt(&url, sent, status, list.as_ref().err());
-        list.ok()
-    }
-}
-
-/// The list in an endpoint's answer; an empty one is an absent key.
-pub(in crate::client) fn entries(endpoint: &ListEndpoint, answer: &mut Map<String, Value>) -> Value {
-    let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
-    let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));
-    found.unwrap_or_else(|| Value::Array(Vec::new()))
 }
 
 #[cfg(test)]

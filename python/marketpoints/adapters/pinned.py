@@ -1,0 +1,28 @@
+"""Arrays that outlive their names once their address was given away; imported by the function that makes them."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Events"]
+
+# By address: whoever was given it reads there for as long as the process runs.
+_pinned: "dict[int, Events]" = {}
+
+
+class Events(np.ndarray[Any, np.dtype[np.void]]):
+    """Events whose memory stays where it is once somebody asked for its address.
+
+    hftbacktest takes the address (``array.ctypes.data``) and no reference: an array that only it knew would be freed,
+    and the backtest would read what came in its place.
+    """
+
+    @property
+    def ctypes(self) -> Any:
+        """NumPy's own; from now on the array is kept until :meth:`release`, or until the process ends."""
+        _pinned[id(self)] = self
+        return super().ctypes
+
+    def release(self) -> None:
+        """Lets the memory go with the last name of the array; call it when every backtest over it is closed."""
+        _pinned.pop(id(self), None)

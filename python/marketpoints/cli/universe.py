@@ -1,0 +1,102 @@
+"""``marketpoints sync``: a universe kept in an archive, from a file."""
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from ..archive import Archive
+from ..client.base import KEY, URL
+from ..client.clients import Client
+from ..common.dialect import address, dialect_of_environment
+from ..errors import InvalidRequest
+from ..printable import printable
+from ..records.tables import Records
+from ..records.universe import SeriesPlan, SeriesReport, UniversePlan, UniverseReport, duration_words, size_words
+from ..universes.planning import planned_blocking
+from ..universes.universe import Universe
+from .tables import lay_out
+from .words import in_words
+
+__all__ = ["FAILED", "REFUSED", "sync"]
+
+#: Statuses: something failed, and another start goes on; nothing failed, but something was refused, and it would not.
+FAILED, REFUSED = 1, 3
+# What a plan needs to be made, and never uses: it sends nothing.
+NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
+
+
+def sync(given: argparse.Namespace) -> int:
+    """Keeps a universe in an archive, or tells what that costs."""
+    universe = Universe.from_toml(given.file)
+    place = given.archive or universe.archive
+    if place is None:
+        raise InvalidRequest(
+            f'{given.file}: archive: it is missing; write archive = "FOLDER" into it, or give --archive'
+        )
+    archive = Archive(place)
+    if given.dry_run:
+        return plan(given, universe, archive)
+    with Client(check_symbols=given.check_symbols, any_block_size=given.any_block_size) as client:
+        shows = sys.stderr.isatty() if given.progress is None else given.progress
+        report = archive.sync_all(client, universe, max_weight=given.max_weight, progress=shows)
+    if given.json:
+        print(report.to_json())
+    else:
+        show_report(report, vars(given))
+    return FAILED if report.failed else REFUSED if report.refused else 0
+
+
+def plan(given: argparse.Namespace, universe: Universe, archive: Archive) -> int:
+    """Tells what a universe costs; without a key as far as nobody needs to be asked."""
+    known = os.environ.get(KEY)
+    if known is None and any(block.markets is not None for block in universe.blocks):
+        raise InvalidRequest(f"{given.file}: markets: the service picks them, so that a plan needs a key; set {KEY}")
+    url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
+    checks: dict[str, Any] = {"check_symbols": given.check_symbols, "any_block_size": given.any_block_size}
+    if known is None:
+        # Nothing is spent: without a key there is no budget that others share, nobody to ask, and perhaps no address.
+        checks |= {"budget": "process", "archive_source": archive.source if url == NO_URL else None}
+    with Client(known or NO_KEY, url, **checks) as client:
+        planned = planned_blocking(client, universe, archive._engine, asks=known is not None).told
+    if given.json:
+        print(planned.to_json())
+    else:
+        show_plan(planned, vars(given))
+    return REFUSED if planned.refused else 0
+
+
+def show_plan(planned: UniversePlan, given: dict[str, object]) -> None:
+    """Prints a plan: a row for each type and interval, what each tier would take, and what is refused."""
+    rows: dict[tuple[str, str, str], list[int]] = {}
+    for one in planned.series:
+        sums = rows.setdefault((one.type, one.interval, one.status), [0, 0, 0, 0, 0])
+        for at, count in enumerate((1, one.requests, one.weight, one.points, one.bytes)):
+            sums[at] += count
+    header = ["type", "interval", "status", "series", "requests", "weight", "points", "about"]
+    cells = [[*key, *(f"{count:,}" for count in sums[:4]), size_words(sums[4])] for key, sums in rows.items()]
+    lay_out(header, cells, sys.stdout, left={0, 1, 2})
+    show_problems(planned.refused, given)
+    print("from a full budget:")
+    for tier, eta in planned.eta_by_tier.items():
+        refused = planned.refused_by_tier.get(tier, 0)
+        without = f", without {refused:,} series that it refuses" if refused else ""
+        print(f"  {tier:<9} {duration_words(eta)} for weight {planned.weight_by_tier[tier]:,}{without}")
+    counts = [f"{len(planned.series):,} series", f"{planned.requests:,} requests", f"weight {planned.weight:,}"]
+    counts += [f"{planned.points:,} points", f"about {size_words(planned.bytes)}"]
+    if planned.eta:
+        counts.append(f"waits {duration_words(planned.eta)} for budget")
+    print(", ".join(counts))
+
+
+def show_report(report: UniverseReport, given: dict[str, object]) -> None:
+    """Prints what became of a universe."""
+    show_problems(report.refused, given)
+    show_problems(report.failed, given)
+    print(printable(", ".join(f"{name} {value}" for name, value in report._facts().items())))
+
+
+def show_problems(problems: Records[SeriesPlan] | Records[SeriesReport], given: dict[str, object]) -> None:
+    """Prints each series with the reason why it was refused or failed."""
+    for one in problems:
+        print(printable(f"{one.status}: {one}: {in_words(one.reason, given)}"))

@@ -1,0 +1,70 @@
+"""Files that users name for output: a link stays, what is no file is not written over, nothing is half-written."""
+
+import stat
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidRequest
+from ..printable import printable
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["destination", "write_whole"]
+
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def destination(path: "str | os.PathLike[str]") -> Path:
+    """Where a file of that name is written: a link stays, and what it leads to is replaced.
+
+    Raises:
+        InvalidRequest: There is no such folder, or what stands there is no file.
+    """
+    named = Path(path)
+    try:
+        place = named.resolve()
+        there = place.stat() if place.exists() else None
+    except (OSError, RuntimeError) as problem:  # a circle of links, a folder that cannot be read
+        raise InvalidRequest(f"{printable(str(path))}: no file can be written there: {_why(problem)}") from None
+    if there is not None and not stat.S_ISREG(there.st_mode):
+        kind = next((name for is_kind, name in KINDS if is_kind(there.st_mode)), "something else")
+        raise InvalidRequest(f"{printable(str(path))}: {kind}, not a file; name a file")
+    if not place.parent.is_dir():
+        # Of a link the folder that it leads to.
+        folder = place.parent if named.parent.is_dir() else named.parent
+        raise InvalidRequest(f"{printable(str(path))}: there is no folder {printable(str(folder))}")
+    return place
+
+
+def write_whole(path: "str | os.PathLike[str]", content: bytes) -> None:
+    """Writes a file that appears whole or not at all.
+
+    Raises:
+        InvalidRequest: As :func:`destination`, or it cannot be written.
+    """
+    place = destination(path)
+    made: Path | None = None
+    try:
+        with NamedTemporaryFile(dir=place.parent, prefix=".unfinished-", delete=False) as file:
+            made = Path(file.name)
+            file.write(content)
+        # A temporary file is private; the finished one is as readable as its folder, as the engine's are.
+        made.chmod(place.parent.stat().st_mode & 0o666)
+        made.replace(place)
+    except OSError as problem:
+        raise InvalidRequest(f"{printable(str(path))}: cannot be written: {_why(problem)}") from None
+    finally:
+        if made is not None:
+            made.unlink(missing_ok=True)
+
+
+def _why(problem: BaseException) -> str:
+    return getattr(problem, "strerror", None) or str(problem)

@@ -1,0 +1,69 @@
+"""Numbers that pictures hold: larger ones are told before anything is drawn."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..common.protocols import Drawable
+from ..errors import SelectionError
+from .candles import TRADED, is_candles
+from .words import identity_of
+
+__all__ = ["LARGEST", "check", "check_all"]
+
+#: Pixels are float32, and sums of many levels go into one; matplotlib adds room around what it shows.
+LARGEST = 1e30
+
+
+def check_all(every: Iterable[Drawable]) -> None:
+    """:func:`check` of what is drawn of each.
+
+    Raises:
+        SelectionError: As there, with the time of the row.
+    """
+    for shown in every:
+        for name, values, row_of in _drawn(shown):
+            check(f"{identity_of(shown)}: {name}", values, lambda at, of=row_of, one=shown: _when(one, of(at)))
+
+
+def check(what: str, values: Any, where: Any = None) -> None:
+    """Numbers that a picture is to show; ``where`` tells the place of one by its index.
+
+    Raises:
+        SelectionError: One is larger than any picture holds.
+    """
+    import numpy as np
+
+    numbers = np.asarray(values, dtype=np.float64)
+    # NaN is neither; without a copy of them all.
+    if not numbers.size or not (np.nanmax(numbers, initial=0) > LARGEST or np.nanmin(numbers, initial=0) < -LARGEST):
+        return
+    at = int(np.flatnonzero(np.abs(numbers) > LARGEST)[0])
+    place = "" if where is None else where(at)
+    raise SelectionError(
+        f"{what} is {numbers.flat[at]:.6g}{place}, and pictures hold numbers up to {LARGEST:.0e}; "
+        "draw the rows without it, such as series[:10]"
+    )
+
+
+def _drawn(shown: Drawable) -> Iterable[tuple[str, Any, Any]]:
+    """The numbers of a result that pictures show: name, values, and the row of a value."""
+    import numpy as np
+
+    names = TRADED if is_candles(shown) else shown.columns
+    for name in names:
+        if name not in shown:
+            continue
+        values = shown[name]
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiu":
+            yield name, values, int
+    offsets = getattr(shown, "offsets", None)
+    if offsets is None:
+        return
+    for field in ("prices", "volumes", "buys", "sells"):
+        values = getattr(shown, field, None)
+        if isinstance(values, np.ndarray):
+            yield field.removesuffix("s"), values, lambda at: int(np.searchsorted(offsets, at, side="right")) - 1
+
+
+def _when(shown: Drawable, row: int) -> str:
+    return f" at {str(shown.timestamps[row])[:19].replace('T', ' ')} UTC"

@@ -1,0 +1,274 @@
+"""What a universe will cost, and what became of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..common.display import card, grid, lines, shown_half_made
+from ..common.times import spell
+from ..printable import printable
+from .tables import Records, TypedRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "size_words"]
+
+#: Lines of refused and failed series that a repr spells out.
+SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OfSeries(TypedRecord):
+    """Which series of a universe a record is of.
+
+    Attributes:
+        type: Data type by wire name.
+        exchange: Exchanges, joined by ``+``; empty where none was named.
+        symbol: Exchange-native symbol; empty where none was named.
+        coin: Base asset; empty where none was named.
+        interval: Short name of the interval.
+        parameters: The other parameters, as they were given.
+        start: First bucket start of the window, ``datetime64[ns]`` in UTC; NaT for a series that cannot be asked.
+        end: End of its closed buckets, exclusive, ``datetime64[ns]`` in UTC.
+        status: How it stands.
+        requests: Requests.
+        weight: Their summed weight.
+    """
+
+    type: str
+    exchange: str
+    symbol: str
+    coin: str
+    interval: str
+    parameters: str
+    start: "np.datetime64"
+    end: "np.datetime64"
+    status: str
+    requests: int
+    weight: int
+
+    def __str__(self) -> str:
+        parts = (self.type, self.exchange, self.symbol, self.coin, self.interval, self.parameters)
+        return printable(" ".join(part for part in parts if part))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesPlan(OfSeries):
+    """What a series of a universe will cost.
+
+    Attributes:
+        points: Buckets that its requests ask.
+        bytes: What these will take on disk, estimated.
+        reason: Why it is refused; empty where it is not.
+    """
+
+    points: int
+    bytes: int
+    reason: str = ""
+
+    SHOWN = ("type", "exchange", "symbol", "coin", "interval", "status", "requests", "weight", "reason")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesReport(OfSeries):
+    """What became of a series of a universe.
+
+    Attributes:
+        rows: Rows that this run kept.
+        reason: Why it was refused or failed; empty where it was not.
+    """
+
+    rows: int
+    reason: str = ""
+
+    SHOWN = ("type", "exchange", "symbol", "coin", "interval", "status", "requests", "weight", "rows", "reason")
+
+
+class SeriesTable:
+    """What plans and reports of universes share: their series as a table, as JSON, and in words."""
+
+    #: Every status that a series may have.
+    STATUSES: ClassVar[tuple[str, ...]] = ()
+
+    series: Records[Any]
+
+    def to_pandas(self) -> Any:
+        """A pandas ``DataFrame``: one row a series.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        return self.series.to_pandas()
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The whole as JSON: totals, then ``series``; times are ISO 8601 in UTC, null where there is none."""
+        return json.dumps(self._plain(), indent=indent, ensure_ascii=False)
+
+    def _plain(self) -> dict[str, Any]:
+        totals = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "series"}  # type: ignore[arg-type]
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in totals.items()}
+        return self._counts() | plain | {"series": [_plain(one) for one in self.series]}
+
+    def _counts(self) -> dict[str, int]:
+        counts = dict.fromkeys(self.STATUSES, 0)
+        for one in self.series:
+            counts[one.status] += 1
+        return counts
+
+    def _having(self, *statuses: str) -> Records[Any]:
+        return Records([one for one in self.series if one.status in statuses], self.series._kind)
+
+    def _facts(self) -> dict[str, str]:
+        counts = {name: f"{count:,}" for name, count in self._counts().items() if count}
+        return {"series": f"{len(self.series):,}"} | counts
+
+    def _problems(self) -> list[str]:
+        told = [f"{one.status}: {one}: {one.reason}" for one in self._having("refused", "failed")]
+        more = [f"… and {len(told) - SHOWN:,} more" for _ in range(len(told) > SHOWN)]
+        return [printable(line) for line in told[:SHOWN]] + more
+
+    @shown_half_made
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {lines(self._facts())}{''.join(f'{chr(10)}  {one}' for one in self._problems())}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [[one.status, str(one), one.reason] for one in self._having("refused", "failed")[:SHOWN]]
+        below = grid(["status", "series", "why"], rows, [], 0, left=3) if rows else ""
+        return card(type(self).__name__, self._facts(), below)
+
+
+@dataclass(frozen=True, repr=False)
+class UniversePlan(SeriesTable):
+    """What a universe would send and cost. False where nothing is left to ask.
+
+    Attributes:
+        series: What each series will cost: ``status`` is ``planned``, ``kept`` (nothing is left to ask) or ``refused``.
+        requests: Requests of all.
+        weight: Their summed weight.
+        points: Buckets that they ask.
+        bytes: What these will take on disk: as this archive's files of the type and interval do, or, without any, as
+            the demo market's do. An estimate.
+        eta: Seconds that the budget at hand makes it wait; 0 where it is not known.
+        weight_by_tier: What each tier would spend on the series that it allows, by the tier's name.
+        eta_by_tier: Seconds that each tier would take for them, from a full bucket: with a cap on a day's weight, days.
+        refused_by_tier: How many series each tier does not allow.
+    """
+
+    STATUSES = ("planned", "kept", "refused")
+
+    series: Records[SeriesPlan]
+    requests: int
+    weight: int
+    points: int
+    bytes: int
+    eta: float
+    weight_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
+    eta_by_tier: Mapping[str, float] = field(default_factory=dict, hash=False)
+    refused_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __bool__(self) -> bool:
+        return self.requests > 0
+
+    @property
+    def refused(self) -> Records[SeriesPlan]:
+        """The series that are not asked, each with its reason."""
+        return self._having("refused")
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {
+            "requests": f"{self.requests:,}",
+            "weight": f"{self.weight:,}",
+            "points": f"{self.points:,}",
+            "about": size_words(self.bytes),
+            "waits for": duration_words(self.eta) if self.eta else "nothing",
+            "by tier": "; ".join(self.tiers()),
+        }
+
+    def tiers(self) -> list[str]:
+        """What each tier would take, in words."""
+        told = []
+        for tier, eta in self.eta_by_tier.items():
+            refused = self.refused_by_tier.get(tier, 0)
+            without = f", {refused:,} refused" if refused else ""
+            told.append(f"{tier} {duration_words(eta)}{without}")
+        return told
+
+
+@dataclass(frozen=True, repr=False)
+class UniverseReport(SeriesTable):
+    """What became of a universe. True where every series is complete or empty.
+
+    Attributes:
+        series: What became of each: ``status`` is ``complete`` (all closed buckets of its window are kept), ``empty``
+            (so too, and the service has not one row of it), ``refused`` (never sent, or refused by the service: another
+            start would not help) or ``failed`` (what arrived is kept, another start asks the rest).
+        requests: Requests that brought an answer.
+        weight: Their summed weight.
+        rows: Rows that were kept.
+        seconds: How long it took.
+    """
+
+    STATUSES = ("complete", "empty", "refused", "failed")
+
+    series: Records[SeriesReport]
+    requests: int
+    weight: int
+    rows: int
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return not self._having("refused", "failed")
+
+    @property
+    def complete(self) -> Records[SeriesReport]:
+        """The series of which all closed buckets of the window are kept."""
+        return self._having("complete")
+
+    @property
+    def empty(self) -> Records[SeriesReport]:
+        """Those that were asked in full and have no row."""
+        return self._having("empty")
+
+    @property
+    def refused(self) -> Records[SeriesReport]:
+        """Those that were not sent, or that the service refused."""
+        return self._having("refused")
+
+    @property
+    def failed(self) -> Records[SeriesReport]:
+        """Those of which something is missing still."""
+        return self._having("failed")
+
+    def _facts(self) -> dict[str, str]:
+        totals = {name: f"{getattr(self, name):,}" for name in ("requests", "weight", "rows")}
+        return super()._facts() | totals | {"took": duration_words(self.seconds)}
+
+
+def duration_words(seconds: float) -> str:
+    """A length of time as people read it."""
+    for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.0f} s"
+
+
+def size_words(count: int) -> str:
+    """A number of bytes as people read it."""
+    for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count:,} bytes"
+
+
+def _plain(one: Any) -> dict[str, Any]:
+    values = {each.name: getattr(one, each.name) for each in fields(one)}
+    times = {name: _iso(values[name]) for name in ("start", "end")}
+    return values | times
+
+
+def _iso(moment: Any) -> str | None:
+    return None if moment != moment else spell(moment).removesuffix(" UTC").replace(" ", "T") + "Z"

@@ -1,0 +1,1 @@
+"""Universes: many series as one plan, one run and one report."""

@@ -1,0 +1,337 @@
+"""The plan of a universe: every series cut by the engine's planner, less what the archive holds already."""
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .. import _engine
+from ..client.clients import AsyncClient, Client
+from ..common.limits import TIERS, Tier
+from ..common.queries import build_query
+from ..common.times import from_seconds, no_time
+from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
+from ..records.plan import Budget
+from ..records.tables import Records
+from ..records.universe import SeriesPlan, UniversePlan
+from .universe import Universe, Wanted
+
+__all__ = ["PARALLEL", "Entry", "Planned", "Slice", "planned_blocking", "planned_later", "query_of"]
+
+#: Calls of a run that are under way at once: as many as the engine has requests of one call.
+PARALLEL = 8
+#: Bytes of a file for each bucket, as the demo market's are, by wire type: for archives that hold none of the type.
+BYTES = {
+    "TRADE_SIDE_AGNOSTIC_AGG": 40,
+    "TRADE_AGG": 60,
+    "LIQUIDATION_AGG": 20,
+    "FUNDING_RATE_AGG": 45,
+    "OPEN_INTEREST_AGG": 40,
+    "VOLUME_PROFILE_AGG": 400,
+    "TPO_AGG": 900,
+    "BLOCK_BOOK_SNAPSHOT_AGG": 2_000,
+    "VENUE_LIQUIDATION_AGG": 260,
+}
+PLAIN_BYTES = 40
+WINDOW = re.compile(r"[?&]from=(\d+)&(?:.*&)?period=(\d+)|[?&]period=(\d+)&(?:.*&)?from=(\d+)")
+
+#: What a plan asks of the service, all of weight 0: a name, and what it is asked with.
+Question: TypeAlias = tuple[str, Any]
+Planning: TypeAlias = "Generator[Question, Any, Planned]"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One request of a plan: its window in Unix seconds, and its weight."""
+
+    start: int
+    end: int
+    weight: int
+
+
+@dataclass
+class Entry:
+    """A series of a universe on its way through a plan and a run."""
+
+    wanted: Wanted
+    query: _engine.Query | None = None
+    window: tuple[int, int] | None = None
+    plan: _engine.Plan | None = None
+    tiers: Sequence[tuple[str, float | None, str | None, int | None]] = ()
+    requests: int = 0
+    weight: int = 0
+    points: int = 0
+    bytes: int = 0
+    refusal: str = ""
+    # The ledger cannot be read: whoever holds it mends it, so that nobody knows yet what is left to ask.
+    unknown: bool = False
+
+    def slices(self) -> list[Slice]:
+        """The requests, the oldest first."""
+        if self.plan is None:
+            return [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
+        return sorted((_slice(one) for one in self.plan.requests), key=lambda one: one.start)
+
+    def facts(self) -> dict[str, Any]:
+        """The fields that say which series it is."""
+        wanted = self.wanted
+        start, end = (no_time(), no_time()) if self.window is None else map(from_seconds, self.window)
+        others = (
+            f"{name}={value}" for name, value in wanted.arguments.items() if name not in ("start", "end", "period")
+        )
+        return {
+            "type": wanted.type,
+            "exchange": "+".join(wanted.exchanges),
+            "symbol": wanted.symbol or "",
+            "coin": wanted.coin or "",
+            "interval": wanted.interval,
+            "parameters": " ".join(others),
+            "start": start,
+            "end": end,
+        }
+
+
+@dataclass
+class Planned:
+    """A plan with what a run needs of it."""
+
+    entries: list[Entry]
+    now: float
+    told: UniversePlan
+    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def _slice(request: _engine.PlannedRequest) -> Slice:
+    found = WINDOW.search(request.url)
+    if found is None:
+        raise InvalidRequest(f"{request.url} names no window")
+    start, period = (int(one) for one in (found[1] or found[4], found[2] or found[3]))
+    return Slice(start, start + period, request.weight)
+
+
+def query_of(wanted: Wanted, window: tuple[int, int] | None = None) -> _engine.Query:
+    """The query of a series: of a window of its own, in Unix seconds, or of that of the universe.
+
+    Raises:
+        InvalidRequest: The table of types does not allow it.
+    """
+    arguments = {**wanted.arguments, "coin": wanted.coin}
+    if window is not None:
+        del_period = {name: value for name, value in arguments.items() if name != "period"}
+        arguments = {**del_period, "start": window[0], "end": window[1]}
+    return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)  # type: ignore[arg-type]
+
+
+def planned_blocking(client: Client, universe: Universe, archive: _engine.Archive, *, asks: bool = True) -> Planned:
+    """The plan, with a client that waits; one that ``asks`` nothing needs no service, and takes symbols for known."""
+    with ThreadPoolExecutor(PARALLEL) as pool:
+
+        def ask(question: Question) -> Any:
+            name, asked = question
+            if not asks and name in ("usage", "look_up"):
+                return [None] * len(asked)
+            if name == "look_up":
+                return list(pool.map(_caught(lambda one: client._live.look_up(one[0], one[1], archive)), asked))
+            return getattr(client, name)(**asked)
+
+        steps, answer = _steps(client, universe, archive), None
+        try:
+            while True:
+                answer = ask(steps.send(answer))
+        except StopIteration as done:
+            planned: Planned = done.value
+            return planned
+
+
+async def planned_later(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> Planned:
+    """The plan, with a client that is awaited; files are read beside the loop."""
+    import asyncio  # not loaded with the package: whoever awaits has it
+
+    steps, answer = _steps(client, universe, archive), None
+    places = asyncio.Semaphore(PARALLEL)
+
+    async def look_up(asked: tuple[_engine.Query, float]) -> str | InvalidRequest | None:
+        async with places:
+            try:
+                return await client._live.look_up_async(asked[0], asked[1], archive)
+            except InvalidRequest as problem:
+                return problem
+
+    def step() -> Question | Planned:
+        try:
+            return steps.send(answer)
+        except StopIteration as done:  # does not cross threads
+            planned: Planned = done.value
+            return planned
+
+    while not isinstance(told := await asyncio.to_thread(step), Planned):
+        name, asked = told
+        if name == "look_up":
+            answer = await asyncio.gather(*(look_up(one) for one in asked))
+        else:
+            answer = await getattr(client, name)(**asked)
+    return told
+
+
+def _caught(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def caught(one: Any) -> Any:
+        try:
+            return work(one)
+        except InvalidRequest as problem:
+            return problem
+
+    return caught
+
+
+def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Archive) -> Planning:
+    """The steps of a plan, which hand out what is to be asked and take the answers: once for both clients."""
+    if client.tier is None and client.budget is None:
+        yield "usage", {}  # how large a request may be
+    now = client._live.now()
+    entries: list[Entry] = []
+    for block in universe.blocks:
+        listed: list[tuple[str, str]] = []
+        if block.markets is not None:
+            markets = yield "markets", dict(block.markets)
+            listed = list(dict.fromkeys((one.exchange, one.raw_symbol) for one in markets))
+            if not listed:
+                path = f"{block.where}.markets" if block.where else "markets"
+                raise universe.named("", f"{path}: no market passes the filters")
+        entries += [Entry(wanted) for wanted in block.wanted(listed)]
+    for entry in entries:
+        _prepare(entry, now, client.tier)
+    entries = _merged(entries)
+    planner = client._connect(lambda: now, archive=archive)
+    # What the own tier does not allow may be what another one does.
+    beyond = client._connect(lambda: now, archive=archive, tier=None)
+    try:
+        for entry in entries:
+            _plan(entry, planner, beyond)
+        asked = [entry for entry in entries if entry.requests]
+        answers = yield "look_up", [(entry.query, now) for entry in asked]
+    finally:
+        planner.close()
+        beyond.close()
+    for entry, words in zip(asked, answers, strict=True):
+        if isinstance(words, InvalidRequest):
+            entry.refusal, entry.plan, entry.tiers = str(words), None, ()
+            entry.requests = entry.weight = entry.points = 0
+        else:
+            client._warn(words)
+    kept = _kept(archive)
+    _estimate_bytes(entries, kept)
+    return Planned(entries, now, _told(entries, client.budget), kept)
+
+
+def _prepare(entry: Entry, now: float, tier: str | None) -> None:
+    """The query and its window, or why there is none."""
+    try:
+        entry.query = query_of(entry.wanted)
+    except (InvalidRequest, TypeError) as problem:
+        entry.refusal = str(problem)
+        return
+    entry.window = entry.query.window(now, tier)
+
+
+def _merged(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries, those of the same series whose windows meet as one, so that a plan counts nothing twice."""
+    merged: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        wanted = entry.wanted
+        others = sorted(
+            (name, repr(value)) for name, value in wanted.arguments.items() if name not in ("start", "end", "period")
+        )
+        key = (wanted.type, tuple(sorted(wanted.exchanges)), wanted.symbol, wanted.coin, wanted.interval, tuple(others))
+        same = merged.setdefault(key, [])
+        if entry.window is None:
+            same[:] = same or [entry]
+            continue
+        start, end = entry.window
+        meeting = [one for one in same if one.window is not None and one.window[0] <= end and start <= one.window[1]]
+        if meeting:
+            hull = (min(start, *(one.window[0] for one in meeting)), max(end, *(one.window[1] for one in meeting)))  # type: ignore[index]
+            same[:] = [one for one in same if one not in meeting]
+            entry = Entry(wanted, query_of(wanted, hull) if hull[0] < hull[1] else entry.query, hull)
+        same.append(entry)
+    return [entry for same in merged.values() for entry in same]
+
+
+def _plan(entry: Entry, planner: _engine.Client, beyond: _engine.Client) -> None:
+    """Cuts what is left to ask of a series into requests, or says why it is refused."""
+    if entry.query is None:
+        return
+    try:
+        plan = planner.plan(entry.query)
+    except (InvalidRequest, TierError, RateLimitError) as problem:
+        entry.refusal = str(problem)
+        if isinstance(problem, TierError):
+            with suppress(Error):
+                entry.tiers = beyond.plan(entry.query).tiers
+    except ArchiveError:
+        entry.unknown = entry.window is not None and entry.window[0] < entry.window[1]
+    else:
+        entry.plan, entry.requests, entry.weight, entry.points = plan, len(plan.requests), plan.weight, plan.points
+        entry.tiers = plan.tiers
+
+
+def _kept(archive: _engine.Archive) -> dict[str, Mapping[str, Any]]:
+    """What the archive tells of each query, by key; nothing where a ledger cannot be read."""
+    try:
+        return {one["key"]: one for one in archive.contents()[0]}
+    except ArchiveError:
+        return {}
+
+
+def _estimate_bytes(entries: Sequence[Entry], kept: Mapping[str, Mapping[str, Any]]) -> None:
+    buckets: dict[tuple[str, int], list[int]] = {}
+    for one in kept.values():
+        step = one["interval_seconds"]
+        seconds = sum(int((end - start).astype("timedelta64[s]").astype(int)) for start, end in one["windows"])
+        total = buckets.setdefault((dict(one["query"])["type"], step), [0, 0])
+        total[0] += one["bytes"]
+        total[1] += seconds // step
+    lengths = {short: seconds for _, short, seconds in _engine.intervals()}
+    for entry in entries:
+        wanted = entry.wanted
+        size, count = buckets.get((wanted.type, lengths[wanted.interval]), (0, 0))
+        each = size / count if count else BYTES.get(wanted.type, PLAIN_BYTES)
+        entry.bytes = round(entry.points * each)
+
+
+def _told(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
+    series = []
+    for entry in entries:
+        status = "refused" if entry.refusal else "planned" if entry.requests or entry.unknown else "kept"
+        counts = (0, 0, 0, 0) if entry.refusal else (entry.requests, entry.weight, entry.points, entry.bytes)
+        requests, weight, points, size = counts
+        series.append(
+            SeriesPlan(
+                **entry.facts(),
+                status=status,
+                requests=requests,
+                weight=weight,
+                points=points,
+                bytes=size,
+                reason=entry.refusal,
+            )
+        )
+    sums = {name: sum(getattr(one, name) for one in series) for name in ("requests", "weight", "points", "bytes")}
+    by_tier, refused = dict.fromkeys(TIERS, 0), dict.fromkeys(TIERS, 0)
+    for entry in entries:
+        for tier, _, _, own in entry.tiers:
+            by_tier[tier] += own or 0
+            refused[tier] += own is None
+    eta = 0.0 if budget is None or not budget.limit else max(0, sums["weight"] - budget.remaining) / budget.limit * 60
+    times = {name: _eta(TIERS[name], weight) for name, weight in by_tier.items()}
+    none = {name: count for name, count in refused.items() if count}
+    return UniversePlan(
+        Records(series, SeriesPlan), **sums, eta=eta, weight_by_tier=by_tier, eta_by_tier=times, refused_by_tier=none
+    )
+
+
+def _eta(tier: Tier, weight: int) -> float:
+    """Seconds until a full bucket of the tier has let a weight pass; what a day's cap holds passes the next day."""
+    days, rest = divmod(max(0, weight - 1), tier.weight_per_day) if tier.weight_per_day else (0, weight - 1)
+    return days * 86_400 + max(0, rest + 1 - tier.burst) / tier.weight_per_minute * 60

@@ -1,0 +1,179 @@
+//! Text files that grow line by line: what a reader, or the next writer after one that was killed, finds are whole lines.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::ArchiveError;
+use super::own_file::open_own_to_write;
+
+/// Bytes at the end of a file that are looked at when it is opened; no line is longer.
+const TAIL: u64 = 1 << 20;
+
+/// A file that one writer at a time appends lines to.
+pub struct LinesFile {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl LinesFile {
+    /// Opens a file, or begins it, and its folders, with a header. A line without an end, which a killed writer left, is cut
+    /// off. Given are also the last lines that were there, without the header.
+    ///
+    /// # Errors
+    /// It cannot be written, another writer has it, or it begins with something else than the header.
+    pub fn open(path: &Path, header: &str) -> Result<(Self, String), ArchiveError> {
+        let file = file_at(path)?;
+        // Where there are no locks, whoever shares the file has to see to it.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(ArchiveError::new(path, "another recording writes it; give each a folder of its own"));
+        }
+        Self::of(path, file, header)
+    }
+
+    /// Adds a line to a file that several writers share: none keeps it.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::append`].
+    pub fn add_line(path: &Path, header: &str, line: &str) -> Result<(), ArchiveError> {
+        let file = file_at(path)?;
+        let _ = file.lock();
+        Self::of(path, file, header)?.0.append(format!("{line}\n").as_bytes())
+    }
+
+    fn of(path: &Path, mut file: File, header: &str) -> Result<(Self, String), ArchiveError> {
+        let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
+        let length = file.seek(SeekFrom::End(0)).map_err(bad)?;
+        // Before anything is cut off: it may be somebody's.
+        let mut first = vec![0; header.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut first)).map_err(bad)?;
+        if !header.as_bytes().starts_with(&first) {
+            return Err(ArchiveError::new(
+                path,
+                format!("no recording: its first line is not {:?}", header.trim_end()),
+            ));
+        }
+        let mut opened = Self { path: path.to_owned(), file, length: 0 };
+        if first.len() < header.len() {
+            opened.cut()?;
+            opened.append(header.as_bytes())?;
+            return Ok((opened, String::new()));
+        }
+        // The newline that ends the header is found in any case.
+        let begin = length.saturating_sub(TAIL).max(header.len().saturating_sub(1) as u64);
+        let mut tail = Vec::new();
+        opened.file.seek(SeekFrom::Start(begin)).and_then(|_| opened.file.read_to_end(&mut tail)).map_err(bad)?;
+        let is_end = |byte: &u8| *byte == b'\n';
+        let (Some(first), Some(last)) = (tail.iter().position(is_end), tail.iter().rposition(is_end)) else {
+            return Err(ArchiveError::new(path, format!("no recording: its last line has more than {TAIL} bytes")));
+        };
+        opened.length = begin + last as u64 + 1;
+        opened.cut()?;
+        Ok((opened, String::from_utf8_lossy(&tail[first + 1..=last]).into_owned()))
+    }
+
+    /// Adds whole lines, all of them or none.
+    ///
+    /// # Errors
+    /// The file cannot be written, such as on a full disk.
+    pub fn append(&mut self, lines: &[u8]) -> Result<(), ArchiveError> {
+        if let Err(error) = self.file.write_all(lines) {
+            // What fitted must not stay: the next line would be glued to it.
+            let _ = self.cut();
+            return Err(ArchiveError::new(&self.path, error.to_string()));
+        }
+        self.length += lines.len() as u64;
+        Ok(())
+    }
+
+    /// Cuts off what stands behind the whole lines.
+    fn cut(&mut self) -> Result<(), ArchiveError> {
+        let cut = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+        cut.map(drop).map_err(|error| ArchiveError::new(&self.path, error.to_string()))
+    }
+}
+
+fn file_at(path: &Path) -> Result<File, ArchiveError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder.and_then(|()| open_own_to_write(path, false)).map_err(|error| ArchiveError::new(path, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "a,b\n";
+
+    fn told(outcome: Result<(LinesFile, String), ArchiveError>) -> String {
+        outcome.map(|(_, tail)| tail).unwrap_err().problem
+    }
+
+    #[test]
+    fn lines_are_added_and_a_line_without_an_end_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep").join("day.csv");
+        let (mut file, tail) = LinesFile::open(&path, HEADER).unwrap();
+        assert_eq!(tail, "");
+        file.append(b"1,2\n3,4\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n", "there at once");
+        assert!(told(LinesFile::open(&path, HEADER)).contains("another recording"));
+        drop(file);
+        fs::write(&path, "a,b\n1,2\n3,4\n5").unwrap();
+        let (mut file, tail) = LinesFile::open(&path, HEADER).unwrap();
+        assert_eq!(tail, "1,2\n3,4\n");
+        file.append(b"5,6\n").unwrap();
+        drop(file);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n5,6\n");
+        // Killed within the header.
+        fs::write(&path, "a,").unwrap();
+        assert_eq!(LinesFile::open(&path, HEADER).unwrap().1, "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), HEADER);
+    }
+
+    #[test]
+    fn several_writers_add_lines_to_a_file_that_none_keeps() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.jsonl");
+        std::thread::scope(|threads| {
+            for writer in 0..4 {
+                let path = &path;
+                threads.spawn(move || {
+                    for line in 0..50 {
+                        LinesFile::add_line(path, HEADER, &format!("{writer},{line}")).unwrap();
+                    }
+                });
+            }
+        });
+        let text = fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<&str> = text.lines().skip(1).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        assert_eq!((text.lines().next(), lines.len()), (Some("a,b"), 200));
+    }
+
+    #[test]
+    fn of_a_large_file_the_end_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day.csv");
+        let rows = (1_000_000..1_300_000).map(|row| format!("{row},x\n")).collect::<Vec<_>>().concat();
+        fs::write(&path, format!("{HEADER}{rows}130000")).unwrap();
+        let (file, tail) = LinesFile::open(&path, HEADER).unwrap();
+        assert_eq!(file.length, (HEADER.len() + rows.len()) as u64);
+        assert!(tail.len() > 1_000_000 && tail.starts_with('1') && rows.ends_with(&tail));
+    }
+
+    #[test]
+    fn what_is_no_recording_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day.csv");
+        for text in ["b,a\n1,2\n", "something\n", "some", "a;b\n", &format!("{HEADER}{}", "x".repeat(2 << 20))] {
+            fs::write(&path, text).unwrap();
+            assert!(told(LinesFile::open(&path, HEADER)).starts_with("no recording: it"), "{}", &text[..4]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(told(LinesFile::open(&path, HEADER)).contains("no file"));
+    }
+}

@@ -1,0 +1,111 @@
+//! What the client's methods do, as futures: each is waited for by one method and awaited by another.
+
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use super::Client;
+use crate::bindings::archive::Archive;
+use crate::bindings::errors;
+use crate::bindings::progress::{Outcome, progress_and_raised};
+use crate::bindings::query::{Query, analytics_query};
+use crate::client::{Checked, ClientError, Each, Listed, Synced};
+use crate::columns::Series;
+use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, MarketsQuery};
+
+impl Client {
+    pub(super) fn fetch_points(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        progress: Option<Py<PyAny>>,
+        now: Option<f64>,
+    ) -> PyResult<impl Future<Output = Outcome<Vec<Series>>> + Send + use<>> {
+        let now = now.map_or_else(|| self.now(py), Ok)?;
+        let (client, request) = (self.client(py)?, query.0.clone());
+        let (progress, raised) = progress_and_raised(progress);
+        Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
+    }
+
+    pub(super) fn ask_listing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        now: f64,
+        archive: Option<&Archive>,
+    ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
+        let (client, request) = (self.client(py)?, query.0.clone());
+        let archive = archive.map(|archive| archive.0.clone());
+        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await })
+    }
+
+    pub(super) fn fetch_missing(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let (progress, raised) = progress_and_raised(progress);
+        Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
+    }
+
+    pub(super) fn fetch_again(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        archive: &Archive,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
+        let now = self.now(py)?;
+        let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
+        let (progress, raised) = progress_and_raised(progress);
+        Ok(async move {
+            let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
+            Outcome::new(answer, &raised)
+        })
+    }
+
+    pub(super) fn fetch_markets(
+        &self,
+        py: Python<'_>,
+        query: MarketsQuery,
+        limit: Option<usize>,
+    ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
+        let client = self.client(py)?;
+        Ok(async move { client.markets(&query, limit).await })
+    }
+
+    pub(super) fn fetch_list(
+        &self,
+        py: Python<'_>,
+        list: &str,
+        filters: Vec<(String, String)>,
+    ) -> PyResult<impl Future<Output = Result<Value, ClientError>> + Send + use<>> {
+        let client = self.client(py)?;
+        let problem = || errors::invalid(py, &format!("there is no discovery list {list:?}"));
+        let list = DiscoveryList::find(list).ok_or_else(problem)?;
+        let filters: Filters = filters.into_iter().collect();
+        Ok(async move {
+            match list {
+                DiscoveryList::BlockSizes => client.block_sizes(&filters).await.map(Value::from),
+                _ => client.names(list, &filters).await.map(Value::from),
+            }
+        })
+    }
+
+    pub(super) fn fetch_analytics(
+        &self,
+        py: Python<'_>,
+        endpoint: &str,
+        parameters: Vec<(String, String)>,
+        limit: Option<usize>,
+        max_weight: Option<u64>,
+    ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
+        let client = self.client(py)?;
+        let query = analytics_query(py, endpoint, parameters)?;
+        Ok(async move { client.analytics(&query, limit, max_weight).await })
+    }
+}

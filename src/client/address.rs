@@ -1,0 +1,123 @@
+//! Key and address as they are given: checked before anything is sent, and never shown.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::error::ClientError;
+use crate::protocol::Dialect;
+use crate::protocol::wire::KEY_HEADER;
+
+pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
+    let name = dialect.key_header().unwrap_or(KEY_HEADER);
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
+}
+
+/// A text without the key. A short one may be a part of any word, and goes only where it stands alone.
+pub(super) fn redacted(text: &str, key: &str) -> String {
+    const LONG: usize = 8;
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = 0;
+    for (at, found) in text.match_indices(key) {
+        let after = at + found.len();
+        let in_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric)
+            || text[after..].chars().next().is_some_and(char::is_alphanumeric);
+        if key.len() >= LONG || !in_a_word {
+            clean.push_str(&text[rest..at]);
+            clean.push_str("<API key>");
+            rest = after;
+        }
+    }
+    clean + &text[rest..]
+}
+
+pub(super) fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
+    if key.is_empty() {
+        return Err(ClientError::invalid("the API key is empty; pass api_key= or set MARKETPOINTS_API_KEY"));
+    }
+    if key.contains("://") {
+        return Err(ClientError::invalid(
+            "the API key is an address; did you swap the two? The key comes first: Client(api_key, base_url)",
+        ));
+    }
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(ClientError::invalid(
+            "the API key has a character that no header can carry (a space, a line end or a non-ASCII letter); \
+             copy it again",
+        ));
+    }
+    let mut value = HeaderValue::from_str(key).map_err(|_| ClientError::invalid("the API key is no header value"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+pub(super) fn base_url(text: &str) -> Result<Url, ClientError> {
+    // Not shown: it may be a key in the wrong place, or hold a password.
+    let url = Url::parse(text).map_err(|bad| {
+        ClientError::invalid(format!("base_url is no address ({bad}); give one such as https://host"))
+    })?;
+    let bare = url.query().is_none() && url.fragment().is_none();
+    let right = bare && matches!(url.scheme(), "http" | "https") && url.has_host();
+    if right && url.username().is_empty() && url.password().is_none() {
+        return Ok(url);
+    }
+    Err(ClientError::invalid(
+        "base_url must be http:// or https:// with a host and without user, password, query or fragment",
+    ))
+}
+
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_addresses_are_checked_before_anything_is_sent() {
+        for key in ["", " key", "key\n", "schlüssel"] {
+            let error = key_header(key).unwrap_err().to_string();
+            assert!(!error.contains("schl"), "{error}");
+        }
+        for address in ["host", "ftp://host", "https://user:secret@host", "http://host/?a=1", "http://host/#a", ""] {
+            let error = base_url(address).unwrap_err().to_string();
+            assert!(error.contains("base_url"), "{error}");
+        }
+        assert!(base_url("http://127.0.0.1:8080/prefix/").is_ok());
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_the_address_is_told_and_not_shown() {
+        let error = key_header("http://127.0.0.1:9").unwrap_err().to_string();
+        assert!(error.contains("did you swap the two"), "{error}");
+        for key in ["mp-secret-key-123", "mp:secret-key-123", "//mp-secret-key-123"] {
+            let error = base_url(key).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_short_key_is_no_part_of_a_word() {
+        assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
+        assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
+        assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
+    }
+
+    #[test]
+    fn loopback_is_recognised_in_every_spelling() {
+        for (address, loopback) in [
+            ("http://localhost:1", true),
+            ("http://127.1.2.3", true),
+            ("http://[::1]:80", true),
+            ("http://[::ffff:127.0.0.1]:80", true),
+            ("http://10.0.0.1", false),
+            ("http://localhost.example", false),
+        ] {
+            assert_eq!(is_loopback(&base_url(address).unwrap()), loopback, "{address}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The answers of a call's requests as the series that its caller gets.
+
+use super::error::{ClientError, ErrorKind, Partial};
+use super::request::PointsRequest;
+use crate::clock::SECOND;
+use crate::columns::{NO_TIME, Series, join};
+use crate::decode;
+use crate::decode::settled;
+use crate::protocol::{SeriesId, TypeSpec};
+use crate::weight::Window;
+
+/// Joins the answers, and tells which of them failed.
+pub(super) fn assemble(
+    request: &PointsRequest,
+    window: Window,
+    answers: Vec<Result<Vec<Series>, ClientError>>,
+) -> Result<Vec<Series>, ClientError> {
+    let mut failures = Vec::new();
+    let mut arrived = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok(series) => arrived.push(series),
+            Err(error) => failures.push(error),
+        }
+    }
+    if arrived.is_empty() && !failures.is_empty() {
+        return Err(failures.remove(0));
+    }
+    let unique = request.spec.is_none_or(|spec| spec.unique_times);
+    let series = match join(arrived, unique) {
+        Ok(series) => series,
+        Err(contradiction) => {
+            // Paid for: whoever catches the error has all of it.
+            let message = format!("the answers contradict each other: {}", contradiction.conflict);
+            failures.insert(0, ClientError::new(ErrorKind::Decode, message));
+            contradiction.series
+        }
+    };
+    let inside = |mut one: Series| {
+        keep_window(&mut one, window);
+        one
+    };
+    // Unknown fields are settled by the rows that are handed over.
+    let mut series = settled(series.into_iter().map(inside).collect());
+    if series.is_empty() {
+        series = nothing(request);
+    }
+    if failures.is_empty() {
+        return Ok(series);
+    }
+    let (count, first) = (failures.len(), &failures[0].message);
+    let message = match failures[0].kind {
+        ErrorKind::Decode if failures[0].request.is_none() => format!("{first}; every row of them is in results"),
+        _ => format!("{count} of the plan's requests failed, what arrived is in results; first: {first}"),
+    };
+    let first = failures[0].clone();
+    let partial = Some(Box::new(Partial { results: series, failures, ..Partial::default() }));
+    Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
+}
+
+/// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
+fn keep_window(series: &mut Series, window: Window) {
+    let window = window.from.saturating_mul(SECOND)..window.to.saturating_mul(SECOND);
+    // What has no time cannot be told to lie outside.
+    let wanted = |time: &i64| window.contains(time) || *time == NO_TIME;
+    if series.timestamps.iter().all(wanted) {
+        return;
+    }
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| wanted(&series.timestamps[row])).collect();
+    series.take(&rows);
+}
+
+/// Empty series with the identity that was asked for, so that `series["close"]` is an empty array and not an error.
+fn nothing(request: &PointsRequest) -> Vec<Series> {
+    let Some(spec) = request.spec else { return Vec::new() };
+    let query = &request.query;
+    // What a sum is of, its series do not tell when there are points either (supplement 2).
+    if query.is_aggregated() {
+        let id = SeriesId {
+            data_type: Some(query.data_type.clone()),
+            interval: query.interval.clone(),
+            ..SeriesId::default()
+        };
+        return empty(spec, &id);
+    }
+    let exchange = if query.exchanges.len() == 1 { query.exchanges.first() } else { None };
+    let id = SeriesId {
+        data_type: Some(query.data_type.clone()),
+        exchange: exchange.cloned(),
+        raw_symbol: query.raw_symbol.clone(),
+        interval: query.interval.clone(),
+        coin: query.coin.clone(),
+        tenor: query.tenor.clone(),
+        token_name: query.token_name.clone(),
+        ..SeriesId::default()
+    };
+    empty(spec, &id)
+}
+
+/// An empty series of each side that a type has.
+fn empty(spec: &TypeSpec, id: &SeriesId) -> Vec<Series> {
+    let sides: &[Option<&str>] = if spec.per_side { &[Some("BUY"), Some("SELL")] } else { &[None] };
+    sides.iter().map(|side| decode::nothing(SeriesId { side: side.map(str::to_owned), ..id.clone() })).collect()
+}

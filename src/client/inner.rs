@@ -1,0 +1,78 @@
+//! A client: its connections, its budget and its settings.
+
+use std::sync::Arc;
+
+use super::config::{Config, Jitter};
+use super::error::ClientError;
+use super::kept_lists::Listings;
+use super::pace::{BudgetView, Pacer, Registry};
+use super::retry::Policy;
+use super::transport::Transport;
+
+use crate::archive::points::Archive;
+use crate::protocol::Tier;
+
+/// A client for one key at one base address. Cloning shares connections and budget.
+#[derive(Clone)]
+pub struct Client {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What a client and its copies share.
+pub(super) struct Inner {
+    pub(super) transport: Transport,
+    pub(super) pacer: Arc<Pacer>,
+    pub(super) policy: Policy,
+    pub(super) tier: Option<Tier>,
+    pub(super) max_wait: Option<std::time::Duration>,
+    pub(super) total_timeout: Option<std::time::Duration>,
+    pub(super) jitter: Jitter,
+    pub(super) max_memory: Option<u64>,
+    pub(super) archive: Option<Archive>,
+    /// Name under which an archive knows the service.
+    pub(super) source: String,
+    pub(super) listings: Listings,
+    pub(super) check_symbols: bool,
+    pub(super) any_block_size: bool,
+}
+
+impl Client {
+    /// Makes a client. Nothing is sent. Clients of one key and base address that take the same `registry` share one
+    /// bucket.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::InvalidRequest`] for a key that no header can carry, a base address that is no http(s) URL, or
+    /// certificates that cannot be read.
+    pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
+        let transport = Transport::new(config)?;
+        let pacer = registry.pacer(config, transport.base())?;
+        let policy = Policy { retries: config.retries, first_pause: config.first_pause };
+        let source = config.source.clone().unwrap_or_else(|| transport.base().to_owned());
+        let inner = Inner {
+            transport,
+            pacer,
+            policy,
+            tier: config.tier,
+            max_wait: config.max_wait,
+            max_memory: config.max_memory,
+            total_timeout: config.total_timeout,
+            jitter: Arc::clone(&config.jitter),
+            archive: config.archive.clone(),
+            source,
+            listings: Listings::default(),
+            check_symbols: config.check_symbols,
+            any_block_size: config.any_block_size,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.
+    pub fn budget(&self) -> Option<BudgetView> {
+        self.inner.pacer.view()
+    }
+
+    /// What the service's clock says now, Unix seconds, going by the `Date` of its latest answer; `None` before the first.
+    pub fn service_time(&self) -> Option<f64> {
+        self.inner.transport.service_time()
+    }
+}

@@ -1,0 +1,66 @@
+//! What a call would send: its requests, their weight, and how long they wait for budget.
+
+use super::error::ClientError;
+use super::inner::Inner;
+use super::tiers::TierWait;
+use crate::weight::Window;
+
+/// One request of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRequest {
+    /// The whole URL; the key is not in it.
+    pub url: String,
+    /// Weight (section 8.2).
+    pub weight: u64,
+    /// Buckets in its window.
+    pub points: u64,
+    /// Bytes that its answer may take in memory.
+    pub(super) memory: u64,
+}
+
+/// What a call would send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The requests, in the order of their windows.
+    pub requests: Vec<PlannedRequest>,
+    /// Seconds until the budget at hand allows the last of them.
+    pub eta: f64,
+    /// What each tier would take, lowest first; empty where nobody asked.
+    pub tiers: Vec<TierWait>,
+    pub(super) window: Window,
+}
+
+impl Plan {
+    /// A plan of these requests, unless it weighs more than allowed.
+    pub(super) fn new(
+        requests: Vec<PlannedRequest>,
+        window: Window,
+        inner: &Inner,
+        max_weight: Option<u64>,
+    ) -> Result<Self, ClientError> {
+        let weight = requests.iter().map(|request| request.weight).sum();
+        check_weight(weight, requests.len(), max_weight)?;
+        Ok(Self { requests, eta: inner.pacer.eta(weight), tiers: Vec::new(), window })
+    }
+
+    /// Summed weight.
+    pub fn weight(&self) -> u64 {
+        self.requests.iter().map(|request| request.weight).sum()
+    }
+
+    /// Summed buckets.
+    pub fn points(&self) -> u64 {
+        self.requests.iter().map(|request| request.points).sum()
+    }
+}
+
+/// Refuses a call that weighs more than its caller allows.
+pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>) -> Result<(), ClientError> {
+    match max_weight.filter(|most| weight > *most) {
+        None => Ok(()),
+        Some(most) => Err(ClientError::invalid(format!(
+            "the call weighs {weight} in {requests} request{}, more than max_weight={most}; ask for less, or allow more",
+            if requests == 1 { "" } else { "s" }
+        ))),
+    }
+}

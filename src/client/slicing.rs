@@ -1,0 +1,140 @@
+//! A window cut into requests: by the weight formula, the walls of the tier, sessions, and what an archive has.
+
+use super::error::ClientError;
+use super::request::PointsRequest;
+use super::tiers::Terms;
+use crate::archive::points::gaps;
+use crate::clock::utc;
+use crate::protocol::body_size::BODY_BOUND;
+use crate::protocol::data_type::DATA_TYPES;
+use crate::protocol::interval::INTERVALS;
+use crate::protocol::{Grid, Interval, TypeSpec};
+use crate::weight::{BLOCK, Demand, Slice, Window, slices};
+
+/// Requests to send, in the order of their windows.
+pub(super) type Errand = Vec<Slice>;
+
+/// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
+/// those that bring the rest.
+///
+/// # Errors
+/// What cannot run within the terms.
+pub(super) fn slices_of(
+    request: &PointsRequest,
+    asked: Option<&[Window]>,
+    now: f64,
+    terms: Terms,
+) -> Result<Vec<Slice>, ClientError> {
+    let window = request.window(now, terms.tier);
+    if let Some(asked) = asked {
+        return errand_of(request, asked, window, now, terms);
+    }
+    if let Some(tier) = terms.tier {
+        request.check_walls(tier, window, now)?;
+    }
+    cut(request, window, terms)
+}
+
+/// A window cut into requests of the least weight.
+pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Result<Vec<Slice>, ClientError> {
+    let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
+    let most = most_points(spec, request.query.max_depth, request.points_a_row());
+    let least = |window| {
+        slices(spec, &request.demand(), window, most, terms.burst)
+            .map_err(|problem| ClientError::invalid(problem.to_string()))
+    };
+    let cut = least(window)?;
+    match request.sessions() {
+        Some(grid) if cut.len() > 1 => {
+            let whole = |session: Window| match least(session)?.as_slice() {
+                [one] => Ok(*one),
+                _ => Err(too_long_a_session(request, spec, session, most, terms.burst)),
+            };
+            at_sessions(grid, window, cut[0].period, whole)
+        }
+        _ => Ok(cut),
+    }
+}
+
+/// Requests of at most `longest` seconds, of whole sessions each.
+fn at_sessions(
+    grid: Grid,
+    window: Window,
+    longest: i64,
+    one: impl Fn(Window) -> Result<Slice, ClientError>,
+) -> Result<Vec<Slice>, ClientError> {
+    let (mut cut, mut from) = (Vec::new(), window.from);
+    while from < window.to {
+        let most = from.saturating_add(longest);
+        let whole = if most < window.to { grid.floor(most) } else { window.to };
+        let to = if whole > from { whole } else { grid.end(grid.floor(from)).min(window.to) };
+        cut.push(one(Window { from, to })?);
+        from = to;
+    }
+    Ok(cut)
+}
+
+/// A session that no request holds whole. A request that begins within a session is refused, or brings nothing and is paid:
+/// a session counts by its start (supplement 4). What is in its profile does not depend on the interval.
+fn too_long_a_session(
+    request: &PointsRequest,
+    spec: &TypeSpec,
+    session: Window,
+    most: u64,
+    burst: Option<u64>,
+) -> ClientError {
+    let demand = request.demand();
+    let fits = |interval: &&Interval| {
+        let demand = Demand { interval: interval.seconds, ..demand };
+        interval.seconds > request.interval.seconds
+            && slices(spec, &demand, session, most, burst).is_ok_and(|cut| cut.len() == 1)
+    };
+    let remedy = INTERVALS.iter().find(fits).map_or_else(String::new, |interval| {
+        format!("; interval=\"{}\" gives the same profiles for less weight", interval.short)
+    });
+    let points = session.to.saturating_sub(session.from).max(0).div_euclid(request.interval.seconds);
+    ClientError::invalid(format!(
+        "the session from {} holds {points} buckets of {}, more than one request may have, and no request may begin within a \
+         session{remedy}",
+        utc(session.from),
+        request.interval.short,
+    ))
+}
+
+/// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for
+/// each so many of them.
+fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: u64) -> u64 {
+    let rows = BODY_BOUND / spec.bucket_bytes(max_depth).max(1);
+    rows.saturating_mul(points_a_row).max(BLOCK).min(spec.max_points)
+}
+
+/// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
+/// less; the walls of the tier hold for what is asked, not for what is there.
+pub(super) fn errand_of(
+    request: &PointsRequest,
+    asked: &[Window],
+    window: Window,
+    now: f64,
+    terms: Terms,
+) -> Result<Errand, ClientError> {
+    let weigh =
+        |window: Window| cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>());
+    let mut wanted: Vec<(Window, u64)> = Vec::new();
+    for gap in gaps(asked, window) {
+        if let Some(tier) = terms.tier {
+            request.check_walls(tier, gap, now)?;
+        }
+        let alone = weigh(gap)?;
+        if let Some((last, weight)) = wanted.last_mut() {
+            let both = Window { from: last.from, to: gap.to };
+            let together = weigh(both)?;
+            if together < *weight + alone {
+                (*last, *weight) = (both, together);
+                continue;
+            }
+        }
+        wanted.push((gap, alone));
+    }
+    let slices = wanted.into_iter().map(|(window, _)| cut(request, window, terms));
+    Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
+}

@@ -1,0 +1,69 @@
+//! States of a book as changes: a snapshot at the beginning of each file, then the levels that differ.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::begin::Begin;
+
+/// The book as a file tells it so far: amounts by price.
+pub(super) struct Sides {
+    bids: HashMap<u64, f64>,
+    asks: HashMap<u64, f64>,
+}
+
+impl Sides {
+    pub(super) fn of(bids: &[f64], asks: &[f64]) -> Self {
+        Self { bids: levels(bids), asks: levels(asks) }
+    }
+
+    /// Writes what changed, and tells how many rows that are.
+    pub(super) fn changes(&mut self, bids: &[f64], asks: &[f64], begin: &Begin<'_>, out: &mut String) -> u64 {
+        let now = Self::of(bids, asks);
+        let mut rows = 0;
+        for (side, before, after, told) in [("bid", &self.bids, &now.bids, bids), ("ask", &self.asks, &now.asks, asks)]
+        {
+            let mut gone: Vec<f64> =
+                before.keys().filter(|price| !after.contains_key(price)).map(|price| f64::from_bits(*price)).collect();
+            gone.sort_by(f64::total_cmp);
+            for price in gone {
+                rows += row(begin, false, price, 0.0, side, out);
+            }
+            for level in told.chunks_exact(2) {
+                if before.get(&level[0].to_bits()) != Some(&level[1]) {
+                    rows += row(begin, false, level[0], level[1], side, out);
+                }
+            }
+        }
+        *self = now;
+        rows
+    }
+}
+
+/// Writes the whole book, and tells how many rows that are. A snapshot right behind another would add to it: between the two
+/// stands a change, of a level that the new one has.
+pub(super) fn snapshot(bids: &[f64], asks: &[f64], after_snapshot: bool, begin: &Begin<'_>, out: &mut String) -> u64 {
+    let mut rows = 0;
+    for (side, told) in [("bid", bids), ("ask", asks)] {
+        for level in told.chunks_exact(2) {
+            if after_snapshot && rows == 0 {
+                rows += row(begin, false, level[0], 0.0, side, out);
+            }
+            rows += row(begin, true, level[0], level[1], side, out);
+        }
+    }
+    rows
+}
+
+/// Whether a row is of a snapshot.
+pub(super) fn is_of_snapshot(line: &str) -> bool {
+    line.rsplit(',').nth(3) == Some("true")
+}
+
+fn levels(pairs: &[f64]) -> HashMap<u64, f64> {
+    pairs.chunks_exact(2).map(|level| (level[0].to_bits(), level[1])).collect()
+}
+
+fn row(begin: &Begin<'_>, snapshot: bool, price: f64, amount: f64, side: &str, out: &mut String) -> u64 {
+    // Writing to a text cannot fail.
+    u64::from(writeln!(out, "{begin},{snapshot},{price},{amount},{side}").is_ok())
+}

@@ -1,0 +1,254 @@
+//! A stream kept as it comes: days of raw dumps, in the layout that an ingest reads (docs/dumps.md), and beside them a file that
+//! tells from when on channels were open and what may be missing.
+
+mod begin;
+mod book;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use self::begin::Begin;
+use self::book::Sides;
+use self::rows::{Dump, Row};
+use super::event::Event;
+use super::gap::Gap;
+use crate::archive::{ArchiveError, LinesFile};
+use crate::client::error::ClientError;
+use crate::protocol::dump::RECORDING;
+use crate::protocol::redacted;
+use crate::protocol::stream::{Channel, ChannelKind};
+
+/// First line of the file that tells of the recording.
+const ABOUT: &str = "{\"format\":\"marketpoints recording\",\"version\":1}\n";
+/// Files that are open at a time: a process may have a thousand or so in all.
+const MOST_OPEN: usize = 200;
+/// Rows of a file whose ids are known when it is opened again.
+const MOST_KNOWN: usize = 2_000;
+/// Longest exchange or symbol that becomes a folder's name, in bytes.
+const LONGEST_NAME: usize = 200;
+
+/// Where an event goes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    dump: Dump,
+    exchange: String,
+    symbol: String,
+    /// Unix day.
+    day: i64,
+}
+
+/// A day's file that is being written.
+struct Day {
+    file: LinesFile,
+    /// Rows that are not written yet.
+    pending: String,
+    /// Ids of the last rows that were there when it was opened: whoever connects anew is told them again.
+    known: HashSet<String>,
+    /// The book as the file tells it.
+    sides: Option<Sides>,
+    /// Whether a snapshot must not be the next row, which would only add to the one before.
+    after_snapshot: bool,
+    used: u64,
+}
+
+#[derive(Default)]
+struct State {
+    days: HashMap<Place, Day>,
+    turn: u64,
+    rows: u64,
+    left_out: u64,
+}
+
+/// Writes what streams tell into a folder.
+pub(super) struct Recorder {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+impl Recorder {
+    /// A recorder of these channels. Nothing is written yet.
+    ///
+    /// # Errors
+    /// A channel whose events are no raw data, or whose market cannot be a folder's name.
+    pub(super) fn new<'a>(folder: &Path, channels: impl IntoIterator<Item = &'a Channel>) -> Result<Self, ClientError> {
+        for channel in channels {
+            if ChannelKind::find(&channel.kind).and_then(Dump::of).is_none() {
+                let kinds = Dump::KINDS.map(|kind| kind.spec().name).join(", ");
+                let problem = format!(
+                    "record: {} is no raw data that can be ingested; record {kinds}, of which the service makes the rest",
+                    channel.kind
+                );
+                return Err(ClientError::invalid(problem));
+            }
+            if let Some(name) = [&channel.exchange, &channel.symbol].into_iter().find(|name| !is_name(name)) {
+                let problem = format!("record: {} can be no folder's name", redacted(name));
+                return Err(ClientError::invalid(problem));
+            }
+        }
+        Ok(Self { folder: folder.to_owned(), state: Mutex::default() })
+    }
+
+    /// Rows written so far.
+    pub(super) fn rows(&self) -> u64 {
+        self.state().rows
+    }
+
+    /// Events that could not become rows.
+    pub(super) fn left_out(&self) -> u64 {
+        self.state().left_out
+    }
+
+    /// Notes that channels are open from `time` on (Unix nanoseconds, the service's).
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(super) fn opened(&self, channels: &[Channel], time: i64) -> Result<(), ArchiveError> {
+        let channels: Vec<_> = channels.iter().map(Channel::to_json).collect();
+        self.note(&json!({"opened": spelt(time), "channels": channels}))
+    }
+
+    /// Notes what may be missing.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(super) fn gap(&self, gap: &Gap) -> Result<(), ArchiveError> {
+        let channels: Vec<_> = gap.channels.iter().map(Channel::to_json).collect();
+        self.note(&json!({
+            "gap": [spelt(gap.from), spelt(gap.to)], "reason": gap.reason, "channels": channels,
+        }))
+    }
+
+    /// Writes events, all rows of a file at once.
+    ///
+    /// # Errors
+    /// A file cannot be written, or is none of a recording's.
+    pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let mut touched = Vec::new();
+        for event in events {
+            let Some((place, row)) = placed(event) else {
+                state.left_out += 1;
+                continue;
+            };
+            let day = self.day(state, &place)?;
+            let begun = day.pending.is_empty();
+            let added = day.add(&place, &row, now);
+            if added > 0 && begun {
+                touched.push(place);
+            }
+            state.rows += added;
+        }
+        for place in touched {
+            if let Some(day) = state.days.get_mut(&place) {
+                let rows = std::mem::take(&mut day.pending);
+                day.file.append(rows.as_bytes())?;
+            }
+        }
+        state.close_some();
+        Ok(())
+    }
+
+    /// The file of a place, opened where it is not.
+    fn day<'a>(&self, state: &'a mut State, place: &Place) -> Result<&'a mut Day, ArchiveError> {
+        state.turn += 1;
+        let day = match state.days.entry(place.clone()) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(free) => {
+                let date = Timestamp::from_second(place.day.saturating_mul(86_400));
+                let date = date.map_or_else(|_| place.day.to_string(), |time| time.strftime("%F").to_string());
+                let folder = self.folder.join(place.dump.folder()).join(&place.exchange).join(&place.symbol);
+                let (file, tail) = LinesFile::open(&folder.join(format!("{date}.csv")), place.dump.header())?;
+                free.insert(Day::of(file, place.dump, &tail))
+            }
+        };
+        day.used = state.turn;
+        Ok(day)
+    }
+
+    fn note(&self, line: &serde_json::Value) -> Result<(), ArchiveError> {
+        LinesFile::add_line(&self.folder.join(RECORDING), ABOUT, &line.to_string())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Closes the files that were used longest ago, where too many are open.
+    fn close_some(&mut self) {
+        if self.days.len() > MOST_OPEN {
+            let mut used: Vec<u64> = self.days.values().map(|day| day.used).collect();
+            used.sort_unstable();
+            let first = used[used.len() - MOST_OPEN / 2];
+            self.days.retain(|_, day| day.used >= first);
+        }
+    }
+}
+
+impl Day {
+    fn of(file: LinesFile, dump: Dump, tail: &str) -> Self {
+        Self {
+            file,
+            pending: String::new(),
+            known: if dump.has_ids() {
+                tail.lines().rev().take(MOST_KNOWN).map(rows::id_of).map(str::to_owned).collect()
+            } else {
+                HashSet::new()
+            },
+            sides: None,
+            after_snapshot: tail.lines().next_back().is_some_and(book::is_of_snapshot),
+            used: 0,
+        }
+    }
+
+    /// Adds the rows of an event to those that wait, and tells how many.
+    fn add(&mut self, place: &Place, row: &Row<'_>, now: u128) -> u64 {
+        let Place { exchange, symbol, .. } = place;
+        let begin = Begin { exchange, symbol, time: row.time, now };
+        match &row.what {
+            rows::What::Trade { id, .. } if self.known.contains(*id) && !id.is_empty() => 0,
+            rows::What::Book { bids, asks } => match &mut self.sides {
+                Some(sides) => sides.changes(bids, asks, &begin, &mut self.pending),
+                None => {
+                    let rows = book::snapshot(bids, asks, self.after_snapshot, &begin, &mut self.pending);
+                    // An empty book has no rows, and so no beginning.
+                    self.sides = (rows > 0).then(|| Sides::of(bids, asks));
+                    rows
+                }
+            },
+            other => other.write(&begin, &mut self.pending),
+        }
+    }
+}
+
+/// Where an event goes and what it says there; `None` for one that cannot be a row.
+fn placed(event: &Event) -> Option<(Place, Row<'_>)> {
+    let dump = ChannelKind::find(event.kind()).and_then(Dump::of)?;
+    let (exchange, symbol) = (event.exchange(), event.symbol());
+    let row = Row::of(dump, event)?;
+    let day = row.time.div_euclid(86_400_000_000);
+    let place = || Place { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
+    (is_name(exchange) && is_name(symbol)).then(|| (place(), row))
+}
+
+/// Whether a name can be a folder's and a field of a row.
+fn is_name(name: &str) -> bool {
+    let fits = |letter: char| !letter.is_control() && !matches!(letter, '/' | '\\' | ',' | '"');
+    !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with('.') && name.chars().all(fits)
+}
+
+fn spelt(time: i64) -> String {
+    Timestamp::from_nanosecond(i128::from(time)).map_or_else(|_| time.to_string(), |time| time.to_string())
+}

@@ -1,0 +1,253 @@
+//! The files that events become.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::client::ErrorKind;
+
+/// 2026-01-22, 00:00 UTC.
+const MIDNIGHT: i64 = 1_769_040_000;
+
+fn events(points: &Value) -> Vec<Event> {
+    Event::of_frame(json!({ "points": points }).as_object().unwrap().clone())
+}
+
+fn trade(symbol: &str, id: &str, side: &str, (seconds, nanoseconds): (i64, i64), price: f64) -> Value {
+    json!({
+        "series": {"type": "TRADE", "exchange": "BYBIT", "symbol": symbol, "side": side},
+        "trade": {"id": id, "price": price, "amount": 0.1, "timestamp": {"seconds": seconds, "nanoseconds": nanoseconds}},
+    })
+}
+
+fn book(seconds: i64, bids: &[f64], asks: &[f64]) -> Value {
+    json!({
+        "series": {"type": "BLOCK_BOOK_SNAPSHOT", "exchange": "BYBIT", "symbol": "BTCUSDT"},
+        "blockBookSnapshot": {"bids": bids, "asks": asks, "timestamp": {"seconds": seconds}},
+    })
+}
+
+fn recorder(folder: &Path) -> Recorder {
+    Recorder::new(folder, &[Channel::new("TRADE", "BYBIT", "BTCUSDT")]).unwrap()
+}
+
+/// Lines of a file without the columns of exchange, symbol and this machine's time.
+fn lines(folder: &Path, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(text.ends_with('\n'));
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        [&fields[2..3], &fields[4..]].concat().join(",")
+    };
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn trades_and_liquidations_are_rows_of_their_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let mut forced = trade("BTCUSDT", "", "SELL", (MIDNIGHT, 0), 90_000.0);
+    forced["series"]["type"] = "LIQUIDATION".into();
+    forced["liquidation"] = forced["trade"].take();
+    forced.as_object_mut().unwrap().remove("trade");
+    let told = [
+        trade("BTCUSDT", "7", "BUY", (MIDNIGHT - 1, 999_999_999), 1e-9),
+        trade("BTCUSDT", "8", "SELL", (MIDNIGHT, 1_999), 1.234_567_890_123_4e20),
+        trade("BTCUSDT", "a,\"b", "BUY", (MIDNIGHT, 0), 5.0),
+        forced,
+    ];
+    recorder.events(&events(&json!(told))).unwrap();
+    assert_eq!((recorder.rows(), recorder.left_out()), (4, 0));
+    let header = "timestamp,price,amount,side,id";
+    // A microsecond holds what happened in it; prices are spelt so that every digit reads back, and without an exponent.
+    assert_eq!(
+        lines(folder.path(), "trades/BYBIT/BTCUSDT/2026-01-21.csv"),
+        [header, "1769039999999999,0.000000001,0.1,buy,7"]
+    );
+    assert_eq!(
+        lines(folder.path(), "trades/BYBIT/BTCUSDT/2026-01-22.csv"),
+        [header, "1769040000000001,123456789012340000000,0.1,sell,8", "1769040000000000,5,0.1,buy,"]
+    );
+    assert_eq!(
+        lines(folder.path(), "liquidations/BYBIT/BTCUSDT/2026-01-22.csv"),
+        [header, "1769040000000000,90000,0.1,sell,"]
+    );
+}
+
+#[test]
+fn readings_of_a_ticker_are_rows_of_what_they_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let reading = |kind: &str, name: &str, values: Value| {
+        let mut values = values;
+        values["timestamp"] = json!({"seconds": MIDNIGHT});
+        json!({"series": {"type": kind, "exchange": "BYBIT", "symbol": "BTCUSDT"}, name: values})
+    };
+    let told = [
+        reading("FUNDING_RATE", "fundingRate", json!({"fundingRate": 1e-4})),
+        reading("FUNDING_RATE", "fundingRate", json!({"fundingRate": "-0.5", "predictedFundingRate": 0.0})),
+        reading("OPEN_INTEREST", "openInterest", json!({"openInterest": 54_321.5})),
+    ];
+    recorder.events(&events(&json!(told))).unwrap();
+    assert_eq!(
+        lines(folder.path(), "derivative_ticker/BYBIT/BTCUSDT/2026-01-22.csv"),
+        [
+            "timestamp,funding_timestamp,funding_rate,predicted_funding_rate,open_interest,last_price,index_price,mark_price",
+            "1769040000000000,,0.0001,,,,,",
+            "1769040000000000,,-0.5,0,,,,",
+            "1769040000000000,,,,54321.5,,,",
+        ]
+    );
+}
+
+#[test]
+fn a_book_is_a_snapshot_and_then_what_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = recorder(folder.path());
+    let told = [
+        book(MIDNIGHT + 1, &[], &[]),
+        book(MIDNIGHT + 60, &[100.0, 1.0, 99.0, 2.0], &[101.0, 3.0]),
+        book(MIDNIGHT + 61, &[100.0, 1.0, 98.0, 4.0], &[101.0, 3.5]),
+        book(MIDNIGHT + 62, &[100.0, 1.0, 98.0, 4.0], &[101.0, 3.5]),
+        // The next day's file stands for itself.
+        book(MIDNIGHT + 86_401, &[100.0, 1.0], &[]),
+    ];
+    first.events(&events(&json!(told))).unwrap();
+    let day = "incremental_book_L2/BYBIT/BTCUSDT/2026-01-22.csv";
+    let written = [
+        "timestamp,is_snapshot,price,amount,side",
+        // A microsecond early: the book of 00:01:00 holds what happened in the minute before.
+        "1769040059999999,true,100,1,bid",
+        "1769040059999999,true,99,2,bid",
+        "1769040059999999,true,101,3,ask",
+        "1769040060999999,false,99,0,bid",
+        "1769040060999999,false,98,4,bid",
+        "1769040060999999,false,101,3.5,ask",
+    ];
+    assert_eq!(lines(folder.path(), day), written);
+    let next = "incremental_book_L2/BYBIT/BTCUSDT/2026-01-23.csv";
+    assert_eq!(lines(folder.path(), next)[1..], ["1769126400999999,true,100,1,bid"]);
+    assert_eq!((first.rows(), first.left_out()), (7, 0));
+    drop(first);
+    // Another recording goes on: its book begins anew, also right behind a snapshot.
+    let second = recorder(folder.path());
+    let told = [book(MIDNIGHT + 70, &[97.0, 5.0], &[102.0, 6.0]), book(MIDNIGHT + 86_402, &[97.0, 5.0], &[102.0, 6.0])];
+    second.events(&events(&json!(told))).unwrap();
+    let again = ["1769040069999999,true,97,5,bid", "1769040069999999,true,102,6,ask"];
+    assert_eq!(lines(folder.path(), day), [&written[..], &again].concat());
+    assert_eq!(
+        lines(folder.path(), next)[2..],
+        ["1769126401999999,false,97,0,bid", "1769126401999999,true,97,5,bid", "1769126401999999,true,102,6,ask"]
+    );
+}
+
+#[test]
+fn what_is_told_again_after_a_restart_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |ids: &[&str]| {
+        let trades: Vec<Value> = ids.iter().map(|id| trade("BTCUSDT", id, "BUY", (MIDNIGHT, 0), 5.0)).collect();
+        events(&json!(trades))
+    };
+    recorder(folder.path()).events(&told(&["1", "2", ""])).unwrap();
+    let again = recorder(folder.path());
+    again.events(&told(&["2", "1", "3", "", "3"])).unwrap();
+    let ids: Vec<String> = lines(folder.path(), "trades/BYBIT/BTCUSDT/2026-01-22.csv")[1..]
+        .iter()
+        .map(|line| rows::id_of(line).to_owned())
+        .collect();
+    // What came twice on one connection is the stream's matter; without an id nobody can tell.
+    assert_eq!((ids, again.rows()), (["1", "2", "", "3", "", "3"].map(str::to_owned).to_vec(), 3));
+}
+
+#[test]
+fn what_cannot_be_a_row_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let mut without_time = trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0);
+    without_time["trade"].as_object_mut().unwrap().remove("timestamp");
+    let mut without_price = trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0);
+    without_price["trade"]["price"] = "cheap".into();
+    let told = [
+        without_time,
+        without_price,
+        trade("BTCUSDT", "1", "NEITHER", (MIDNIGHT, 0), 5.0),
+        trade("../../BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0),
+        trade(".hidden", "1", "BUY", (MIDNIGHT, 0), 5.0),
+        trade("", "1", "BUY", (MIDNIGHT, 0), 5.0),
+        book(MIDNIGHT, &[1.0], &[]),
+        json!({"series": {"type": "NEW"}, "new": {}}),
+        json!({"heartbeat": 1}),
+    ];
+    recorder.events(&events(&json!(told))).unwrap();
+    assert_eq!((recorder.rows(), recorder.left_out()), (0, 9));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is begun");
+}
+
+#[test]
+fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("recording");
+    let refused = |kind: &str, exchange: &str, symbol: &str| {
+        let error = Recorder::new(&place, &[Channel::new(kind, exchange, symbol)]).err().unwrap();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        error.message
+    };
+    for kind in ["TRADE_AGG", "VOLUME_PROFILE_AGG", "SOMETHING_NEW"] {
+        let told = refused(kind, "BYBIT", "BTCUSDT");
+        let kinds = "record TRADE, LIQUIDATION, BLOCK_BOOK_SNAPSHOT, FUNDING_RATE, OPEN_INTEREST,";
+        assert!(told.contains(&format!("record: {kind} is no raw data")) && told.contains(kinds), "{told}");
+    }
+    for name in ["BTC/USD", "..", "a,b", "a\nb", "a\"b", &"x".repeat(201)] {
+        assert!(refused("TRADE", "BYBIT", name).contains("can be no folder's name"));
+        assert!(refused("TRADE", name, "BTCUSDT").contains("can be no folder's name"));
+    }
+    assert!(!place.exists());
+}
+
+#[test]
+fn many_markets_take_no_more_files_than_a_process_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    for round in 0..2 {
+        for market in 0..1_200 {
+            let one = trade(&format!("COIN{market}"), &format!("{round}"), "BUY", (MIDNIGHT, 0), 5.0);
+            recorder.events(&events(&json!([one]))).unwrap();
+        }
+    }
+    assert!(recorder.state().days.len() <= MOST_OPEN);
+    assert_eq!(recorder.rows(), 2_400);
+    for market in [0, 1_199] {
+        assert_eq!(lines(folder.path(), &format!("trades/BYBIT/COIN{market}/2026-01-22.csv")).len(), 3);
+    }
+}
+
+#[test]
+fn beginnings_and_gaps_are_told_beside_the_dumps() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let channel = Channel::new("TRADE", "BYBIT", "BTCUSDT");
+    recorder.opened(std::slice::from_ref(&channel), MIDNIGHT * 1_000_000_000 + 500_000_000).unwrap();
+    let gap = Gap {
+        channels: Arc::new([channel.clone()]),
+        from: MIDNIGHT * 1_000_000_000,
+        to: (MIDNIGHT + 2) * 1_000_000_000,
+        lasted: Duration::from_secs(2),
+        attempts: 1,
+        reason: "the service stops".into(),
+    };
+    recorder.gap(&gap).unwrap();
+    let text = fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
+    let told: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let channels = json!([channel.to_json()]);
+    assert_eq!(
+        told[1..],
+        [
+            json!({"opened": "2026-01-22T00:00:00.5Z", "channels": channels}),
+            json!({"gap": ["2026-01-22T00:00:00Z", "2026-01-22T00:00:02Z"], "reason": "the service stops", "channels": channels}),
+        ]
+    );
+}

@@ -1,0 +1,37 @@
+//! Work on several threads: whoever is free takes the next part.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Items below which one thread is enough: to start others would take longer.
+const ALONE: usize = 1 << 17;
+
+/// Threads worth starting for work on so many items.
+pub(crate) fn threads(items: usize) -> usize {
+    if items < ALONE { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
+}
+
+/// Does some work on so many threads: each takes the next part until there is none.
+pub(crate) fn share<T>(threads: usize, parts: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    let parts = Mutex::new(parts);
+    let until_done = || {
+        loop {
+            let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(part) = next else { return };
+            work(part);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(until_done);
+        }
+        until_done();
+    });
+}
+
+/// Does some work on neighbouring stretches of `items` at once; it is told where each begins.
+pub(super) fn in_stretches<T: Send>(items: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
+    let threads = threads(items.len());
+    let length = items.len().div_ceil(threads).max(1);
+    share(threads, items.chunks_mut(length).enumerate(), |(number, stretch)| work(number * length, stretch));
+}

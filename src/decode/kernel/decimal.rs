@@ -1,0 +1,93 @@
+//! Numbers of up to 31 bytes with a sign, a dot and an exponent, of which a vector kernel reads the digits.
+
+use super::super::eisel_lemire::eisel_lemire;
+
+/// All bits in the first 32 bytes, none in the last 32.
+pub(super) const SLIDE: [u8; 64] = {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 32 {
+        table[index] = 0xFF;
+        index += 1;
+    }
+    table
+};
+
+/// 10^(digits - 1) for a mantissa of that many digits.
+pub(super) const LEAST: [u64; 20] = {
+    let mut table = [0; 20];
+    let mut digits = 1;
+    let mut power = 1u64;
+    while digits < 20 {
+        table[digits] = power;
+        power = power.wrapping_mul(10);
+        digits += 1;
+    }
+    table
+};
+
+/// Digits of at most 31 bytes.
+pub(super) struct Digits {
+    /// The value of those beyond the last sixteen.
+    pub(super) upper: u64,
+    /// The value of the last sixteen.
+    pub(super) lower: u64,
+    /// How many stand behind the dot; [`NO_DOT`] without one.
+    pub(super) places: u32,
+}
+
+/// As many places as no number has.
+pub(super) const NO_DOT: u32 = u32::MAX;
+
+/// Up to 31 bytes of sign, digits and dot, and an exponent of two figures. `read` gives the digits of so many bytes that end
+/// at a pointer; `None` for anything else than digits and one dot.
+///
+/// # Safety
+/// At least 36 readable bytes stand before the end; `read` looks at no more than 32.
+#[inline(always)]
+pub(super) unsafe fn double(
+    end: *const u8,
+    length: u32,
+    read: impl Fn(*const u8, u32) -> Option<Digits>,
+) -> Option<f64> {
+    // SAFETY: the caller has 36 bytes before the end, and no more than 32 and the exponent's four are looked at.
+    unsafe {
+        let tail = u32::from_le_bytes(end.sub(4).cast::<[u8; 4]>().read());
+        let (mut end, mut length, mut power) = (end, length, 0i64);
+        if length > 4 && (tail | 0x20) & 0xFF == u32::from(b'e') {
+            let [_, sign, tens, ones] = tail.to_le_bytes();
+            let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+            if tens > 9 || ones > 9 {
+                return None;
+            }
+            power = i64::from(tens) * 10 + i64::from(ones);
+            match sign {
+                b'+' => {}
+                b'-' => power = -power,
+                _ => return None,
+            }
+            (end, length) = (end.sub(4), length - 4);
+        }
+        if !(1..=31).contains(&length) {
+            return None;
+        }
+        let negative = *end.sub(length as usize) == b'-';
+        length -= u32::from(negative);
+
+        let Digits { upper, lower, places } = read(end, length)?;
+        let dotted = places != NO_DOT;
+        let places = if dotted { places } else { 0 };
+        let figures = length - u32::from(dotted);
+        let whole = figures.wrapping_sub(places);
+        if upper > 1_843 || whole.wrapping_sub(1) > 31 || (dotted && places == 0) {
+            return None;
+        }
+        let mantissa = upper * 10_000_000_000_000_000 + lower;
+        if whole > 1 && (figures > 19 || mantissa < LEAST[figures as usize]) {
+            return None;
+        }
+        // Not the division where that would do: a branch between the two would be mispredicted.
+        let magnitude = eisel_lemire(mantissa, power - i64::from(places))?;
+        Some(if negative { -magnitude } else { magnitude })
+    }
+}

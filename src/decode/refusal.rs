@@ -1,0 +1,48 @@
+//! What stands in a body where series should stand: an error object in the clothes of a good answer, or data in a place
+//! that this version does not know.
+
+use super::error::DecodeError;
+use crate::protocol::excerpt::{excerpt, within};
+
+/// Keys of an error body (supplement 6).
+const REFUSALS: [&str; 3] = ["error", "code", "message"];
+/// Most characters of what is told of one.
+const MOST_TOLD: usize = 400;
+
+/// What stood there, in words, and where.
+pub(super) struct Refusal {
+    offset: usize,
+    told: String,
+    /// Whether there was the key `error`.
+    pub(super) is_error: bool,
+}
+
+impl Refusal {
+    /// Adds a key of the body and its value, which stands at `offset`, to what is known. A key that means neither an error
+    /// nor data (one may say `"success":false`) means nothing.
+    pub(super) fn note(known: &mut Option<Self>, key: &str, value: &str, offset: usize) {
+        let refuses = value == "false" || REFUSALS.contains(&key) && value != "null";
+        let holds_data = value.starts_with(['[', '{']) && value.contains(|byte: char| !"[]{} \t\r\n".contains(byte));
+        if !refuses && !holds_data {
+            return;
+        }
+        let told = format!("{}: {}", within(key, 80), excerpt(value));
+        let is_error = refuses && key == "error";
+        *known = Some(match known.take() {
+            None => Self { offset, told, is_error },
+            // The code stands first, the message behind it; what is not for people only where there is nothing else.
+            Some(first) if is_error => {
+                Self { told: within(&format!("{told}, {}", first.told), MOST_TOLD), is_error, ..first }
+            }
+            Some(first) if key == "message" => {
+                Self { told: within(&format!("{}, {told}", first.told), MOST_TOLD), ..first }
+            }
+            Some(first) => first,
+        });
+    }
+
+    /// The error that it is.
+    pub(super) fn into_error(self) -> DecodeError {
+        DecodeError::new(self.offset, format!("an error object, not series ({})", self.told))
+    }
+}

@@ -1,0 +1,159 @@
+//! What an archive has answers of, as a source that lists and tells no raw data.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::archive::points::Content;
+use crate::clock::SECOND;
+use crate::market::raw::{
+    Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
+    Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
+};
+use crate::protocol::DataType;
+
+/// Markets, option summaries and tokens of which something was asked.
+#[derive(Default)]
+pub(super) struct Listed {
+    instruments: Vec<Instrument>,
+    /// Of each market, the types that were asked, and the Unix second of the first bucket of each.
+    asked: Vec<BTreeMap<&'static str, i64>>,
+    summaries: Vec<OptionSummary>,
+    tokens: Vec<Token>,
+}
+
+impl Listed {
+    pub(super) fn of(contents: &[Content]) -> Self {
+        let mut listed = Self::default();
+        let mut markets: BTreeMap<(String, String, String), BTreeMap<&'static str, i64>> = BTreeMap::new();
+        for content in contents {
+            let query = content.key.query();
+            let (Some(data_type), Some(first)) = (DataType::find(&query.data_type), content.windows.first()) else {
+                continue;
+            };
+            let (coin, since) = (query.coin.clone().unwrap_or_default(), first.from);
+            let exchanges = if query.exchanges.is_empty() { vec![String::new()] } else { query.exchanges.clone() };
+            match (data_type, summary(data_type)) {
+                (_, Some(kind)) => listed.summaries.extend(exchanges.into_iter().map(|exchange| OptionSummary {
+                    exchange,
+                    raw_symbol: query.raw_symbol.clone().unwrap_or_default(),
+                    coin: coin.clone(),
+                    coin_name: String::new(),
+                    tenor: query.tenor.clone().unwrap_or_default(),
+                    kind,
+                    available_since: since,
+                })),
+                (DataType::TokenSupplyAgg, None) => {
+                    let name = query.token_name.clone().unwrap_or_default();
+                    listed.tokens.push(Token { coin, name, available_since: since });
+                }
+                _ => {
+                    for exchange in exchanges {
+                        let symbol = query.raw_symbol.clone().unwrap_or_default();
+                        let types = markets.entry((exchange, symbol, coin.clone())).or_default();
+                        let known = types.entry(data_type.spec().name).or_insert(since);
+                        *known = since.min(*known);
+                    }
+                }
+            }
+        }
+        for ((exchange, symbol, coin), types) in markets {
+            let kinds = types.keys().filter_map(|name| DataType::find(name)?.spec().made_of);
+            let raw_data: RawDataSet = kinds.collect();
+            let since = types.values().copied().min().unwrap_or_default();
+            let mut instrument = Instrument::named(exchange, symbol, since, raw_data);
+            if instrument.raw_symbol.is_empty() {
+                // Over all markets of a coin: none of them is known by name.
+                (instrument.coin, instrument.quote, instrument.category) = (coin, String::new(), String::new());
+            }
+            listed.instruments.push(instrument);
+            listed.asked.push(types);
+        }
+        listed
+    }
+}
+
+fn summary(data_type: DataType) -> Option<SummaryKind> {
+    [SummaryKind::Skew, SummaryKind::ImpliedVolatility].into_iter().find(|kind| kind.data_type() == data_type)
+}
+
+impl Source for Listed {
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
+    }
+
+    fn bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        Ok(()) // figures of the listing are unknown
+    }
+
+    fn bar_before(&self, _: usize, _: i64, _: i64) -> Result<Option<Bar>, SourceError> {
+        Ok(None)
+    }
+
+    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn tick(&self, _: usize) -> Result<f64, SourceError> {
+        Ok(1.0)
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+        Ok(self.asked[market].get(data_type.spec().name).map(|second| second.saturating_mul(SECOND)))
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+
+    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+        Ok(None)
+    }
+
+    fn ticker_bars(
+        &self,
+        _: usize,
+        _: TickerField,
+        _: i64,
+        _: i64,
+        _: i64,
+        _: &mut dyn FnMut(&OhlcBar),
+    ) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn ticker_before(&self, _: usize, _: TickerField, _: i64, _: i64) -> Result<Option<OhlcBar>, SourceError> {
+        Ok(None)
+    }
+
+    fn supply(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn option_summaries(&self) -> &[OptionSummary] {
+        &self.summaries
+    }
+
+    fn option_summary(&self, _: usize, _: i64, _: i64) -> Result<Option<f64>, SourceError> {
+        Ok(None)
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+        None
+    }
+
+    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+        None
+    }
+
+    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+        None
+    }
+
+    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
+        None
+    }
+}

@@ -1,0 +1,10 @@
+//! The decoder and the rooms below it, from the files of the crate itself. A few crates are compiled for it and not hundreds.
+
+#[path = "../../../src/clock.rs"]
+pub mod clock;
+#[path = "../../../src/columns/mod.rs"]
+pub mod columns;
+#[path = "../../../src/decode/mod.rs"]
+pub mod decode;
+#[path = "../../../src/protocol/mod.rs"]
+pub mod protocol;
