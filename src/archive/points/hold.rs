@@ -243,9 +243,7 @@ impl Hold {
         }
         for (partition, pending) in self.ledger.pending.clone() {
             let found = self.archive.store.read(&part_name(&self.key, &partition))?;
-            let found = found.map(|found| sha256(&found.bytes));
-            let arrived = found == pending.part.map(|part| part.sha256);
-            self.ledger.settle(&partition, arrived);
+            self.ledger.settle(&partition, pending.is(found.as_ref()));
             self.check(&partition)?;
         }
         self.save()

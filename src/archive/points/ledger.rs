@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
-use super::store::own;
+use super::store::{Found, own};
 use crate::weight::Window;
 
 const FORMAT: &str = "marketpoints ledger";
@@ -87,6 +87,11 @@ impl Pending {
 
     pub(super) fn windows(&self) -> Vec<Window> {
         windows(&self.windows)
+    }
+
+    /// Whether what lies in the file's place is what was coming.
+    pub(super) fn is(&self, found: Option<&Found>) -> bool {
+        found.map(|found| sha256(&found.bytes)) == self.part.as_ref().map(|part| part.sha256.clone())
     }
 }
 

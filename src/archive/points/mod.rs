@@ -99,7 +99,8 @@ impl Archive {
 
     /// The windows of bucket starts that were asked.
     pub fn asked(&self, key: &Key) -> Result<Vec<Window>, ArchiveFault> {
-        Ok(self.ledger(&key.name)?.map_or_else(Vec::new, |(ledger, _)| ledger.asked()))
+        let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
+        Ok(self.settled(key, ledger)?.asked())
     }
 
     /// The series of a window, as the service would answer: ascending, those without rows left out.
@@ -113,7 +114,7 @@ impl Archive {
             let Some((ledger, Found { bytes, .. })) = self.ledger(&key.name)? else {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] });
             };
-            let missing = gaps(&ledger.asked(), window);
+            let missing = gaps(&self.settled(key, ledger.clone())?.asked(), window);
             if !missing.is_empty() {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing });
             }
@@ -157,6 +158,16 @@ impl Archive {
     fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
         let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
         Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
+    }
+
+    /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as kept. Nobody
+    /// pays for it again, so that no plan may count it.
+    fn settled(&self, key: &Key, mut ledger: Ledger) -> Result<Ledger, ArchiveFault> {
+        for (partition, pending) in ledger.pending.clone() {
+            let found = self.store.read(&ledger::part_name(key, &partition))?;
+            ledger.settle(&partition, pending.is(found.as_ref()));
+        }
+        Ok(ledger)
     }
 
     /// Why a file that is not what the ledger names is none, and what mends it.

@@ -63,6 +63,7 @@ impl Archive {
                 }
                 opened => opened?,
             };
+            let ledger = self.settled(&key, ledger)?;
             let windows = ledger.asked();
             let sum = |of: fn(&ledger::Part) -> u64| ledger.parts.values().map(of).sum();
             let (rows, bytes) = (sum(|part| part.rows), sum(|part| part.bytes));
