@@ -9,7 +9,7 @@
 
 import atexit
 
-from . import adapters, testing
+from . import adapters, dask, testing
 from ._engine import __version__, shutdown
 from .archive import Archive
 from .client.clients import AsyncClient, Client
@@ -50,6 +50,7 @@ from .local.service import LocalService
 from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition
 from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
 from .records.markets import Market, PredictionMarket, Tag
+from .records.pieces import Piece, PieceReport
 from .records.plan import Budget, Plan, PlannedRequest, Usage
 from .records.requests import RequestQuery, ServiceRequest
 from .records.tables import Records, Table
@@ -117,6 +118,8 @@ __all__ = [
     "OutcomePricing",
     "OutdatedDataWarning",
     "PartialError",
+    "Piece",
+    "PieceReport",
     "Plan",
     "PlannedRequest",
     "PredictionMarket",
@@ -168,6 +171,7 @@ __all__ = [
     "adapters",
     "align",
     "altcoin_dominance",
+    "dask",
     "decode_points",
     "ingest",
     "plot",

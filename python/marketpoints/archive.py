@@ -283,10 +283,10 @@ class Archive:
         asks, wanted = _client(client, "plan_all"), universe_of(universe)
         if isinstance(asks, AsyncClient):
             return self._plan_all_later(asks, wanted)
-        return planned_blocking(asks, wanted, self._engine).told
+        return planned_blocking(asks, wanted, self._engine)
 
     async def _plan_all_later(self, client: AsyncClient, universe: Universe) -> UniversePlan:
-        return (await planned_later(client, universe, self._engine)).told
+        return await planned_later(client, universe, self._engine)
 
     @overload
     def refresh(

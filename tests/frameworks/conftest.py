@@ -1,4 +1,4 @@
-"""A week of hourly candles of the demo market, and the recipes of docs/frameworks.md."""
+"""A week of hourly candles of the demo market, and the recipes of the pages on frameworks and clusters."""
 
 import os
 import re
@@ -44,14 +44,18 @@ def several(client):
 
 @pytest.fixture
 def recipes():
-    """Runs the blocks of Python under a heading of docs/frameworks.md, with some names; returns all names."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "frameworks.md").read_text("utf-8")
+    """Runs the blocks of Python under a heading, with texts ``instead`` of others, and names; returns all names."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    pages = "\n".join((docs / name).read_text("utf-8") for name in ("frameworks.md", "cluster.md"))
 
-    def run(heading, **names):
-        (part,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, flags=re.MULTILINE | re.DOTALL)
+    def run(heading, instead=(), **names):
+        (part,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^##? |\Z)", pages, flags=re.MULTILINE | re.DOTALL)
         blocks = re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)
         assert blocks
         for block in blocks:
+            for told, real in dict(instead).items():
+                assert told in part
+                block = block.replace(told, real)
             exec(compile(block, heading, "exec"), names)
         return names
 

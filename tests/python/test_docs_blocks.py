@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(
     r"^(#+ [^\n]+)$|^```python\n(.*?)^```(?:\n\n!\[[^\]]*\]\(([^)]+\.png)\))?", flags=re.MULTILINE | re.DOTALL
 )
+#: Pages whose blocks frameworks run that have environments of their own.
+TRIED = (ROOT / "docs" / "frameworks.md", ROOT / "docs" / "cluster.md")
 #: Root of the mean square of what colours, 0 to 255, differ by: other versions of matplotlib's fonts stay below it.
 TOLERANCE = 12.0
 PAGES = [
@@ -187,7 +189,7 @@ def test_every_block_runs(page, demo, monkeypatch, settings):
     with NEEDS.get(page.name, nothing)(demo, monkeypatch) as names:
         for number, (heading, code, picture) in enumerate(blocks(page)):
             ran += 1
-            if page.name == "frameworks.md" and heading in elsewhere():
+            if page in TRIED and heading in elsewhere():
                 continue
             if code.startswith(("# test_", "# conftest")):
                 continue  # a file of pytest's, which runs it: test_pytest_plugin.py
@@ -202,7 +204,7 @@ def test_every_block_runs(page, demo, monkeypatch, settings):
 
 
 def test_blocks_of_frameworks_run_in_their_environments():
-    headings = {heading for heading, *_ in blocks(ROOT / "docs" / "frameworks.md")}
+    headings = {heading for page in TRIED for heading, *_ in blocks(page)}
     assert len(elsewhere()) >= 4 and elsewhere() <= headings
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
+import redis_server
 from children import run
 from scripted import scripted
 
@@ -194,23 +194,8 @@ def test_who_leaves_the_line_holds_up_nobody(keyed, tmp_path, monkeypatch, end, 
 
 @pytest.fixture
 def redis(tmp_path):
-    program = shutil.which("redis-server")
-    if program is None:
-        advice = "there is no redis-server: install Debian's package redis-server"
-        if os.environ.get("CI"):
-            pytest.fail(advice)
-        pytest.skip(advice)
-    socket = tmp_path / "redis.sock"
-    command = [program, "--port", "0", "--save", "", "--dir", str(tmp_path), "--unixsocket", str(socket)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
-        try:
-            deadline = time.monotonic() + 30
-            while not socket.exists():
-                assert server.poll() is None
-                assert time.monotonic() < deadline
-            yield f"unix://{socket}"
-        finally:
-            server.terminate()
+    with redis_server.running(tmp_path) as address:
+        yield address
 
 
 def test_machines_share_a_budget_by_redis(keyed, redis, tmp_path, monkeypatch):

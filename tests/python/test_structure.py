@@ -26,6 +26,7 @@ FLOORS = [
     "stream",
     "client",
     "universes",
+    "dask",
     "adapters archive local",
     "testing",
     "cli",
@@ -42,6 +43,8 @@ HEAVY = {
     "anywidget",
     "ipywidgets",
     "traitlets",
+    "dask",
+    "distributed",
 }
 
 

@@ -58,7 +58,7 @@ def plan(given: argparse.Namespace, universe: Universe, archive: Archive) -> int
         # Nothing is spent: without a key there is no budget that others share, nobody to ask, and perhaps no address.
         checks |= {"budget": "process", "archive_source": archive.source if url == NO_URL else None}
     with Client(known or NO_KEY, url, **checks) as client:
-        planned = planned_blocking(client, universe, archive._engine, asks=known is not None).told
+        planned = planned_blocking(client, universe, archive._engine, asks=known is not None)
     if given.json:
         print(planned.to_json())
     else:

@@ -11,6 +11,8 @@ __all__ = ["load", "load_if_there"]
 EXTRAS = {
     "PIL": "plot",
     "anywidget": "notebook",
+    "dask": "dask",
+    "distributed": "dask",
     "matplotlib": "plot",
     "mpl_toolkits": "plot",
     "pandas": "pandas",

@@ -8,7 +8,17 @@ from ..identity import Selection, SeriesId, Window
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Datable", "Drawable", "DrawableLevels", "DrawableProfile", "DrawableTpo", "Framed", "Kept", "Label"]
+__all__ = [
+    "Connected",
+    "Datable",
+    "Drawable",
+    "DrawableLevels",
+    "DrawableProfile",
+    "DrawableTpo",
+    "Framed",
+    "Kept",
+    "Label",
+]
 
 #: Which end of its bucket a row is stamped with: its start, as the service does, or its end.
 Label: TypeAlias = Literal["left", "right"]
@@ -19,6 +29,19 @@ class Kept(Protocol):
     """An archive, which imports the clients."""
 
     _engine: _engine.Archive
+    _lease: float
+
+
+class Connected(Protocol):
+    """A client that waits, which imports the records that use it."""
+
+    @property
+    def _live(self) -> _engine.Client:
+        """The engine's client of this process."""
+
+    @property
+    def tier(self) -> str | None:
+        """The tier as set."""
 
 
 class Framed(Protocol):

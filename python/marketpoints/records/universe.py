@@ -1,20 +1,25 @@
 """What a universe will cost, and what became of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..common.arguments import count
 from ..common.display import card, grid, lines, shown_half_made
+from ..common.protocols import Kept
 from ..common.times import spell
 from ..printable import printable
+from .pieces import Part, Piece, PieceReport, rows_kept
 from .tables import Records, TypedRecord
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "size_words"]
+__all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "reported", "size_words"]
 
+#: What a report sums up.
+TOTALS = ("requests", "weight", "rows")
 #: Lines of refused and failed series that a repr spells out.
 SHOWN = 10
 
@@ -107,7 +112,8 @@ class SeriesTable:
         return json.dumps(self._plain(), indent=indent, ensure_ascii=False)
 
     def _plain(self) -> dict[str, Any]:
-        totals = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "series"}  # type: ignore[arg-type]
+        names = [one.name for one in fields(self) if one.name != "series" and one.name[0] != "_"]  # type: ignore[arg-type]
+        totals = {name: getattr(self, name) for name in names}
         plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in totals.items()}
         return self._counts() | plain | {"series": [_plain(one) for one in self.series]}
 
@@ -169,6 +175,7 @@ class UniversePlan(SeriesTable):
     weight_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     eta_by_tier: Mapping[str, float] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
+    _parts: tuple[Part, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return self.requests > 0
@@ -187,6 +194,36 @@ class UniversePlan(SeriesTable):
             "waits for": duration_words(self.eta) if self.eta else "nothing",
             "by tier": "; ".join(self.tiers()),
         }
+
+    def pieces(self, requests: int | None = None) -> list[Piece]:
+        """What is left to ask as pieces that processes do by themselves: each small, and picklable.
+
+        :meth:`Piece.sync` does one. An archive lets one writer at a time write a series: of several pieces of one, do
+        the oldest first and one at a time, or they wait for each other.
+
+        Args:
+            requests: Most requests of a piece; None makes one piece of each series, whatever it asks.
+
+        Raises:
+            InvalidRequest: ``requests`` is no whole number above 0.
+        """
+        most = count(requests, "requests")
+        pieces = []
+        for place, part in enumerate(self._parts):
+            slices = () if part.refusal else part.slices
+            size = most or len(slices) or 1
+            pieces += [Piece.of(place, part, slices[at : at + size]) for at in range(0, len(slices), size)]
+        return pieces
+
+    def report(self, reports: Iterable[PieceReport], archive: Kept, *, seconds: float = 0.0) -> "UniverseReport":
+        """What became of the universe, by what came of its pieces.
+
+        Args:
+            reports: What :meth:`Piece.sync` returned of the pieces; those of which there is none are ``failed``.
+            archive: The :class:`~marketpoints.Archive` that they were kept in.
+            seconds: How long it took.
+        """
+        return reported(self._parts, list(reports), rows_kept(archive._engine, self._parts), seconds, "not sent")
 
     def tiers(self) -> list[str]:
         """What each tier would take, in words."""
@@ -246,6 +283,29 @@ class UniverseReport(SeriesTable):
     def _facts(self) -> dict[str, str]:
         totals = {name: f"{getattr(self, name):,}" for name in ("requests", "weight", "rows")}
         return super()._facts() | totals | {"took": duration_words(self.seconds)}
+
+
+def reported(
+    parts: Sequence[Part], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
+) -> UniverseReport:
+    """What became of every series, of which an archive has so many rows; ``why_not`` something was not sent."""
+    of_series: list[list[PieceReport]] = [[] for _ in parts]
+    for piece in pieces:
+        of_series[piece.series].append(piece)
+    series = []
+    for part, own, archived in zip(parts, of_series, rows, strict=True):
+        sums = {name: sum(getattr(one, name) for one in own) for name in TOTALS}
+        problem = next((one for one in reversed(own) if not one), None)
+        status, reason = "complete" if archived or sums["rows"] else "empty", ""
+        if part.refusal:
+            status, reason = "refused", part.refusal
+        elif problem is not None:
+            status, reason = problem.status, problem.reason
+        elif sum(one.planned for one in own) < len(part.slices):
+            status, reason = "failed", why_not
+        series.append(SeriesReport(**part.facts(), status=status, **sums, reason=reason))
+    totals = {name: sum(getattr(one, name) for one in series) for name in TOTALS}
+    return UniverseReport(Records(series, SeriesReport), **totals, seconds=seconds)
 
 
 def duration_words(seconds: float) -> str:

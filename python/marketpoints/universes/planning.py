@@ -4,21 +4,20 @@ import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..common.limits import TIERS, Tier
-from ..common.queries import build_query
-from ..common.times import from_seconds, no_time
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
+from ..records.pieces import Part, Slice, Wanted, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
-from .universe import Universe, Wanted
+from .universe import Universe
 
-__all__ = ["PARALLEL", "Entry", "Planned", "Slice", "planned_blocking", "planned_later", "query_of"]
+__all__ = ["PARALLEL", "planned_blocking", "planned_later"]
 
 #: Calls of a run that are under way at once: as many as the engine has requests of one call.
 PARALLEL = 8
@@ -39,21 +38,12 @@ WINDOW = re.compile(r"[?&]from=(\d+)&(?:.*&)?period=(\d+)|[?&]period=(\d+)&(?:.*
 
 #: What a plan asks of the service, all of weight 0: a name, and what it is asked with.
 Question: TypeAlias = tuple[str, Any]
-Planning: TypeAlias = "Generator[Question, Any, Planned]"
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One request of a plan: its window in Unix seconds, and its weight."""
-
-    start: int
-    end: int
-    weight: int
+Planning: TypeAlias = Generator[Question, Any, UniversePlan]
 
 
 @dataclass
 class Entry:
-    """A series of a universe on its way through a plan and a run."""
+    """A series of a universe on its way to a plan."""
 
     wanted: Wanted
     query: _engine.Query | None = None
@@ -68,39 +58,15 @@ class Entry:
     # The ledger cannot be read: whoever holds it mends it, so that nobody knows yet what is left to ask.
     unknown: bool = False
 
-    def slices(self) -> list[Slice]:
-        """The requests, the oldest first."""
-        if self.plan is None:
-            return [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
-        return sorted((_slice(one) for one in self.plan.requests), key=lambda one: one.start)
-
-    def facts(self) -> dict[str, Any]:
-        """The fields that say which series it is."""
-        wanted = self.wanted
-        start, end = (no_time(), no_time()) if self.window is None else map(from_seconds, self.window)
-        others = (
-            f"{name}={value}" for name, value in wanted.arguments.items() if name not in ("start", "end", "period")
+    def part(self) -> Part:
+        """The series as the plan has it."""
+        if self.plan is not None:
+            slices = sorted((_slice(one) for one in self.plan.requests), key=lambda one: one.start)
+        else:
+            slices = [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
+        return Part(
+            self.wanted if self.query is None else self.wanted.plain(), self.window, tuple(slices), self.refusal
         )
-        return {
-            "type": wanted.type,
-            "exchange": "+".join(wanted.exchanges),
-            "symbol": wanted.symbol or "",
-            "coin": wanted.coin or "",
-            "interval": wanted.interval,
-            "parameters": " ".join(others),
-            "start": start,
-            "end": end,
-        }
-
-
-@dataclass
-class Planned:
-    """A plan with what a run needs of it."""
-
-    entries: list[Entry]
-    now: float
-    told: UniversePlan
-    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def _slice(request: _engine.PlannedRequest) -> Slice:
@@ -111,20 +77,9 @@ def _slice(request: _engine.PlannedRequest) -> Slice:
     return Slice(start, start + period, request.weight)
 
 
-def query_of(wanted: Wanted, window: tuple[int, int] | None = None) -> _engine.Query:
-    """The query of a series: of a window of its own, in Unix seconds, or of that of the universe.
-
-    Raises:
-        InvalidRequest: The table of types does not allow it.
-    """
-    arguments = {**wanted.arguments, "coin": wanted.coin}
-    if window is not None:
-        del_period = {name: value for name, value in arguments.items() if name != "period"}
-        arguments = {**del_period, "start": window[0], "end": window[1]}
-    return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)  # type: ignore[arg-type]
-
-
-def planned_blocking(client: Client, universe: Universe, archive: _engine.Archive, *, asks: bool = True) -> Planned:
+def planned_blocking(
+    client: Client, universe: Universe, archive: _engine.Archive, *, asks: bool = True
+) -> UniversePlan:
     """The plan, with a client that waits; one that ``asks`` nothing needs no service, and takes symbols for known."""
     with ThreadPoolExecutor(PARALLEL) as pool:
 
@@ -141,11 +96,11 @@ def planned_blocking(client: Client, universe: Universe, archive: _engine.Archiv
             while True:
                 answer = ask(steps.send(answer))
         except StopIteration as done:
-            planned: Planned = done.value
+            planned: UniversePlan = done.value
             return planned
 
 
-async def planned_later(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> Planned:
+async def planned_later(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
     """The plan, with a client that is awaited; files are read beside the loop."""
     import asyncio  # not loaded with the package: whoever awaits has it
 
@@ -159,14 +114,14 @@ async def planned_later(client: AsyncClient, universe: Universe, archive: _engin
             except InvalidRequest as problem:
                 return problem
 
-    def step() -> Question | Planned:
+    def step() -> Question | UniversePlan:
         try:
             return steps.send(answer)
         except StopIteration as done:  # does not cross threads
-            planned: Planned = done.value
+            planned: UniversePlan = done.value
             return planned
 
-    while not isinstance(told := await asyncio.to_thread(step), Planned):
+    while not isinstance(told := await asyncio.to_thread(step), UniversePlan):
         name, asked = told
         if name == "look_up":
             answer = await asyncio.gather(*(look_up(one) for one in asked))
@@ -220,9 +175,8 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
             entry.requests = entry.weight = entry.points = 0
         else:
             client._warn(words)
-    kept = _kept(archive)
-    _estimate_bytes(entries, kept)
-    return Planned(entries, now, _told(entries, client.budget), kept)
+    _estimate_bytes(entries, _kept(archive))
+    return _told(entries, client.budget)
 
 
 def _prepare(entry: Entry, now: float, tier: str | None) -> None:
@@ -253,7 +207,11 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
         if meeting:
             hull = (min(start, *(one.window[0] for one in meeting)), max(end, *(one.window[1] for one in meeting)))  # type: ignore[index]
             same[:] = [one for one in same if one not in meeting]
-            entry = Entry(wanted, query_of(wanted, hull) if hull[0] < hull[1] else entry.query, hull)
+            if hull[0] < hull[1]:
+                # Of several windows none is the whole's any more.
+                window = {"start": hull[0], "end": hull[1], "period": None}
+                wanted = replace(wanted, arguments={**wanted.arguments, **window})
+            entry = Entry(wanted, query_of(wanted) if hull[0] < hull[1] else entry.query, hull)
         same.append(entry)
     return [entry for same in merged.values() for entry in same]
 
@@ -301,14 +259,14 @@ def _estimate_bytes(entries: Sequence[Entry], kept: Mapping[str, Mapping[str, An
 
 
 def _told(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
-    series = []
-    for entry in entries:
+    series, parts = [], [entry.part() for entry in entries]
+    for entry, part in zip(entries, parts, strict=True):
         status = "refused" if entry.refusal else "planned" if entry.requests or entry.unknown else "kept"
         counts = (0, 0, 0, 0) if entry.refusal else (entry.requests, entry.weight, entry.points, entry.bytes)
         requests, weight, points, size = counts
         series.append(
             SeriesPlan(
-                **entry.facts(),
+                **part.facts(),
                 status=status,
                 requests=requests,
                 weight=weight,
@@ -327,7 +285,13 @@ def _told(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
     times = {name: _eta(TIERS[name], weight) for name, weight in by_tier.items()}
     none = {name: count for name, count in refused.items() if count}
     return UniversePlan(
-        Records(series, SeriesPlan), **sums, eta=eta, weight_by_tier=by_tier, eta_by_tier=times, refused_by_tier=none
+        Records(series, SeriesPlan),
+        **sums,
+        eta=eta,
+        weight_by_tier=by_tier,
+        eta_by_tier=times,
+        refused_by_tier=none,
+        _parts=tuple(parts),
     )
 
 

@@ -16,8 +16,9 @@ from ..common.hidden import redacted
 from ..common.queries import QueryArguments
 from ..common.times import to_duration, to_unix
 from ..errors import InvalidRequest
+from ..records.pieces import Wanted
 
-__all__ = ["Block", "Universe", "Wanted", "universe_of"]
+__all__ = ["Block", "Universe", "universe_of"]
 
 #: Arguments of a query that would not change what is kept, or are the whole run's.
 NOT_HERE = {"coin", "sort", "include_forming", "max_weight"}
@@ -40,18 +41,6 @@ FILTERS = tuple(
 
 #: Exchanges, symbol, coin and other arguments of a series.
 Subject: TypeAlias = tuple[tuple[str, ...], str | None, str | None, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """One series of a universe, as the arguments of ``archive.sync``."""
-
-    type: str
-    exchanges: tuple[str, ...]
-    symbol: str | None
-    coin: str | None
-    interval: Any
-    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,288 @@
+"""The plan of a universe in parts that travel: small, picklable, with no key, no client and no open file in them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from ..common.display import lines, shown_half_made
+from ..common.progress import Tell
+from ..common.protocols import Kept
+from ..common.queries import build_query
+from ..common.times import from_seconds, iso, no_time, to_duration, to_unix
+from ..errors import (
+    ArchiveError,
+    AuthenticationError,
+    DamagedFileError,
+    Error,
+    ForeignFileError,
+    InvalidRequest,
+    NewerFormatError,
+    RateLimitError,
+    TierError,
+)
+from .plan import Budget
+
+if TYPE_CHECKING:
+    from ..common.protocols import Connected
+
+__all__ = [
+    "Part",
+    "Piece",
+    "PieceReport",
+    "Slice",
+    "Told",
+    "Wanted",
+    "failed",
+    "kept",
+    "query_of",
+    "rows_kept",
+    "work_on",
+]
+
+#: Arguments that say a window; a piece has its own.
+WINDOW = ("start", "end", "period")
+#: Of one series; other series of the archive can be written.
+OWN_FILES = (DamagedFileError, ForeignFileError, NewerFormatError)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One series of a universe, as the arguments of ``archive.sync``."""
+
+    type: str
+    exchanges: tuple[str, ...]
+    symbol: str | None
+    coin: str | None
+    interval: Any
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        parts = ("+".join(self.exchanges), self.symbol, self.coin, self.interval, self.type)
+        return " ".join(part for part in parts if part)
+
+    def plain(self) -> "Wanted":
+        """The same with times as numbers: whoever gets it needs no package that those were given in."""
+        read: Mapping[str, Callable[[Any], Any]] = {
+            "start": lambda value: to_unix(value, "start"),
+            "end": lambda value: to_unix(value, "end"),
+            "period": to_duration,
+        }
+        arguments = {name: read[name](value) if name in read else value for name, value in self.arguments.items()}
+        return Wanted(self.type, self.exchanges, self.symbol, self.coin, self.interval, arguments)
+
+
+def query_of(wanted: Wanted, window: tuple[int, int] | None = None) -> _engine.Query:
+    """The query of a series: of a window of its own, in Unix seconds, or of that of the universe.
+
+    Raises:
+        InvalidRequest: The table of types does not allow it.
+    """
+    arguments = {**wanted.arguments, "coin": wanted.coin}
+    if window is not None:
+        without = {name: value for name, value in arguments.items() if name != "period"}
+        arguments = {**without, "start": window[0], "end": window[1]}
+    return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One request of a plan: its window in Unix seconds, and its weight."""
+
+    start: int
+    end: int
+    weight: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A series of a plan.
+
+    Attributes:
+        wanted: Which one.
+        window: Its window in Unix seconds; None where it cannot be asked.
+        slices: The requests that are left to ask, the oldest first.
+        refusal: Why it is not asked; empty where it is.
+    """
+
+    wanted: Wanted
+    window: tuple[int, int] | None = None
+    slices: tuple[Slice, ...] = ()
+    refusal: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """The fields of plans and reports that say which series it is."""
+        wanted = self.wanted
+        start, end = (no_time(), no_time()) if self.window is None else map(from_seconds, self.window)
+        others = (f"{name}={value}" for name, value in wanted.arguments.items() if name not in WINDOW)
+        return {
+            "type": wanted.type,
+            "exchange": "+".join(wanted.exchanges),
+            "symbol": wanted.symbol or "",
+            "coin": wanted.coin or "",
+            "interval": wanted.interval,
+            "parameters": " ".join(others),
+            "start": start,
+            "end": end,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Piece:
+    """A part of a universe's plan that a process does by itself: some requests of one series, the oldest left first.
+
+    It can be pickled, and holds neither a key nor a client nor an open file: a few hundred bytes.
+
+    Attributes:
+        series: Place of its series in the plan's ``series``.
+        wanted: The series, as the arguments of ``archive.sync``.
+        start: First bucket start of its window, Unix seconds.
+        end: End of its window, exclusive, Unix seconds.
+        requests: Requests of it, by the plan.
+        weight: Their summed weight.
+    """
+
+    series: int
+    wanted: Wanted
+    start: int
+    end: int
+    requests: int
+    weight: int
+
+    @classmethod
+    def of(cls, series: int, part: Part, slices: Sequence[Slice]) -> "Piece":
+        """Some requests of a series, which follow each other."""
+        weight = sum(one.weight for one in slices)
+        return cls(series, part.wanted, slices[0].start, slices[-1].end, len(slices), weight)
+
+    def query(self, now: float, tier: str | None) -> _engine.Query | None:
+        """What it asks at a moment, Unix seconds; None where nothing of it can be asked any more.
+
+        "The last so many days" begin where the tier's history does by then: a run may take hours, and what has left the
+        history meanwhile would be refused.
+        """
+        start = self.start
+        if self.wanted.arguments.get("start") is None:
+            start = max(start, query_of(self.wanted).window(now, tier)[0])
+        return query_of(self.wanted, (start, self.end)) if start < self.end else None
+
+    def sync(self, client: "Connected", archive: Kept) -> "PieceReport":
+        """Downloads what an archive still lacks of the piece.
+
+        Several processes may do pieces of one plan at once, and one piece twice: whoever comes second finds it there,
+        and pays nothing. A piece whose process was killed is done again by another one.
+
+        Args:
+            client: A :class:`~marketpoints.Client` of this process.
+            archive: The :class:`~marketpoints.Archive`, the same for all pieces.
+
+        Returns:
+            What came of it. Errors of the package are in it and not raised.
+        """
+        return work_on(self, client, archive._engine)
+
+    @shown_half_made
+    def __repr__(self) -> str:
+        window = f"{iso(self.start)} to {iso(self.end)} UTC"
+        facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}"}
+        return f"<Piece {self.wanted}: {window}, {lines(facts)}>"
+
+
+@dataclass(frozen=True)
+class PieceReport:
+    """What came of a piece of a plan.
+
+    Attributes:
+        series: Place of its series in the plan's ``series``.
+        planned: Requests that it had by the plan.
+        status: ``kept``, ``refused`` or ``failed``.
+        requests: Requests that brought an answer; none where somebody else had asked already.
+        weight: Their summed weight.
+        rows: Rows that were kept.
+        reason: Why it was refused or failed; empty where it was not.
+        ends: Why no other piece would fare better, where it is so: the key is wrong, the day's weight is spent, nothing
+            can be written.
+        error: The error, where the service does not know the key.
+        budget: What was left of the budget; None where that is not known.
+    """
+
+    series: int
+    planned: int
+    status: str = "kept"
+    requests: int = 0
+    weight: int = 0
+    rows: int = 0
+    reason: str = ""
+    ends: str = ""
+    error: AuthenticationError | None = None
+    budget: Budget | None = None
+
+    def __bool__(self) -> bool:
+        return self.status == "kept"
+
+
+class Told:
+    """What the engine calls while a piece is under way: it remembers requests, weight and rows."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self.progress = (0, 0, 0)
+        self._tell = tell
+
+    def __call__(self, done: int, every: int, weight: int, whole: int, rows: int, waiting: float, left: float) -> None:
+        """How far it is."""
+        self.progress = (done, weight, rows)
+        if self._tell is not None:
+            self._tell(done, every, weight, whole, rows, waiting, left)
+
+
+def kept(piece: Piece, reports: Iterable[tuple[str, Mapping[str, Any]]] | None) -> PieceReport:
+    """A piece brought an answer, or had nothing to ask."""
+    told = [about for _, about in reports or ()]
+    sums = {name: sum(about[name] for about in told) for name in ("requests", "weight", "rows")}
+    return PieceReport(piece.series, piece.requests, **sums)
+
+
+def failed(piece: Piece, error: Error, progress: Sequence[int]) -> PieceReport:
+    """A piece failed beyond the client's retries, after so many requests, their weight and rows."""
+    parts = [error, *(error.failures or ())]
+    refused = any(isinstance(part, (InvalidRequest, TierError)) for part in parts)
+    wrong_key = [part for part in parts if isinstance(part, AuthenticationError)]
+    everywhere = [part for part in parts if isinstance(part, (AuthenticationError, RateLimitError))]
+    unkept = isinstance(error, ArchiveError) and not isinstance(error, OWN_FILES) and error.results is not None
+    requests, weight, rows = progress
+    return PieceReport(
+        piece.series,
+        piece.requests,
+        "refused" if refused else "failed",
+        requests,
+        weight,
+        rows,
+        reason=str(error),
+        ends=str(everywhere[0] if everywhere else error) if everywhere or unkept else "",
+        error=wrong_key[0] if wrong_key else None,
+    )
+
+
+def work_on(piece: Piece, client: "Connected", archive: _engine.Archive, tell: Tell | None = None) -> PieceReport:
+    """Does a piece with a client that waits; ``tell`` is what the engine calls meanwhile."""
+    live, told = client._live, Told(tell)
+    try:
+        query = piece.query(live.now(), client.tier)
+        return kept(piece, query and live.sync(query, archive, told))
+    except Error as error:
+        return failed(piece, error, told.progress)
+
+
+def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
+    """How many rows an archive has of each series; 0 of one that cannot be asked."""
+    counts = [0] * len(parts)
+    try:
+        asked = [(place, query_of(part.wanted)) for place, part in enumerate(parts) if part.window is not None]
+        rows = {one["key"]: one["rows"] for one in archive.contents()[0]}
+        keys = archive.keys([query for _, query in asked])
+    except ArchiveError:
+        # A ledger that cannot be read is told by verify(); what it has is not known.
+        return [1] * len(parts)
+    for (place, _), key in zip(asked, keys, strict=True):
+        counts[place] = rows.get(key or "", 0)
+    return counts
