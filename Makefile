@@ -36,7 +36,7 @@ test-frameworks: $(FRAMEWORKS:%=test-framework-%) ## Run the recipes for backtes
 
 test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	@if [ -x .venv-frameworks/$*/bin/python ]; \
-	  then .venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py; \
+	  then .venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py $(wildcard tests/frameworks/test_$*_*.py); \
 	  else echo "$*: UNTRIED: it wants $$(sed -n '1s,^# ,,p' tests/frameworks/$*.txt), and there is none here"; fi
 
 # A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package.

@@ -12,6 +12,7 @@ from .common.hidden import Hidden, forgetful, redacted
 from .common.logs import warn
 from .common.queries import QueryArguments, build_query
 from .common.warnings import ForeignFileWarning
+from .dask.frames import frame
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .common.arguments import Names
     from .common.progress import Progress
     from .common.times import Interval
+    from .dask.frames import Span
 
     UniverseLike = Universe | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
 
@@ -111,6 +113,41 @@ class Archive:
         except NotArchivedError as error:
             error.results = wrap(error.results or [], *asked)
             raise
+
+    def to_dask(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        *,
+        partition: "Span | None" = None,
+        columns: "Sequence[str] | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> Any:
+        """What is kept, as a dask ``DataFrame`` whose partitions are read when they are needed.
+
+        Its rows and columns are those of ``read(…).to_pandas()``, several series by time. It is indexed by ``time``
+        with known divisions; texts and lists are Arrow's, and what tells several series apart are categories. The first
+        and the last day are read at once, for the columns. Workers need the archive, and no key.
+
+        Args:
+            type: As of :meth:`read`.
+            exchange: As of :meth:`read`.
+            symbol: As of :meth:`read`.
+            interval: As of :meth:`read`.
+            partition: ``"day"``, ``"month"`` or ``"year"``; None takes the longest that is about 32 MB of files.
+            columns: The columns that are wanted; None takes all.
+            arguments: As of :meth:`read`; ``block_size`` and ``token_name`` are one for all.
+
+        Raises:
+            InvalidRequest: As :meth:`read`; or the archive has credentials of its own, which no graph may carry.
+            NotArchivedError: As :meth:`read`, before anything is computed.
+            SelectionError: A partition has a column, or several series, that the first and the last day do not tell of;
+                raised when it is computed.
+            MissingDependencyError: dask is not installed.
+        """
+        return frame(self, type, exchange, symbol, interval, arguments, partition=partition, columns=columns)
 
     @overload
     def sync(

@@ -17,6 +17,7 @@ from ..identity import SeriesId
 from .ragged import Nested, Ragged
 
 __all__ = [
+    "LABELS",
     "Dated",
     "Exported",
     "Kind",

@@ -1,0 +1,328 @@
+"""What an archive holds as a dask DataFrame: a partition a day, a month or a year, read when it is needed."""
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, cast
+
+from .. import _engine
+from ..common.arguments import names, series_type
+from ..common.optional import load
+from ..common.protocols import Kept
+from ..common.queries import QueryArguments, build_query
+from ..common.times import Interval, iso, to_duration, to_unix
+from ..errors import InvalidRequest, NotArchivedError, SelectionError
+from ..identity import Asked, Window
+from ..results.frames import LABELS, series_table, spelt, to_arrow
+from ..results.series import Series
+from ..results.sets import SeriesSet, wrap
+
+__all__ = ["Span", "frame"]
+
+#: How long a partition is: as files begin, so that none lies in two partitions.
+Span: TypeAlias = Literal["day", "month", "year"]
+SPANS: Mapping[Span, int] = {"year": 366 * 86_400, "month": 31 * 86_400, "day": 86_400}
+DAY: Span = "day"
+#: Bytes of files that a partition is about: in memory some times as much.
+BYTES = 32 * 1024**2
+#: Seconds at either end that are looked at for the columns; sessions of a market profile are up to a month.
+SAMPLE, SAMPLE_OF_SESSIONS = 86_400, 40 * 86_400
+SESSIONS = "TPO_AGG"
+
+
+@dataclass(frozen=True)
+class Asks:
+    """A query of one symbol or coin; it can be pickled."""
+
+    type: str
+    exchange: tuple[str, ...] | None
+    symbol: str | None
+    interval: Any
+    arguments: Mapping[str, Any]
+
+    def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
+        """What is read of a window, Unix seconds; without one, of all that its arguments say."""
+        arguments = dict(self.arguments)
+        if window is not None:
+            arguments = {**arguments, "start": window[0], "end": window[1], "period": None}
+        asked = cast("QueryArguments", arguments)
+        return build_query("to_dask", self.type, self.exchange, self.symbol, self.interval, asked, open_window=True)
+
+    def read(self, archive: _engine.Archive, window: tuple[int, int]) -> SeriesSet:
+        """The series of a window, Unix seconds."""
+        query = self.query(window)
+        asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
+        try:
+            return wrap(archive.read(query), *asked)
+        except NotArchivedError as error:
+            error.results = wrap(error.results or [], *asked)
+            raise
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What an archive has of a query: the window that is read, Unix seconds, and about how much it is."""
+
+    asks: Asks
+    start: int
+    end: int
+    step: int
+    bytes_a_second: float
+
+
+#: A partition: what is read, of which windows.
+Work: TypeAlias = tuple[tuple[Asks, tuple[int, int]], ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How workers read a partition. It has no credentials: those are in the workers' environment.
+
+    Attributes:
+        place: Path, options and lease of the archive.
+        labels: Names of the columns that tell series apart; none where there is one series.
+        meta: The frame without rows that every partition looks like.
+        chosen: Whether its columns were named: others are left out, where they would be an error.
+    """
+
+    place: tuple[str, list[tuple[str, str]], float]
+    labels: tuple[str, ...]
+    meta: Any
+    chosen: bool
+
+    def __call__(self, work: Work) -> Any:
+        """A partition as a pandas frame."""
+        archive = _engine.Archive(*self.place)
+        read = [one for asks, window in work for one in asks.read(archive, window)]
+        whole, meta = _joined(read, self.labels), self.meta
+        if not self.chosen and (more := [name for name in whole if name not in meta]):
+            raise SelectionError(
+                f"the column {more[0]!r} is in neither the first nor the last window: name the columns with columns="
+            )
+        lacking = {name: _nothing(name, meta.dtypes[name], whole.index) for name in meta if name not in whole}
+        whole = whole.assign(**lacking)[list(meta)]
+        kinds = {name: kind for name, kind in meta.dtypes.items() if name not in self.labels}
+        return whole.astype({name: kind for name, kind in kinds.items() if whole[name].dtype != kind})
+
+
+def frame(
+    archive: Kept,
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Any,
+    symbol: Any,
+    interval: Interval | None,
+    arguments: QueryArguments,
+    *,
+    partition: Span | None,
+    columns: Sequence[str] | None,
+) -> Any:
+    """What an archive holds of a query, as a dask DataFrame.
+
+    Raises:
+        InvalidRequest: An argument cannot be right.
+        NotArchivedError: A part of the window was never asked.
+        MissingDependencyError: dask is not installed.
+    """
+    frames, pandas = load("dask.dataframe"), load("pandas")
+    if partition is not None and partition not in SPANS:
+        raise InvalidRequest(f"partition: {partition!r} is none of day, month and year")
+    engine = archive._engine
+    if engine.options is None:
+        raise InvalidRequest("a graph never carries credentials: set them in the environment, here and at the workers")
+    holdings = _holdings(engine, _asks(type, exchange, symbol, interval, arguments))
+    size = sum(one.bytes_a_second for one in holdings)
+    fits = [span for span, seconds in SPANS.items() if size * seconds <= BYTES]
+    spans = list(_spans(holdings, next(iter(fits), DAY) if partition is None else partition))
+    sample = _sample(engine, holdings)
+    labels = _labels(sample) if _may_be_several(holdings, sample) else ()
+    meta = _joined(sample, labels).iloc[:0]
+    if columns is not None:
+        if unknown := [name for name in columns if name not in meta]:
+            raise InvalidRequest(f"columns: there is no {unknown[0]!r}; those are {', '.join(meta)}")
+        meta = meta[list(columns)]
+    # Each partition has the categories that it needs.
+    shown = frames.utils.clear_known_categories(meta, cols=[name for name in labels if name in meta])
+    place = (engine.path, engine.options, archive._lease)
+    # What ends the last partition is its last bucket: dask's last division is a part of it.
+    stamps = [start for start, _ in spans] + [spans[-1][1] - min(one.step for one in holdings)]
+    return frames.from_map(
+        Reading(place, labels, meta, columns is not None),
+        [_work(holdings, window) for window in spans],
+        meta=shown,
+        divisions=tuple(pandas.Timestamp(at, unit="s", tz="UTC") for at in stamps),
+        label="archive",
+        enforce_metadata=False,
+    )
+
+
+def _asks(
+    type: str,  # noqa: A002 - the wire's own name
+    exchange: Any,
+    symbol: Any,
+    interval: Interval | None,
+    arguments: QueryArguments,
+) -> list[Asks]:
+    """The query of each symbol or coin."""
+    exchanges = names(exchange, "exchange")
+    symbols: list[Any] = names(symbol, "symbol")
+    coins: list[Any] = names(arguments.get("coin"), "coin")
+    for name in ("block_size", "token_name"):
+        if isinstance(arguments.get(name), (list, tuple)):
+            raise InvalidRequest(f"{name}: one for all; for several call it for each, and dask.dataframe.concat them")
+    if len(symbols) > 1 and len(coins) > 1:
+        raise InvalidRequest("coin: one for all symbols; for several call it for each")
+    kind, of = series_type(type), tuple(exchanges) or None
+    given = {name: value for name, value in arguments.items() if name != "coin"}
+    return [
+        Asks(kind, of, one, interval, {**given, "coin": coin}) for one in symbols or [None] for coin in coins or [None]
+    ]
+
+
+def _may_be_several(holdings: Sequence[Holding], sample: Sequence[Series]) -> bool:
+    """Whether partitions may hold several series, whatever the first and the last do."""
+    asks = holdings[0].asks
+    every = len(asks.exchange or ()) > 1 and asks.arguments.get("group_by") is None
+    return every or len(holdings) > 1 or len({one.id for one in sample}) > 1
+
+
+def _labels(sample: Sequence[Series]) -> tuple[str, ...]:
+    """The columns that tell series apart, as long frames have them: coins where there are no symbols."""
+    taken = {name for one in sample for name in one.flat()[1]}
+    told = [name for name, part in LABELS.items() if any(getattr(one.id, part) is not None for one in sample)]
+    by_symbol = all(one.id.raw_symbol is not None for one in sample)
+    return tuple(name for name in told if name not in taken and not (name == "coin" and by_symbol))
+
+
+def _joined(read: Sequence[Series], labels: Sequence[str]) -> Any:
+    """Series as one frame by time, with columns that tell them apart.
+
+    Raises:
+        SelectionError: There are several, and no column tells them apart.
+    """
+    import numpy as np
+
+    pandas = load("pandas")
+    full = [one for one in read if len(one)] or list(read[:1])
+    if not labels and len({one.id for one in full}) > 1:
+        raise SelectionError(f"{full[0].id} and {full[-1].id}: the first and the last window have one series alone")
+    parts = [_plain(pandas, one) for one in full]
+    kinds = {name: part.dtypes[name] for part in parts for name in part}
+    for place, part in enumerate(parts):
+        lacking = {name: _nothing(name, kind, part.index) for name, kind in kinds.items() if name not in part}
+        parts[place] = part.assign(**lacking)[list(kinds)]
+    whole = parts[0] if len(parts) == 1 else pandas.concat(parts)
+    rows = [len(part) for part in parts]
+    for place, name in enumerate(labels):
+        own = [getattr(one.id, LABELS[name]) for one in full]
+        choices = list(dict.fromkeys(one for one in own if one is not None))
+        codes = np.repeat([-1 if one is None else choices.index(one) for one in own], rows)
+        whole.insert(place, name, pandas.Categorical.from_codes(codes, categories=choices))
+    return whole if len(parts) == 1 else whole.sort_index(kind="stable")
+
+
+def _plain(pandas: Any, series: Series) -> Any:
+    """A series as a frame in which texts and lists are Arrow's: dask takes every object for a text."""
+    frame = series.to_pandas()
+    objects = [name for name, kind in frame.dtypes.items() if isinstance(kind, pandas.StringDtype) or kind == "object"]
+    if objects:
+        table = to_arrow(series_table([series]))
+        for name in objects:
+            column = pandas.array(table[spelt(name)], dtype=pandas.ArrowDtype(table.schema.field(spelt(name)).type))
+            frame[name] = column.astype("string[pyarrow]") if _is_text(pandas, column) else column
+    return frame
+
+
+def _is_text(pandas: Any, column: Any) -> bool:
+    return bool(pandas.api.types.is_string_dtype(column.dtype))
+
+
+def _nothing(name: str, kind: Any, index: Any) -> Any:
+    """A column of a part that lacks it.
+
+    Raises:
+        SelectionError: It would hold values that cannot be absent.
+    """
+    pandas = load("pandas")
+    if getattr(kind, "kind", "") in "iub" and not isinstance(kind, pandas.ArrowDtype):
+        raise SelectionError(f"the column {name!r} holds whole numbers, and is missing in a part of the window")
+    return pandas.Series([None] * len(index), index=index, dtype=kind)
+
+
+def _holdings(engine: _engine.Archive, every: Sequence[Asks]) -> list[Holding]:
+    entries = {one["key"]: one for one in engine.contents()[0]}
+    keys = engine.keys([asks.query() for asks in every])
+    holdings = []
+    for asks, key in zip(every, keys, strict=True):
+        if key is None or not (entry := entries.get(key)) or not entry["windows"]:
+            subject = " ".join(str(part) for part in (asks.type, asks.exchange, asks.symbol, asks.interval) if part)
+            raise NotArchivedError(f"{engine.path}: nothing is kept of {subject}; sync it")
+        holdings.append(_holding(asks, entry))
+    return holdings
+
+
+def _holding(asks: Asks, entry: Mapping[str, Any]) -> Holding:
+    windows = sorted(
+        tuple(int(one.astype("datetime64[s]").astype(int)) for one in window) for window in entry["windows"]
+    )
+    given = asks.arguments
+    end = to_unix(given.get("end"), "end")
+    end = windows[-1][1] if end is None else end
+    start, period = to_unix(given.get("start"), "start"), to_duration(given.get("period"))
+    if start is None:
+        start = windows[0][0] if period is None else end - period
+    elif period is not None and given.get("end") is None:
+        end = start + period
+    bounds = asks.query((int(start), int(end))).bounded
+    start, end = (int(start), int(end)) if bounds is None else bounds
+    if start >= end:
+        raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
+    # What lies before and after all that is kept the engine tells when it reads the columns.
+    holes = [(one, other) for (_, one), (other, _) in pairwise(windows)]
+    if missing := [hole for hole in holes if hole[0] < end and start < hole[1]]:
+        first = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
+        raise NotArchivedError(f"{asks.type}: {first} was never asked; sync it", missing=list(map(_window, missing)))
+    seconds = sum(last - first for first, last in windows)
+    return Holding(asks, start, end, entry["interval_seconds"], entry["bytes"] / seconds)
+
+
+def _window(bounds: tuple[int, int]) -> Window:
+    import numpy as np
+
+    start, end = (np.datetime64(one, "s").astype("datetime64[ns]") for one in bounds)
+    return Window(start, end)
+
+
+def _spans(holdings: Sequence[Holding], span: Span) -> Iterator[tuple[int, int]]:
+    """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
+    at, end = min(one.start for one in holdings), max(one.end for one in holdings)
+    while at < end:
+        day = dt.datetime.fromtimestamp(at, dt.timezone.utc).date()
+        if span == "year":
+            following = dt.date(day.year + 1, 1, 1)
+        elif span == "month":
+            following = dt.date(day.year + day.month // 12, day.month % 12 + 1, 1)
+        else:
+            following = day + dt.timedelta(1)
+        midnight = dt.datetime.combine(following, dt.time(), dt.timezone.utc)
+        until = min(end, int(midnight.timestamp()))
+        yield at, until
+        at = until
+
+
+def _work(holdings: Sequence[Holding], window: tuple[int, int]) -> Work:
+    cut = [(one.asks, (max(one.start, window[0]), min(one.end, window[1]))) for one in holdings]
+    return tuple((asks, (start, end)) for asks, (start, end) in cut if start < end)
+
+
+def _sample(engine: _engine.Archive, holdings: Sequence[Holding]) -> list[Series]:
+    """Series of the first and the last window of each query: what columns there are, and which series."""
+    found: list[Series] = []
+    for one in holdings:
+        length = max(SAMPLE_OF_SESSIONS if one.asks.type == SESSIONS else SAMPLE, 50 * one.step)
+        read = [*one.asks.read(engine, (one.start, min(one.end, one.start + length)))]
+        read += one.asks.read(engine, (max(one.start, one.end - length), one.end))
+        if not any(map(len, read)):  # nothing of a day at either end: all of it tells
+            read = [*one.asks.read(engine, (one.start, one.end))]
+        found += read
+    return found
