@@ -1,12 +1,12 @@
 """Candles, funding rates and open interest as the files that freqtrade reads."""
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from .. import _engine
 from ..common.arguments import METHODS
+from ..common.files import unfinished
 from ..common.hidden import redacted
 from ..common.optional import load
 from ..common.times import Duration, to_duration
@@ -15,6 +15,8 @@ from ..results.series import Series
 from ..results.sets import SeriesSet
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     import numpy.typing as npt
 
@@ -177,12 +179,8 @@ def _write(file: Path, dates: Any, columns: "Columns", file_format: str) -> None
     times = pyarrow.array(dates.astype("datetime64[ms]"), pyarrow.timestamp("ms", "UTC"))
     table = pyarrow.table({"date": times} | {name: pyarrow.array(values) for name, values in columns.items()})
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}.unfinished")
-    try:
+    with unfinished(file) as made:
         if file_format == "feather":
-            load("pyarrow.feather").write_feather(table, str(unfinished), compression="lz4", compression_level=9)
+            load("pyarrow.feather").write_feather(table, str(made), compression="lz4", compression_level=9)
         else:
-            load("pyarrow.parquet").write_table(table, str(unfinished))
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
+            load("pyarrow.parquet").write_table(table, str(made))

@@ -1,6 +1,8 @@
 """Files that users name for output: a link stays, what is no file is not written over, nothing is half-written."""
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     import os
 
-__all__ = ["destination", "write_whole"]
+__all__ = ["destination", "unfinished", "write_whole"]
 
 KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -44,6 +46,26 @@ def destination(path: "str | os.PathLike[str]") -> Path:
     return place
 
 
+@contextmanager
+def unfinished(place: Path) -> Iterator[Path]:
+    """An empty file beside ``place``, to be written, which replaces it when all went well and else is removed.
+
+    Raises:
+        OSError: There is no such folder, it cannot be written, or what stands there is a folder.
+    """
+    made: Path | None = None
+    try:
+        with NamedTemporaryFile(dir=place.parent, prefix=".unfinished-", delete=False) as file:
+            made = Path(file.name)
+        yield made
+        # A temporary file is private; the finished one is as readable as its folder, as the engine's are.
+        made.chmod(place.parent.stat().st_mode & 0o666)
+        made.replace(place)
+    finally:
+        if made is not None:
+            made.unlink(missing_ok=True)
+
+
 def write_whole(path: "str | os.PathLike[str]", content: bytes) -> None:
     """Writes a file that appears whole or not at all.
 
@@ -51,19 +73,11 @@ def write_whole(path: "str | os.PathLike[str]", content: bytes) -> None:
         InvalidRequest: As :func:`destination`, or it cannot be written.
     """
     place = destination(path)
-    made: Path | None = None
     try:
-        with NamedTemporaryFile(dir=place.parent, prefix=".unfinished-", delete=False) as file:
-            made = Path(file.name)
-            file.write(content)
-        # A temporary file is private; the finished one is as readable as its folder, as the engine's are.
-        made.chmod(place.parent.stat().st_mode & 0o666)
-        made.replace(place)
+        with unfinished(place) as made:
+            made.write_bytes(content)
     except OSError as problem:
         raise InvalidRequest(f"{printable(str(path))}: cannot be written: {_why(problem)}") from None
-    finally:
-        if made is not None:
-            made.unlink(missing_ok=True)
 
 
 def _why(problem: BaseException) -> str:
