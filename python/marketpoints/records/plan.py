@@ -75,6 +75,10 @@ class Budget(TypedRecord):
 
     SHOWN: ClassVar[tuple[str, ...]] = SHOWN
 
+    def _wait(self, weight: int) -> float:
+        """Seconds until the budget at hand has let a weight pass; 0 where it fits, or where no limit is known."""
+        return max(0, weight - self.remaining) / self.limit * 60 if self.limit else 0.0
+
     def _facts(self) -> dict[str, str]:
         return super()._facts() | {"limit": f"{self.limit:,} a minute"}
 

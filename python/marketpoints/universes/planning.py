@@ -281,7 +281,7 @@ def _told(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
         for tier, _, _, own in entry.tiers:
             by_tier[tier] += own or 0
             refused[tier] += own is None
-    eta = 0.0 if budget is None or not budget.limit else max(0, sums["weight"] - budget.remaining) / budget.limit * 60
+    eta = 0.0 if budget is None else budget._wait(sums["weight"])
     times = {name: _eta(TIERS[name], weight) for name, weight in by_tier.items()}
     none = {name: count for name, count in refused.items() if count}
     return UniversePlan(

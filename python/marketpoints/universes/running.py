@@ -90,9 +90,7 @@ class Run:
     def _left(self, done: int, whole: int) -> float:
         """Seconds that are left: by the budget, and by how fast it went so far."""
         budget = self._budget()
-        by_budget = (
-            0.0 if budget is None or not budget.limit else max(0, whole - done - budget.remaining) / budget.limit * 60
-        )
+        by_budget = 0.0 if budget is None else budget._wait(whole - done)
         gone = time.monotonic() - self._began
         # What the burst paid went faster than the rest will.
         return by_budget or (gone / done * (whole - done) if done else 0.0)
