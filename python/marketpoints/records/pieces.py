@@ -57,6 +57,11 @@ class Wanted:
     interval: Any
     arguments: Mapping[str, Any]
 
+    @property
+    def others(self) -> Mapping[str, Any]:
+        """The arguments that say nothing of the window."""
+        return {name: value for name, value in self.arguments.items() if name not in WINDOW}
+
     def __str__(self) -> str:
         parts = ("+".join(self.exchanges), self.symbol, self.coin, self.interval, self.type)
         return " ".join(part for part in parts if part)
@@ -78,10 +83,8 @@ def query_of(wanted: Wanted, window: tuple[int, int] | None = None) -> _engine.Q
     Raises:
         InvalidRequest: The table of types does not allow it.
     """
-    arguments = {**wanted.arguments, "coin": wanted.coin}
-    if window is not None:
-        without = {name: value for name, value in arguments.items() if name != "period"}
-        arguments = {**without, "start": window[0], "end": window[1]}
+    arguments = wanted.arguments if window is None else {**wanted.others, "start": window[0], "end": window[1]}
+    arguments = {**arguments, "coin": wanted.coin}
     return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)  # type: ignore[arg-type]
 
 
@@ -114,14 +117,13 @@ class Part:
         """The fields of plans and reports that say which series it is."""
         wanted = self.wanted
         start, end = (no_time(), no_time()) if self.window is None else map(from_seconds, self.window)
-        others = (f"{name}={value}" for name, value in wanted.arguments.items() if name not in WINDOW)
         return {
             "type": wanted.type,
             "exchange": "+".join(wanted.exchanges),
             "symbol": wanted.symbol or "",
             "coin": wanted.coin or "",
             "interval": wanted.interval,
-            "parameters": " ".join(others),
+            "parameters": " ".join(f"{name}={value}" for name, value in wanted.others.items()),
             "start": start,
             "end": end,
         }

@@ -194,9 +194,7 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
     merged: dict[Any, list[Entry]] = {}
     for entry in entries:
         wanted = entry.wanted
-        others = sorted(
-            (name, repr(value)) for name, value in wanted.arguments.items() if name not in ("start", "end", "period")
-        )
+        others = sorted((name, repr(value)) for name, value in wanted.others.items())
         key = (wanted.type, tuple(sorted(wanted.exchanges)), wanted.symbol, wanted.coin, wanted.interval, tuple(others))
         same = merged.setdefault(key, [])
         if entry.window is None:
@@ -209,8 +207,7 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
             same[:] = [one for one in same if one not in meeting]
             if hull[0] < hull[1]:
                 # Of several windows none is the whole's any more.
-                window = {"start": hull[0], "end": hull[1], "period": None}
-                wanted = replace(wanted, arguments={**wanted.arguments, **window})
+                wanted = replace(wanted, arguments={**wanted.others, "start": hull[0], "end": hull[1]})
             entry = Entry(wanted, query_of(wanted) if hull[0] < hull[1] else entry.query, hull)
         same.append(entry)
     return [entry for same in merged.values() for entry in same]

@@ -52,15 +52,14 @@ class Schedule:
             self._given[place] = given + piece.weight
             return piece
 
-    def done(self, piece: Piece) -> bool:
-        """The piece is done; what is left of its series waits for the next. Whether that was all of the series."""
+    def done(self, piece: Piece) -> None:
+        """The piece is done; what is left of its series waits for the next."""
         with self._lock:
             left = self._left[piece.series]
             if left:
                 heapq.heappush(self._waiting, (self._given[piece.series], left[0].start, piece.series))
-                return False
-            self._active -= 1
-            return True
+            else:
+                self._active -= 1
 
     def drop(self, piece: Piece) -> None:
         """Nothing more is asked of the piece's series."""
