@@ -96,6 +96,16 @@ def test_values_in_usd_are_told(client, tmp_path):
     assert "USD" not in out.getvalue().splitlines()[0].removesuffix("BTCUSDT HOUR")
 
 
+def test_a_time_that_is_not_told_is_blank():
+    series = candles([(1.0, 2.0, 0.5, 1.5, 3.0), (1.5, 2.0, 1.0, 1.25, 4.0)])
+    del series["points"][1]["Point"]["lastTimestamp"]
+    out = io.StringIO()
+    tables.show(mp.decode_points(body(series)), out)
+    first, second = out.getvalue().splitlines()[2:]
+    assert first.endswith("2026-04-22 18:00:00.126  2026-04-22 18:59:59")
+    assert second.endswith("2026-04-22 19:00:00.126")
+
+
 def test_block_ids_are_int32_in_frames(client):
     answer = client.tpo(*MARKET, "30m", start="2026-01-01", period="2d", session="daily", block_minutes=30)
     ids = [row.tolist() for row in answer.block_ids]

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .. import _engine
 from ..common.files import destination
-from ..common.times import iso
+from ..common.times import exact, iso
 from ..errors import InvalidRequest
 from ..identity import SeriesId
 from ..printable import printable
@@ -239,6 +239,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
     if value.dtype.kind == "M":
-        text = str(value).replace("T", " ")
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        return exact(value)
     return repr(value.item())

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any, TypeVar
 
 from ..printable import printable
-from .times import spell
+from .times import exact
 
 __all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing", "shown_half_made"]
 
@@ -62,7 +62,7 @@ def cell(value: Any) -> str:
         return f"{len(value):,} values"
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "M":
-        return "" if value != value else spell(value).removesuffix(" UTC")
+        return exact(value)
     text = repr(value.item()) if kind and kind in "fiub" else str(value)
     return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")
 

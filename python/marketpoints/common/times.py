@@ -25,6 +25,7 @@ __all__ = [
     "Duration",
     "Interval",
     "Time",
+    "exact",
     "from_seconds",
     "from_wire",
     "iso",
@@ -208,13 +209,15 @@ def from_wire(value: Any) -> "np.datetime64 | None":
     return np.datetime64(nanoseconds, "ns") if abs(nanoseconds) <= LARGEST_NANOSECONDS else None
 
 
+def exact(time: "np.datetime64") -> str:
+    """A time to its last digit, in UTC: ``2026-01-31 12:00:00.5``; nothing where there is none."""
+    text = "" if time != time else str(time).replace("T", " ")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def spell(time: "np.datetime64") -> str:
     """A time as people read it, to its last digit: ``2026-01-31 12:00:00.5 UTC``."""
-    text = str(time)
-    if text == "NaT":
-        return "none"
-    text = text.replace("T", " ")
-    return (text.rstrip("0").rstrip(".") if "." in text else text) + " UTC"
+    return "none" if time != time else f"{exact(time)} UTC"
 
 
 def _from_text(text: str, name: str) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..common.arguments import count
 from ..common.display import card, grid, lines, shown_half_made
 from ..common.protocols import Kept
-from ..common.times import spell
+from ..common.times import exact
 from ..printable import printable
 from .pieces import Part, Piece, PieceReport, rows_kept
 from .tables import Records, TypedRecord
@@ -326,9 +326,7 @@ def size_words(count: int) -> str:
 
 def _plain(one: Any) -> dict[str, Any]:
     values = {each.name: getattr(one, each.name) for each in fields(one)}
-    times = {name: _iso(values[name]) for name in ("start", "end")}
-    return values | times
-
-
-def _iso(moment: Any) -> str | None:
-    return None if moment != moment else spell(moment).removesuffix(" UTC").replace(" ", "T") + "Z"
+    for name in ("start", "end"):
+        text = exact(values[name]).replace(" ", "T")
+        values[name] = f"{text}Z" if text else None
+    return values
