@@ -21,8 +21,6 @@ MEANING = (
     f"{MARK}(tier='advanced', **settings): whose key marketpoints_client has, and the settings of marketpoints_service "
     "(arguments of marketpoints.LocalService, such as now, data, seed)"
 )
-# Requests that a failed test tells.
-TOLD = 20
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,7 +86,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> "Generator[None, Any, None]"
     service = getattr(item, "funcargs", {}).get("marketpoints_service")
     if service is None or report.when != "call" or not report.failed:
         return
-    requests = service.requests
-    told = [str(one) for one in requests[-TOLD:]]
-    before = [f"{len(requests) - TOLD} before these"] if len(requests) > TOLD else []
-    report.sections.append((f"marketpoints requests, weight {service.spent} in all", "\n".join([*before, *told])))
+    from marketpoints.records.requests import last  # loaded already, with the service
+
+    before, told = last(service.requests)
+    more = [f"{before} before these"] if before else []
+    report.sections.append((f"marketpoints requests, weight {service.spent} in all", "\n".join([*more, *told])))

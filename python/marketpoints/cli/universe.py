@@ -78,10 +78,9 @@ def show_plan(planned: UniversePlan, given: dict[str, object]) -> None:
     lay_out(header, cells, sys.stdout, left={0, 1, 2})
     show_problems(planned.refused, given)
     print("from a full budget:")
-    for tier, eta in planned.eta_by_tier.items():
-        refused = planned.refused_by_tier.get(tier, 0)
+    for tier, takes, refused in planned._by_tier():
         without = f", without {refused:,} series that it refuses" if refused else ""
-        print(f"  {tier:<9} {duration_words(eta)} for weight {planned.weight_by_tier[tier]:,}{without}")
+        print(f"  {tier:<9} {takes} for weight {planned.weight_by_tier[tier]:,}{without}")
     counts = [f"{len(planned.series):,} series", f"{planned.requests:,} requests", f"weight {planned.weight:,}"]
     counts += [f"{planned.points:,} points", f"about {size_words(planned.bytes)}"]
     if planned.eta:

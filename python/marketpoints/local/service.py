@@ -20,7 +20,7 @@ from ..common.logs import warn
 from ..common.times import Time, iso, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest
-from ..records.requests import ServiceRequest, journal
+from ..records.requests import ServiceRequest, journal, last
 from ..records.tables import Records
 from .faults import Faults
 
@@ -34,8 +34,6 @@ DAY = 86_400
 OWN = "_marketpoints"
 # The journal is kept in memory, some 400 bytes a request.
 MOST_KEPT = 1_000_000
-# Requests that a failed assertion tells.
-TOLD = 20
 
 
 class LocalService:
@@ -208,10 +206,10 @@ class LocalService:
         spent = self.spent
         if spent == weight:
             return
-        told = [f"  {one}" for one in self.requests if one.weight]
-        before = [f"  and {len(told) - TOLD} before these"] if len(told) > TOLD else []
+        before, told = last([one for one in self.requests if one.weight])
         of_what = "; of all requests these were charged:" if told else ""
-        raise AssertionError("\n".join([f"spent {spent}, not {weight}{of_what}", *before, *told[-TOLD:]]))
+        more = [f"and {before} before these"] if before else []
+        raise AssertionError("\n  ".join([f"spent {spent}, not {weight}{of_what}", *more, *told]))
 
     @property
     def _data_end(self) -> float | None:

@@ -14,7 +14,10 @@ from .tables import Records, TypedRecord
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["RequestQuery", "ServiceRequest", "journal"]
+__all__ = ["RequestQuery", "ServiceRequest", "journal", "last"]
+
+#: Requests that a failed test tells.
+TOLD = 20
 
 
 class RequestQuery(Mapping[str, str]):
@@ -113,6 +116,11 @@ class ServiceRequest(TypedRecord):
 def journal(rows: Sequence[tuple[int, str, str, int, int, str, str, int, int]]) -> Records[ServiceRequest]:
     """The engine's journal as records."""
     return Records(map(_record, rows), ServiceRequest)
+
+
+def last(requests: Sequence[ServiceRequest]) -> tuple[int, list[str]]:
+    """The last of many requests, a line for each; and, first, how many came before them."""
+    return max(0, len(requests) - TOLD), [str(one) for one in requests[-TOLD:]]
 
 
 def _record(row: tuple[int, str, str, int, int, str, str, int, int]) -> ServiceRequest:

@@ -227,12 +227,14 @@ class UniversePlan(SeriesTable):
 
     def tiers(self) -> list[str]:
         """What each tier would take, in words."""
-        told = []
-        for tier, eta in self.eta_by_tier.items():
-            refused = self.refused_by_tier.get(tier, 0)
-            without = f", {refused:,} refused" if refused else ""
-            told.append(f"{tier} {duration_words(eta)}{without}")
-        return told
+        return [
+            f"{tier} {takes}{f', {refused:,} refused' if refused else ''}" for tier, takes, refused in self._by_tier()
+        ]
+
+    def _by_tier(self) -> list[tuple[str, str, int]]:
+        """Each tier, how long it would take in words, and how many series it refuses."""
+        etas = self.eta_by_tier.items()
+        return [(tier, duration_words(eta), self.refused_by_tier.get(tier, 0)) for tier, eta in etas]
 
 
 @dataclass(frozen=True, repr=False)
