@@ -176,12 +176,7 @@ def folder(value: Any) -> str:
     Raises:
         InvalidRequest: The value names neither.
     """
-    try:
-        path = os.fspath(value)
-    except TypeError:
-        path = None
-    if not isinstance(path, str) or not path:
-        raise InvalidRequest(f"archive: {redacted(value)} is not a folder")
+    path = new_folder(value, "archive")
     if path.startswith("file://"):
         address = urllib.parse.urlsplit(path)
         if address.netloc not in ("", "localhost"):
@@ -198,11 +193,8 @@ def new_folder(value: Any, name: str) -> str:
     Raises:
         InvalidRequest: The value is no path.
     """
-    try:
-        path = os.fspath(value)
-    except TypeError:
-        path = None
-    if not isinstance(path, str) or not path:
+    path = _path(value)
+    if not path:
         raise InvalidRequest(f"{name}: {redacted(value)} is not a folder")
     return path
 
@@ -214,16 +206,22 @@ def path_text(value: Any, name: str) -> str:
         InvalidRequest: The value is no path; or it looks like none and nothing is there: it is not shown, since it may
             be a key. What looks like one is for the engine to open.
     """
-    try:
-        path = os.fspath(value)
-    except TypeError:
-        path = None
-    if not isinstance(path, str):
+    path = _path(value)
+    if path is None:
         raise InvalidRequest(f"{name}: {redacted(value)} is not a path")
     shown = redacted_path(path)
     if shown != path and not os.path.lexists(path):
         raise InvalidRequest(f"{name}: {shown} is no path of anything that is there")
     return path
+
+
+def _path(value: Any) -> str | None:
+    """The text of a path; None of what is none, and of one in bytes."""
+    try:
+        path = os.fspath(value)
+    except TypeError:
+        return None
+    return path if isinstance(path, str) else None
 
 
 def archive_engine(value: Any) -> _engine.Archive:
