@@ -72,8 +72,9 @@ pub(super) struct LocalService {
 impl LocalService {
     #[new]
     #[pyo3(signature = (
-        data = None, archive = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None, access_log = None, grace = 2.0,
-        strict_symbols = None, any_block_size = false, keep_requests = 10_000, speed = 1.0
+        data = None, archive = None, *, now = None, host = "127.0.0.1", port = 0, seed = 0, keys = None,
+        access_log = None, grace = 2.0, strict_symbols = None, any_block_size = false, keep_requests = 10_000,
+        speed = 1.0
     ))]
     fn new(
         py: Python<'_>,

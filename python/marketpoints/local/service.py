@@ -116,6 +116,7 @@ class LocalService:
         )
         self._faults = Faults(self._service.faults)
         self._data, self._shown = data, None if data is None else folder if archive is None else archive.path
+        self._kind = "store" if archive is None else "archive"
         self._seed, self._strict_symbols = seed, strict_symbols
         # The port is another one each time, the data are not: what an archive knows the service by.
         if archive is not None:
@@ -323,8 +324,7 @@ class LocalService:
         return card("LocalService", self._facts())
 
     def _facts(self) -> dict[str, str]:
-        kind = "archive" if is_archive(self._data) else "store"
-        source = "demo market" if self._data is None else f"{kind} {self._shown}"
+        source = "demo market" if self._data is None else f"{self._kind} {self._shown}"
         state = "stopped" if self._stopped else f"{iso(self.now())} UTC"
         return {"address": self.url, "answers from": source, "time": state}
 
