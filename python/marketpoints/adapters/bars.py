@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine
 from ..common.optional import load
 from ..common.protocols import Label
+from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest, SelectionError
 from ..results.buckets import step_of
 from ..results.series import Series
@@ -129,7 +130,7 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
     for series in candles:
         if column not in series:
             near = _engine.closest(str(column), series.columns)
-            hint = "," if near is None else f", did you mean {near!r}?"
+            hint = did_you_mean(near and repr(near)) or ";"
             raise SelectionError(
                 f"{series.id}: there is no column {column!r}{hint} there are {', '.join(series.columns)}"
             )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 from .. import _engine
 from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
 from ..common.signatures import taking
+from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest
 from ..records.markets import Market
 from ..records.plan import Usage, numbers
@@ -212,7 +213,7 @@ def _categories(category: Names) -> list[str]:
         near = _engine.closest(name, CATEGORIES)
         # A longer name that begins as a known one does, such as OPTION_COMBO, may be a new one.
         if near is not None and abs(len(name) - len(near)) <= SLIP:
-            raise InvalidRequest(f"category {name!r} is not known; did you mean {near}?")
+            raise InvalidRequest(f"category {name!r} is not known{did_you_mean(near)}")
     return given
 
 

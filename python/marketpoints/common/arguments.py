@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from .. import _engine
 from ..errors import InvalidRequest
 from .hidden import Hidden, redacted, redacted_path
+from .suggest import did_you_mean
 from .times import Interval, to_duration
 
 __all__ = [
@@ -57,7 +58,7 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
     if name and not name.isupper() and analytics(name) is None:
         near = _engine.closest(name.replace("-", "_"), [*METHODS, *sorted(ANALYTICS)])
         if near is not None:
-            raise InvalidRequest(f"type {name!r} is no data type; did you mean {near}?")
+            raise InvalidRequest(f"type {name!r} is no data type{did_you_mean(near)}")
     return name
 
 

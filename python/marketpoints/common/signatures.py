@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from .. import _engine
+from .suggest import did_you_mean
 
 __all__ = ["taking", "unknown"]
 
@@ -15,8 +16,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for a keyword argument that a call does not have, with the one that was meant."""
     near = _engine.closest(name, list(known))
-    hint = f"did you mean {near}?" if near else "parameters that only the service knows go into extra={…}"
-    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {hint}")
+    hint = did_you_mean(near) or "; parameters that only the service knows go into extra={…}"
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def taking(arguments: type) -> Callable[[Method], Method]:

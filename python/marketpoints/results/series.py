@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 from .. import _engine
 from ..common.display import lines, shown_half_made
 from ..common.protocols import Label
+from ..common.suggest import did_you_mean
 from ..common.times import spell
 from ..errors import InvalidRequest
 from ..identity import Window
@@ -304,7 +305,7 @@ def read(columns: _engine.Columns, name: str) -> Values:
         return columns.array(name)
     if name not in names:
         near = _engine.closest(name, names)
-        hint = ";" if near is None else f"; did you mean {near!r}?"
+        hint = did_you_mean(near and repr(near)) or ";"
         raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind == "text":

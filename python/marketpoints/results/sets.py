@@ -11,6 +11,7 @@ from ..common.dialect import Dialect
 from ..common.display import SHOWN, card, listing, shown_half_made
 from ..common.items import Items
 from ..common.protocols import Framed, Label
+from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
@@ -91,9 +92,8 @@ class SeriesSet(Items[Series], frames.Exported):
             return SeriesSet(matching)
         asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
         meant = ", ".join(f"{name}={near!r}" for name, value in wanted.items() if (near := self._near(name, value)))
-        hint = f"; did you mean {meant}?" if meant else ""
         there = listing([str(one) for one in self.ids]) or "nothing"
-        raise SelectionError(f"no series has {asked}{hint}; the answer holds: {there}")
+        raise SelectionError(f"no series has {asked}{did_you_mean(meant)}; the answer holds: {there}")
 
     def _near(self, name: str, value: object) -> str | None:
         """The value of an identity's field that was likely meant by one that no series has."""
@@ -253,8 +253,7 @@ class SeriesSet(Items[Series], frames.Exported):
 def no_field(name: str) -> str:
     """What to say of a name that is no field of an identity."""
     near = "raw_symbol" if name == "symbol" else _engine.closest(name, IDENTITY)
-    hint = ";" if near is None else f", did you mean {near}?"
-    return f"not a field of a series' identity{hint} those are {', '.join(IDENTITY)}"
+    return f"not a field of a series' identity{did_you_mean(near) or ';'} those are {', '.join(IDENTITY)}"
 
 
 def decode_points(

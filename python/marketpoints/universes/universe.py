@@ -14,6 +14,7 @@ from ..common.arguments import folder, interval_name, names, path_text, series_t
 from ..common.display import shown_half_made
 from ..common.hidden import redacted
 from ..common.queries import QueryArguments
+from ..common.suggest import did_you_mean
 from ..common.times import to_duration, to_unix
 from ..errors import InvalidRequest
 from ..records.pieces import Wanted
@@ -224,8 +225,8 @@ def _known(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in given:
         if key not in known:
             near = _engine.closest(str(key), list(known))
-            hint = f"did you mean {near}?" if near else f"those are {', '.join(known)}"
-            raise InvalidRequest(f"{_path(where, key)}: there is no such key; {hint}")
+            hint = did_you_mean(near) or f"; those are {', '.join(known)}"
+            raise InvalidRequest(f"{_path(where, key)}: there is no such key{hint}")
 
 
 class _Place:
@@ -292,8 +293,7 @@ def _interval(given: Any, where: str) -> str:
         return known[name]
     every = ", ".join(dict.fromkeys(known.values()))
     near = _engine.closest(str(name), list(known))
-    hint = f"; did you mean {near}?" if near else ""
-    raise InvalidRequest(f"{where}: {name!r} is no interval; those are {every}{hint}")
+    raise InvalidRequest(f"{where}: {name!r} is no interval; those are {every}{did_you_mean(near)}")
 
 
 def _filters(filters: Any, given: Mapping[str, Any], place: _Place) -> Mapping[str, Any]:
