@@ -3,7 +3,7 @@
 
 use super::error::ClientError;
 use crate::protocol::discovery::TENORS;
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, PointsQuery};
 
 /// What a wire name of a session begins with.
@@ -31,9 +31,9 @@ pub(super) fn session(name: &str) -> Result<String, ClientError> {
         };
     }
     let near = match name.to_lowercase().as_str() {
-        "day" | "1d" | "d" => "; did you mean daily?".to_owned(),
-        "week" | "1w" | "w" => "; did you mean weekly?".to_owned(),
-        "month" | "1m" | "m" => "; did you mean monthly?".to_owned(),
+        "day" | "1d" | "d" => did_you_mean("daily"),
+        "week" | "1w" | "w" => did_you_mean("weekly"),
+        "month" | "1m" | "m" => did_you_mean("monthly"),
         other => hint(other, SESSIONS),
     };
     let all = SESSIONS.join(", ");

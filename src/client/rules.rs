@@ -4,7 +4,7 @@ use super::error::ClientError;
 use crate::protocol::PointsQuery;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange::{near_miss, venue};
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{did_you_mean, hint};
 
 /// A type that the table does not know passes when it looks like a wire name and not like a slip of the hand.
 pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
@@ -14,7 +14,7 @@ pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
     if name.chars().all(wire) && near.is_none() {
         return Ok(());
     }
-    let near = near.map_or_else(|| hint(name, known()), |word| format!("; did you mean {word}?"));
+    let near = near.map_or_else(|| hint(name, known()), did_you_mean);
     let all = known().collect::<Vec<_>>().join(", ");
     Err(ClientError::invalid(format!("type {name:?} is no data type (known are {all}){near}")))
 }

@@ -19,7 +19,12 @@ pub fn closest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// `; did you mean X?`, or nothing when no candidate is near.
 pub fn hint<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    closest(text, candidates).map_or_else(String::new, |word| format!("; did you mean {word}?"))
+    closest(text, candidates).map_or_else(String::new, did_you_mean)
+}
+
+/// The end of a message about a name that is not known, where another one was likely meant.
+pub fn did_you_mean(name: &str) -> String {
+    format!("; did you mean {name}?")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::config::Allowance;
 use crate::clock::utc;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{POINTS_PARAMETERS, refuse_unknown};
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
 use crate::protocol::{DataType, ErrorBody, Interval, ParamError, PointsQuery, TypeSpec};
 use crate::weight::{self, Demand};
@@ -83,7 +83,7 @@ fn data_type(name: &str) -> Result<&'static TypeSpec, ErrorBody> {
     match DataType::find(name) {
         Some(known) => Ok(known.spec()),
         None => {
-            let hint = DataType::suggest(name).map_or_else(String::new, |word| format!("; did you mean {word}?"));
+            let hint = DataType::suggest(name).map_or_else(String::new, did_you_mean);
             Err(ErrorBody::invalid_params(format!("parameter type: {name:?} is no data type of this service{hint}")))
         }
     }
@@ -96,7 +96,7 @@ fn interval(name: Option<&str>) -> Result<&'static Interval, ErrorBody> {
         None => "missing".to_owned(),
         Some(name) => match Interval::find(name) {
             Some(known) if known.name == name => return Ok(known),
-            Some(known) => format!("{name:?} is not known; did you mean {}?", known.name),
+            Some(known) => format!("{name:?} is not known{}", did_you_mean(known.name)),
             None => format!("{name:?} is not known{}", hint(name, names())),
         },
     };

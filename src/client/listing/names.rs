@@ -6,6 +6,7 @@ use crate::client::error::ClientError;
 use crate::client::kept_lists::{Place, Question};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{Venue, venue};
+use crate::protocol::suggest::did_you_mean;
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 
 /// Most names that a message lists.
@@ -61,7 +62,7 @@ impl Question<String> for NameQuestion<'_> {
             let words = format!("the service lists nothing of {of} for {at}: {name} may be answered with nothing");
             return Ok(Listed::Unsure(words));
         }
-        let near = nearest(name, names).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let near = nearest(name, names).map_or_else(String::new, did_you_mean);
         // A few are named; of many their number says enough.
         let there = match names.len() {
             1..=FEW => names.join(", "),

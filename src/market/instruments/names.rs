@@ -8,7 +8,7 @@
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
 use crate::protocol::exchange::{EXCHANGES, near_miss, venue};
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, ParamError, PointsQuery, TypeSpec};
 
 /// Something that a query may name: a market, an option summary or a token.
@@ -109,10 +109,6 @@ fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), M
         format!("{name:?} is no known exchange{remedy}")
     };
     Err(MarketError::UnknownExchange(ParamError::new("exchange", problem)))
-}
-
-fn did_you_mean(name: &str) -> String {
-    format!("; did you mean {name}?")
 }
 
 /// Refuses a symbol, coin or token that the exchanges of the query never had.

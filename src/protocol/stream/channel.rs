@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::kind::{Accepts, ChannelKind, ChannelParameter, ChannelSpec, Family};
 use crate::protocol::query::ParamError;
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::{did_you_mean, hint};
 
 /// Category that stands for any.
 const ANY: &str = "*";
@@ -154,7 +154,7 @@ impl Channel {
 /// `rawSymbol` is the name of the queries and the commonest slip.
 fn unknown(spec: &ChannelSpec, name: &str) -> ParamError {
     let near = match name {
-        "rawSymbol" => "; did you mean symbol?".to_owned(),
+        "rawSymbol" => did_you_mean("symbol"),
         _ => hint(name, COMMON.into_iter().chain(spec.parameters.iter().map(|known| known.name))),
     };
     let takes = match spec.parameters {
