@@ -747,7 +747,8 @@ def contract_usd(exchange: str, raw_symbol: str) -> float | None:
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.
 
-    By name: name, method, cost, max_points, included_depth, usd, group_by, gapfill, lowest_tier, shape, columns.
+    By name: name, method, cost, max_points, file_bytes, included_depth, usd, group_by, gapfill, lowest_tier, shape,
+    columns.
     """
 
 def shutdown() -> None:

@@ -264,6 +264,7 @@ pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         fields.set_item("method", row.method)?;
         fields.set_item("cost", row.cost)?;
         fields.set_item("max_points", row.max_points)?;
+        fields.set_item("file_bytes", row.file_bytes)?;
         fields.set_item("included_depth", row.included_depth)?;
         fields.set_item("usd", row.usd)?;
         fields.set_item("group_by", row.group_by.map(GroupBy::name))?;

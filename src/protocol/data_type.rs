@@ -135,6 +135,8 @@ pub struct TypeSpec {
     pub cost: u32,
     /// Most points of one request (section 8.3).
     pub max_points: u64,
+    /// Bytes of a bucket in an archive's files, as those of the demo market are.
+    pub file_bytes: u64,
     /// Depth that costs nothing extra, for heatmaps (section 8.4); also the default of `maxDepth`.
     pub included_depth: Option<u32>,
     /// How a query selects.
@@ -271,6 +273,7 @@ const BASE: TypeSpec = TypeSpec {
     made_of: Some(RawData::Trades),
     cost: 1,
     max_points: 100_000,
+    file_bytes: 40,
     included_depth: None,
     selection: Selection::SymbolOrCoin,
     by_coin_alone: false,
@@ -294,6 +297,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::TradeAgg,
         name: "TRADE_AGG",
         method: "side_candles",
+        file_bytes: 60,
         gapfill: true,
         per_side: true,
         ..BASE
@@ -302,6 +306,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::LiquidationAgg,
         name: "LIQUIDATION_AGG",
         method: "liquidations",
+        file_bytes: 20,
         made_of: Some(RawData::Liquidations),
         per_side: true,
         fields: LIQUIDATION,
@@ -311,6 +316,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::FundingRateAgg,
         name: "FUNDING_RATE_AGG",
         method: "funding_rate",
+        file_bytes: 45,
         made_of: Some(RawData::FundingRates),
         usd: false,
         group_by: Some(GroupBy::OpenInterestWeighted),
@@ -332,6 +338,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         normalized_symbol: true,
         cost: 2,
         max_points: 20_000,
+        file_bytes: 400,
         shape: Shape::Profile,
         fields: PROFILE,
         ..BASE
@@ -343,6 +350,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         by_coin_alone: true,
         cost: 5,
         max_points: 20_000,
+        file_bytes: 900,
         shape: Shape::Tpo,
         fields: TPO,
         ..BASE
@@ -354,6 +362,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         made_of: Some(RawData::Books),
         cost: 10,
         max_points: 4_000,
+        file_bytes: 2_000,
         included_depth: Some(3_500),
         needs_block_size: true,
         shape: Shape::Heatmap,
@@ -367,6 +376,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         made_of: Some(RawData::Liquidations),
         cost: 5,
         max_points: 5_000,
+        file_bytes: 260,
         included_depth: Some(1_500),
         selection: Selection::CoinOnly,
         flat: true,

@@ -21,20 +21,10 @@ __all__ = ["PARALLEL", "planned_blocking", "planned_later"]
 
 #: Calls of a run that are under way at once: as many as the engine has requests of one call.
 PARALLEL = 8
-#: Bytes of a file for each bucket, as the demo market's are, by wire type: for archives that hold none of the type.
-BYTES = {
-    "TRADE_SIDE_AGNOSTIC_AGG": 40,
-    "TRADE_AGG": 60,
-    "LIQUIDATION_AGG": 20,
-    "FUNDING_RATE_AGG": 45,
-    "OPEN_INTEREST_AGG": 40,
-    "VOLUME_PROFILE_AGG": 400,
-    "TPO_AGG": 900,
-    "BLOCK_BOOK_SNAPSHOT_AGG": 2_000,
-    "VENUE_LIQUIDATION_AGG": 260,
-}
-PLAIN_BYTES = 40
-WINDOW = re.compile(r"[?&]from=(\d+)&(?:.*&)?period=(\d+)|[?&]period=(\d+)&(?:.*&)?from=(\d+)")
+#: Bytes of a file for each bucket by wire type, for archives that hold none of the type.
+BYTES: dict[str, int] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
+#: What a type that the table does not know is taken for.
+PLAIN = "TRADE_SIDE_AGNOSTIC_AGG"
 
 #: What a plan asks of the service, all of weight 0: a name, and what it is asked with.
 Question: TypeAlias = tuple[str, Any]
@@ -251,7 +241,7 @@ def _estimate_bytes(entries: Sequence[Entry], kept: Mapping[str, Mapping[str, An
     for entry in entries:
         wanted = entry.wanted
         size, count = buckets.get((wanted.type, lengths[wanted.interval]), (0, 0))
-        each = size / count if count else BYTES.get(wanted.type, PLAIN_BYTES)
+        each = size / count if count else BYTES.get(wanted.type, BYTES[PLAIN])
         entry.bytes = round(entry.points * each)
 
 
