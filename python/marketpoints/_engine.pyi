@@ -264,6 +264,12 @@ class PlannedRequest:
     @property
     def points(self) -> int:
         """How many buckets its window holds."""
+    @property
+    def start(self) -> int | None:
+        """First bucket start, Unix seconds; None for what has no points."""
+    @property
+    def end(self) -> int | None:
+        """End of the window, exclusive, Unix seconds; None for what has no points."""
 
 @final
 class Plan:

@@ -13,6 +13,9 @@ pub(super) struct PlannedRequest {
     url: String,
     weight: u64,
     points: u64,
+    /// Of the window, in Unix seconds; `None` for what has no points.
+    start: Option<i64>,
+    end: Option<i64>,
 }
 
 /// What a call would send.
@@ -23,10 +26,14 @@ pub(super) struct Plan(pub(super) client::Plan);
 impl Plan {
     #[getter]
     fn requests(&self) -> Vec<PlannedRequest> {
-        let requests = self.0.requests.iter();
-        requests
-            .map(|request| PlannedRequest { url: request.url.clone(), weight: request.weight, points: request.points })
-            .collect()
+        let planned = |request: &client::PlannedRequest| PlannedRequest {
+            url: request.url.clone(),
+            weight: request.weight,
+            points: request.points,
+            start: request.window.map(|window| window.from),
+            end: request.window.map(|window| window.to),
+        };
+        self.0.requests.iter().map(planned).collect()
     }
 
     #[getter]

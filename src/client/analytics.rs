@@ -74,6 +74,7 @@ impl Client {
             url: inner.transport.url(spec.path, &query.to_query_string()),
             weight: u64::from(spec.weight),
             points: rows_of(query).map_or(1, |rows| rows.max(0) as u64),
+            window: None,
             memory: 0, // of points only; the bodies of records have a bound of their own
         };
         let requests: Vec<_> = pages.iter().map(planned).collect();

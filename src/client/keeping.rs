@@ -56,7 +56,7 @@ pub(super) struct Kept {
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
 pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
-    let window = Window { from: arrived.slice.from, to: arrived.slice.from + arrived.slice.period };
+    let window = arrived.slice.window();
     let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
     let mut whole = closed(work.key, window, now);
     // A grid of another anchor than ours (weeks) shows by its bucket starts.

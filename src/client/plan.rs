@@ -14,6 +14,8 @@ pub struct PlannedRequest {
     pub weight: u64,
     /// Buckets in its window.
     pub points: u64,
+    /// The window; `None` for what has no points.
+    pub window: Option<Window>,
     /// Bytes that its answer may take in memory.
     pub(super) memory: u64,
 }

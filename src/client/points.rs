@@ -137,7 +137,7 @@ impl Inner {
         let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         let memory = self.max_memory.unwrap_or_else(|| most_memory(&query, slice.points));
-        PlannedRequest { url, weight: slice.weight, points: slice.points, memory }
+        PlannedRequest { url, weight: slice.weight, points: slice.points, window: Some(slice.window()), memory }
     }
 }
 

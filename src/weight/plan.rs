@@ -38,6 +38,13 @@ pub struct Slice {
     pub weight: u64,
 }
 
+impl Slice {
+    /// The window of the request.
+    pub const fn window(&self) -> Window {
+        Window { from: self.from, to: self.from + self.period }
+    }
+}
+
 /// A window that cannot be cut into requests that run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {

@@ -1,6 +1,5 @@
 """The plan of a universe: every series cut by the engine's planner, less what the archive holds already."""
 
-import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -51,20 +50,17 @@ class Entry:
     def part(self) -> Part:
         """The series as the plan has it."""
         if self.plan is not None:
-            slices = sorted((_slice(one) for one in self.plan.requests), key=lambda one: one.start)
+            slices = [
+                Slice(one.start, one.end, one.weight)
+                for one in self.plan.requests
+                if one.start is not None and one.end is not None
+            ]
+            slices.sort(key=lambda one: one.start)
         else:
             slices = [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
         return Part(
             self.wanted if self.query is None else self.wanted.plain(), self.window, tuple(slices), self.refusal
         )
-
-
-def _slice(request: _engine.PlannedRequest) -> Slice:
-    found = WINDOW.search(request.url)
-    if found is None:
-        raise InvalidRequest(f"{request.url} names no window")
-    start, period = (int(one) for one in (found[1] or found[4], found[2] or found[3]))
-    return Slice(start, start + period, request.weight)
 
 
 def planned_blocking(
