@@ -86,6 +86,12 @@ def test_what_fits_is_a_picture(kind, seconds, numbers):
             png(shown.plot(norm=norm))
 
 
+def test_a_message_names_the_market_as_it_is_called():
+    shown = mp.decode_points(body(candles([(1.0, 2.0, 0.5, HUGE, 3.0)], rawSymbol="$A$B"))).only
+    with pytest.raises(mp.SelectionError, match=r"BINANCE_FUTURES \$A\$B HOUR: close is 1\.7e\+308"):
+        shown.plot()
+
+
 @pytest.mark.parametrize("numbers", [[1, 2, HUGE], [HUGE] * 3, [1e-308, 1, -HUGE]])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_no_picture_holds_is_told_with_its_place(kind, numbers):

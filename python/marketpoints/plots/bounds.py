@@ -6,7 +6,7 @@ from typing import Any
 from ..common.protocols import Drawable
 from ..errors import SelectionError
 from .candles import TRADED, is_candles
-from .words import identity_of
+from .words import known_of
 
 __all__ = ["LARGEST", "check", "check_all"]
 
@@ -22,7 +22,8 @@ def check_all(every: Iterable[Drawable]) -> None:
     """
     for shown in every:
         for name, values, row_of in _drawn(shown):
-            check(f"{identity_of(shown)}: {name}", values, lambda at, of=row_of, one=shown: _when(one, of(at)))
+            if (at := _beyond(values)) is not None:
+                raise _too_large(f"{known_of(shown)}: {name}", values, at, _when(shown, row_of(at)))
 
 
 def check(what: str, values: Any, where: Any = None) -> None:
@@ -31,17 +32,31 @@ def check(what: str, values: Any, where: Any = None) -> None:
     Raises:
         SelectionError: One is larger than any picture holds.
     """
+    if (at := _beyond(values)) is not None:
+        raise _too_large(what, values, at, "" if where is None else where(at))
+
+
+def _beyond(values: Any) -> int | None:
+    """Where the first number stands that no picture holds."""
     import numpy as np
 
-    numbers = np.asarray(values, dtype=np.float64)
-    # NaN is neither; without a copy of them all.
-    if not numbers.size or not (np.nanmax(numbers, initial=0) > LARGEST or np.nanmin(numbers, initial=0) < -LARGEST):
-        return
-    at = int(np.flatnonzero(np.abs(numbers) > LARGEST)[0])
-    place = "" if where is None else where(at)
-    raise SelectionError(
-        f"{what} is {numbers.flat[at]:.6g}{place}, and pictures hold numbers up to {LARGEST:.0e}; "
-        "draw the rows without it, such as series[:10]"
+    numbers = np.asarray(values, dtype=np.float64).reshape(-1)
+    # No square is larger than the sum of all: read once, and without a copy.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.dot(numbers, numbers) <= LARGEST**2:
+            return None
+    # NaN is neither.
+    if not (np.nanmax(numbers, initial=0) > LARGEST or np.nanmin(numbers, initial=0) < -LARGEST):
+        return None
+    return int(np.flatnonzero(np.abs(numbers) > LARGEST)[0])
+
+
+def _too_large(what: str, values: Any, at: int, place: str) -> SelectionError:
+    import numpy as np
+
+    return SelectionError(
+        f"{what} is {np.asarray(values, dtype=np.float64).flat[at]:.6g}{place}, and pictures hold numbers up to "
+        f"{LARGEST:.0e}; draw the rows without it, such as series[:10]"
     )
 
 
@@ -56,8 +71,9 @@ def _drawn(shown: Drawable) -> Iterable[tuple[str, Any, Any]]:
         values = shown[name]
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiu":
             yield name, values, int
-    offsets = getattr(shown, "offsets", None)
-    if offsets is None:
+    offsets, levels = getattr(shown, "offsets", None), getattr(shown, "levels", None)
+    # The fields of levels that lie side by side are looked at together.
+    if offsets is None or (isinstance(levels, np.ndarray) and _beyond(levels) is None):
         return
     for field in ("prices", "volumes", "buys", "sells"):
         values = getattr(shown, field, None)

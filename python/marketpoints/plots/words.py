@@ -16,6 +16,7 @@ __all__ = [
     "identity_of",
     "in_unit",
     "interval_of",
+    "known_of",
     "label",
     "market_of",
     "names",
@@ -56,15 +57,18 @@ def bare(text: str) -> str:
     return text.replace(r"\$", "$")
 
 
-def identity_of(shown: Drawable) -> SeriesId:
-    """What is shown, in :func:`plain` names.
-
-    Of a sum over exchanges, which tells no market (supplement 2), with what was asked for.
-    """
+def known_of(shown: Drawable) -> SeriesId:
+    """What is shown: of a sum over exchanges, which tells no market (supplement 2), with what was asked for."""
     identity, asked = shown.id, shown.asked_for
     if not (asked is None or identity.raw_symbol or identity.exchange):
         exchanges = " + ".join(asked.exchanges) or None
         identity = replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
+    return identity
+
+
+def identity_of(shown: Drawable) -> SeriesId:
+    """As :func:`known_of`, in :func:`plain` names."""
+    identity = known_of(shown)
     names: dict[str, Any] = {name: plain(value) for name, value in identity.known().items() if hasattr(identity, name)}
     return replace(identity, **names)
 
