@@ -332,10 +332,11 @@ def test_cancelling_the_async_run_ends_it(service, tmp_path):
         async with service.async_client("unlimited") as client:
             archive = mp.Archive(tmp_path)
             await archive.plan_all(client, SMALL)
-            service.faults.set(latency=60, path="/v1/points")
-            task = asyncio.ensure_future(archive.sync_all(client, SMALL, progress=lambda *_: None))
-            while not service.faults.seen:
-                await asyncio.sleep(0.01)
+            service.faults.set(latency=60, path="/v1/points", count=3)  # of four requests
+            loop, answered = asyncio.get_running_loop(), asyncio.Event()
+            run = archive.sync_all(client, SMALL, progress=lambda *_: loop.call_soon_threadsafe(answered.set))
+            task = asyncio.ensure_future(run)
+            await asyncio.wait_for(answered.wait(), 30)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(task, 10)
