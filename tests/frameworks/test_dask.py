@@ -42,7 +42,7 @@ REQUESTS, WEIGHT = 3 + 9 + 1, 222 + 9 * 6 + 1
 #: A request that is given up on a busy machine would be paid twice: that is not what is tested.
 PATIENT = {"timeout": 300, "check_symbols": False, "archive_source": "twin"}
 #: Seconds for which the lock of a killed writer is waited for.
-LEASE = 2
+LEASE = 4
 #: What a search in memory finds where it is.
 KEY, OTHER_KEY = "mp-a-key-that-nobody-else-may-hold", "mp-another-key-of-a-small-tier"
 SECRETS = [KEY.encode(), OTHER_KEY.encode(), object_store.SECRET_KEY.encode()]

@@ -1,0 +1,133 @@
+"""What others make of an archive's files: the recipes of docs/cluster.md give the rows that `read` gives."""
+
+from pathlib import Path
+
+import deltalake
+import duckdb  # noqa: F401 - of this environment
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io.pyarrow import UnsupportedPyArrowTypeException
+
+import marketpoints as mp
+
+HOUR = 3_600
+#: A full hour, a little before the service's clock.
+END = 1_789_999_200
+WINDOW = {"start": "2026-01-01", "end": "2026-06-01"}
+SYMBOLS = ["BTCUSDT", "ETHUSDT"]
+TABLE = "history/type=TRADE_SIDE_AGNOSTIC_AGG"
+BOOKS = "history/type=BLOCK_BOOK_SNAPSHOT_AGG"
+
+
+@pytest.fixture
+def service():
+    with mp.LocalService(now=END + 900) as running:
+        yield running
+
+
+@pytest.fixture
+def archive(service, tmp_path, monkeypatch):
+    """Five months of hours of two markets, and a day of a book, in the folder `history`."""
+    monkeypatch.chdir(tmp_path)
+    kept = mp.Archive("history")
+    with service.client("unlimited") as client:
+        kept.sync(client, "candles", "BINANCE_FUTURES", SYMBOLS, "1h", **WINDOW)
+        book = {"block_size": 100.0, "max_depth": 40, "start": "2026-05-01", "end": "2026-05-02"}
+        kept.sync(client, "orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1h", **book)
+    return kept
+
+
+def candles(archive, symbol="BTCUSDT"):
+    return archive.read("candles", "BINANCE_FUTURES", symbol, "1h").only
+
+
+def last_of_days(series, since="2026-01-01"):
+    """The last close of each day, by NumPy."""
+    rows = series.timestamps >= np.datetime64(since)
+    days = series.timestamps[rows].astype("datetime64[D]")
+    last = np.append(days[1:] != days[:-1], True)
+    return days[last], series["close"][rows][last]
+
+
+def nanoseconds(column):
+    return column.combine_chunks().cast(pa.timestamp("ns", "UTC")).to_numpy(zero_copy_only=False)
+
+
+def test_duckdb(archive, recipes):
+    days = recipes("DuckDB")["days"]
+    for symbol in SYMBOLS:
+        expected = last_of_days(candles(archive, symbol))
+        got = days.filter(f"symbol = '{symbol}'").project("epoch_ns(day) as day, close").fetchnumpy()
+        np.testing.assert_array_equal(got["day"].astype("datetime64[ns]"), expected[0])
+        np.testing.assert_array_equal(got["close"], expected[1])
+
+
+def test_polars_reads_what_it_needs(archive, recipes):
+    names = recipes("polars")
+    expected = last_of_days(candles(archive), "2026-03-01")
+    np.testing.assert_array_equal(
+        names["days"]["time"].to_physical().to_numpy(), expected[0].astype("datetime64[ns]").astype(int)
+    )
+    assert names["days"]["close"].to_list() == expected[1].tolist()
+    # The folders of other markets are not opened: one that nobody can read does not matter.
+    (other,) = Path(TABLE).glob("exchange=*/symbol=ETHUSDT/**/date=2026-04-01/part.parquet")
+    other.write_bytes(b"")
+    assert names["closes"].collect().height == len(candles(archive)) - (31 + 28) * 24
+
+
+def test_delta_over_the_files_as_they_are(archive, recipes, service):
+    before = {path: path.read_bytes() for path in Path(TABLE).rglob("part.parquet")}
+    table = recipes("Delta")["candles"].sort_by("time")
+    series = candles(archive)
+    np.testing.assert_array_equal(nanoseconds(table["time"]), series.timestamps)
+    np.testing.assert_array_equal(nanoseconds(table["last_timestamp"]), series["last_timestamp"])
+    for name in ("open", "high", "low", "close", "volume"):
+        assert table[name].to_pylist() == series[name].tolist()
+    assert {path: path.read_bytes() for path in Path(TABLE).rglob("part.parquet")} == before
+    # The archive goes on beside it.
+    problems = archive.verify().problems
+    assert [one.state for one in problems] == ["foreign"] and problems[0].path.endswith(
+        "_delta_log/00000000000000000000.json"
+    )
+    with service.client("unlimited") as client:
+        new = archive.sync(client, "candles", "BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-05-01", end="2026-06-15")
+    assert new.rows == 14 * 24
+    assert recipes("Delta")["candles"].num_rows == len(candles(archive)) == len(series) + new.rows
+
+
+def test_delta_of_lists(archive, recipes):
+    folders = deltalake.Schema(
+        [deltalake.Field(name, "string") for name in ("exchange", "symbol", "interval", "key", "date")]
+    )
+    deltalake.convert_to_deltalake(BOOKS, partition_by=folders, partition_strategy="hive")
+    table = deltalake.DeltaTable(BOOKS).to_pyarrow_table().sort_by("time")
+    book = archive.read("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1h", block_size=100.0, max_depth=40).only
+    assert [len(row) for row in table["price"].to_pylist()] == np.diff(book.offsets).tolist()
+    assert [price for row in table["price"].to_pylist() for price in row] == book.prices.tolist()
+    assert pl.from_arrow(table)["volume"].explode().to_list() == book.volumes.tolist()
+
+
+def test_iceberg_takes_a_copy(archive, recipes):
+    table = recipes("Iceberg")["candles"].scan(row_filter="raw_symbol == 'BTCUSDT'").to_arrow().sort_by("time")
+    series = candles(archive)
+    np.testing.assert_array_equal(nanoseconds(table["time"]), series.timestamps)
+    np.testing.assert_array_equal(nanoseconds(table["last_timestamp"]), series["last_timestamp"])
+    assert table["close"].to_pylist() == series["close"].tolist()
+
+
+def test_iceberg_s_add_files_still_refuses_nanoseconds(archive, monkeypatch):
+    """Should it take them one day, the page has a better recipe to tell."""
+    monkeypatch.setenv("PYICEBERG_DOWNCAST_NS_TIMESTAMP_TO_US_ON_WRITE", "true")
+    catalog = SqlCatalog("lake", uri="sqlite:///:memory:", warehouse=f"file://{Path.cwd()}")
+    catalog.create_namespace("market")
+    files = [str(path.resolve()) for path in Path(TABLE).rglob("part.parquet")]
+    table = catalog.create_table("market.candles", schema=pyarrow.parquet.read_schema(files[0]).remove_metadata())
+    with pytest.raises(UnsupportedPyArrowTypeException, match=r"unsupported type: timestamp\[ns, tz=UTC\]"):
+        table.add_files(files)
+    third = {"schema": table.schema(), "properties": {"format-version": "3"}}
+    with pytest.raises(NotImplementedError, match="V3"):
+        catalog.create_table("market.nanoseconds", **third)
