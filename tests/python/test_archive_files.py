@@ -227,12 +227,12 @@ def test_a_file_that_nobody_committed_is_no_data(archive, client, tmp_path):
 
 def test_a_folder_that_cannot_be_written_costs_nothing(demo, client, tmp_path):
     (tmp_path / "file").write_text("no folder")
-    before = client.usage().used
+    before = demo.spent
     with pytest.raises(mp.ArchiveError):
         mp.Archive(tmp_path / "file" / "archive").sync(client, "candles", *MARKET, start=END - DAY, end=END)
     with demo.client("unlimited", archive=tmp_path / "file") as through, pytest.raises(mp.ArchiveError):
         through.candles(*MARKET, start=END - DAY, end=END)
-    assert client.usage().used == before
+    assert demo.spent == before
 
 
 def test_an_answer_that_cannot_be_kept_is_not_lost(demo, client, tmp_path):

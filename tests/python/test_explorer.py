@@ -337,7 +337,7 @@ def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
         explorer, heard = made(part.explore(client=client))
         t0, t1, *_ = explorer._answers.about["home"]
         assert "offer" not in ask(explorer, heard) or ask(explorer, heard)["offer"][0]["offer"] == 0
-        spent = client.usage().used
+        spent = demo.spent
         wide = {"t0": t0 - 30 * 60_000, "t1": t1 + 45 * 60_000}
         offer = ask(explorer, heard, **wide)["offer"][0]
         weight = sum(
@@ -352,11 +352,11 @@ def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
             and f"weight {weight:,}" in offer["text"]
             and "2026-01-01 00:30" in offer["text"]
         )
-        assert client.usage().used == spent, "looking costs nothing"
+        assert demo.spent == spent, "looking costs nothing"
         del heard[:]
         explorer._answers.handle({"kind": "spend", "offer": offer["offer"]})
         explorer._answers.loads.join()
-        assert client.usage().used == spent + weight
+        assert demo.spent == spent + weight
         loaded = heard[-1][0]
         assert loaded["kind"] == "loaded" and loaded["loaded"] == [wide["t0"], wide["t1"]]
         _, (pixels, _, _) = ask(explorer, heard, **wide)["view"]
@@ -367,7 +367,7 @@ def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
         # An offer is taken once.
         explorer._answers.handle({"kind": "spend", "offer": offer["offer"]})
         explorer._answers.loads.join()
-        assert "out of date" in heard[-1][0]["text"] and client.usage().used == spent + weight
+        assert "out of date" in heard[-1][0]["text"] and demo.spent == spent + weight
 
 
 def test_a_refusal_of_the_service_is_told_the_page(demo, made):

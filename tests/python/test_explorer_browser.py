@@ -219,12 +219,12 @@ def test_more_is_loaded_when_the_button_is_pressed(driver, demo, results):
     with demo.client("advanced") as client:
         explorer = results["book"].explore(client=client)
         with opened(driver, explorer) as page:
-            spent = client.usage().used
+            spent = demo.spent
             page.wheel(400)
             offer = page.until("return window.heard.filter((one) => one.kind === 'offer' && one.offer).at(-1)")
             page.settled()
             button = "document.querySelector('.mp-buy')"
-            assert page.until(f"return {button}.hidden ? '' : {button}.textContent") and client.usage().used == spent
+            assert page.until(f"return {button}.hidden ? '' : {button}.textContent") and demo.spent == spent
             offer = page.run("return window.heard.filter((one) => one.kind === 'offer' && one.offer).at(-1)")
             assert (
                 page.run(f"return {button}.textContent") == offer["text"]
@@ -232,7 +232,7 @@ def test_more_is_loaded_when_the_button_is_pressed(driver, demo, results):
             )
             page.run(f"{button}.click()")
             page.until("return window.heard.some((one) => one.kind === 'loaded')")
-            assert client.usage().used == spent + offer["weight"] and page.until(f"return {button}.hidden")
+            assert demo.spent == spent + offer["weight"] and page.until(f"return {button}.hidden")
             page.settled()
             assert len(explorer._answers.ground) > len(results["book"])
 
