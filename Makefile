@@ -8,7 +8,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-align bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -122,6 +122,9 @@ bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against pola
 
 bench-align: $(VENV)/.dev ## Time mp.align over ten million rows beside polars' join_asof
 	$(BIN)/python benches/align.py
+
+bench-archive: $(VENV)/.dev ## Time reads of an archive beside polars, which reads the same files
+	$(BIN)/python benches/archive.py
 
 bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, three minutes
 	$(BIN)/python benches/universe.py

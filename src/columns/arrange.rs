@@ -92,34 +92,65 @@ pub struct Contradiction {
 /// arranged. The order of the result is that of first appearance. The identity is the whole of it, fields included that
 /// this version does not know, in any order.
 pub fn join(answers: Vec<Vec<Series>>, unique: bool) -> Result<Vec<Series>, Contradiction> {
-    let mut joined: Vec<Series> = Vec::new();
-    let mut places: HashMap<(Arc<SeriesId>, Shape), usize> = HashMap::new();
-    for series in answers.into_iter().flatten() {
-        let key = (in_order(&series.id), series.shape);
-        match places.get(&key) {
-            None => {
-                places.insert(key, joined.len());
-                joined.push(series);
-            }
-            Some(&place) => {
-                let known = &mut joined[place];
-                let (mine, more) = (known.len(), series.len());
-                known.timestamps.extend(series.timestamps);
-                merge(&mut known.columns, mine, series.columns, more);
+    let mut joiner = Joiner::default();
+    for answer in answers {
+        joiner.add(answer);
+    }
+    joiner.finish(unique)
+}
+
+/// As [`join`], of answers that come one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Joiner {
+    joined: Vec<Series>,
+    places: HashMap<(Arc<SeriesId>, Shape), usize>,
+    /// Rows that are still to come, as far as they are known.
+    to_come: usize,
+}
+
+impl Joiner {
+    /// For answers of so many rows in all: a series takes room for its share of them when it first appears, instead of
+    /// being moved each time that it grows.
+    pub(crate) fn expecting(rows: usize) -> Self {
+        Self { to_come: rows, ..Self::default() }
+    }
+
+    /// Appends the series of the next answer.
+    pub(crate) fn add(&mut self, answer: Vec<Series>) {
+        let rows: usize = answer.iter().map(Series::len).sum();
+        self.to_come = self.to_come.saturating_sub(rows);
+        for mut series in answer {
+            let key = (in_order(&series.id), series.shape);
+            match self.places.get(&key) {
+                None => {
+                    series.reserve(self.to_come as f64 / rows.max(1) as f64);
+                    self.places.insert(key, self.joined.len());
+                    self.joined.push(series);
+                }
+                Some(&place) => {
+                    let known = &mut self.joined[place];
+                    let (mine, more) = (known.len(), series.len());
+                    known.timestamps.extend(series.timestamps);
+                    merge(&mut known.columns, mine, series.columns, more);
+                }
             }
         }
     }
-    let mut first = None;
-    for series in &mut joined {
-        if let Err(conflict) = arrange(series, unique) {
-            first.get_or_insert(conflict);
-            // Every row of it: this cannot fail.
-            arrange(series, false).unwrap_or_default();
+
+    /// The series, each arranged.
+    pub(crate) fn finish(mut self, unique: bool) -> Result<Vec<Series>, Contradiction> {
+        let mut first = None;
+        for series in &mut self.joined {
+            if let Err(conflict) = arrange(series, unique) {
+                first.get_or_insert(conflict);
+                // Every row of it: this cannot fail.
+                arrange(series, false).unwrap_or_default();
+            }
         }
-    }
-    match first {
-        None => Ok(joined),
-        Some(conflict) => Err(Contradiction { conflict, series: joined }),
+        match first {
+            None => Ok(self.joined),
+            Some(conflict) => Err(Contradiction { conflict, series: self.joined }),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::pages;
 use super::raw::Raw;
 
 /// Name of a column; that of a field which a table knows takes no memory of its own.
@@ -176,6 +177,24 @@ impl Column {
         true
     }
 
+    /// Makes room for so many times what is there.
+    pub(super) fn reserve(&mut self, times: f64) {
+        match self {
+            Self::Float(values) => reserve(values, times),
+            Self::Int(values) | Self::Time(values) => reserve(values, times),
+            Self::Text(values) => reserve(values, times),
+            Self::List(list) => {
+                reserve(&mut list.offsets, times);
+                reserve(&mut list.values, times);
+            }
+            Self::Rows(rows) => {
+                reserve(&mut rows.offsets, times);
+                rows.columns.iter_mut().for_each(|(_, column)| column.reserve(times));
+            }
+            Self::Raw(_) => {} // a text, which grows by itself
+        }
+    }
+
     /// Bytes that the rows take in memory, texts by their length.
     pub fn bytes(&self) -> usize {
         match self {
@@ -241,6 +260,11 @@ impl Column {
             Self::Raw(raw) => raw.get(left) == raw.get(right),
         }
     }
+}
+
+/// Makes room for so many times the values that are there.
+pub(super) fn reserve<T>(values: &mut Vec<T>, times: f64) {
+    pages::reserve(values, (values.len() as f64 * times) as usize);
 }
 
 /// Whether a column is of a field that no table knows, and has the field's own name.

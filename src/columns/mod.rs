@@ -7,12 +7,14 @@ mod asof;
 mod column;
 mod grid;
 mod heatmap;
+pub(crate) mod pages;
 pub(crate) mod parallel;
 mod raw;
 mod series;
 mod snapshots;
 mod text;
 
+pub(crate) use arrange::Joiner;
 pub use arrange::{Conflict, Contradiction, arrange, join};
 pub use asof::{gather, latest_known};
 pub use column::{Column, List, NO_TIME, Name, Rows};

@@ -1,5 +1,6 @@
 //! Room for large outputs: huge pages and recycled memory, because a fresh 16 MB of small pages costs more than decoding
 //! into them.
+#![allow(unsafe_code)] // one call, which says why it holds
 
 /// Room from which on it matters.
 const LARGE: usize = 128 << 10;
@@ -7,7 +8,7 @@ const LARGE: usize = 128 << 10;
 const SPARE: usize = 2 << 20;
 
 /// Makes room for exactly so many elements more.
-pub(in super::super) fn reserve<T>(values: &mut Vec<T>, more: usize) {
+pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
     if values.capacity() - values.len() < more {
         values.reserve_exact(more);
         advise(values.as_mut_ptr().cast(), values.capacity() * size_of::<T>());
@@ -15,7 +16,7 @@ pub(in super::super) fn reserve<T>(values: &mut Vec<T>, more: usize) {
 }
 
 /// Gives back room that was reserved in vain.
-pub(in super::super) fn fit<T>(values: &mut Vec<T>) {
+pub(crate) fn fit<T>(values: &mut Vec<T>) {
     // Not for less: a block that is freed as it was taken is taken again, with its pages, for the next body.
     if (values.capacity() - values.len()) * size_of::<T>() > SPARE.min(values.capacity() * size_of::<T>() / 8) {
         values.shrink_to_fit();
@@ -27,7 +28,7 @@ pub(in super::super) fn fit<T>(values: &mut Vec<T>) {
 /// It maps every large block by itself, touches the first page of each before anybody can ask for huge pages, and gives
 /// the pages back when the block is freed, until it has seen a larger block freed: then it keeps that much. So it is
 /// shown one, and the memory that it keeps is asked to be in huge pages before it is cut up.
-pub(in super::super) fn expect(bytes: usize) {
+pub(crate) fn expect(bytes: usize) {
     /// Larger blocks are always mapped by themselves.
     const LARGEST: usize = 32 << 20;
     if cfg!(all(target_os = "linux", target_env = "gnu")) && (LARGE..LARGEST).contains(&bytes) {

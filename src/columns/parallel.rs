@@ -29,6 +29,16 @@ pub(crate) fn share<T>(threads: usize, parts: impl Iterator<Item = T> + Send, wo
     });
 }
 
+/// What some work makes of each item, in the order of the items, on so many threads.
+pub(crate) fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let made: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    share(threads, items.into_iter().enumerate(), |(place, item)| {
+        let done = work(item);
+        *made[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+    });
+    made.into_iter().filter_map(|one| one.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
 /// Does some work on neighbouring stretches of `items` at once; it is told where each begins.
 pub(super) fn in_stretches<T: Send>(items: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     let threads = threads(items.len());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::column::{Column, List, Name};
+use super::column::{Column, List, Name, reserve};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape};
 
 /// Name of the column that holds a heatmap's (price, volume) pairs.
@@ -77,6 +77,14 @@ impl Series {
     pub fn vanished_prices(&self) -> Vec<&'static str> {
         let fields = self.data_type().map_or(&[][..], |known| known.spec().fields);
         if self.is_empty() { Vec::new() } else { vanished(fields, &self.columns) }
+    }
+
+    /// Makes room for so many times the rows that are there.
+    pub(crate) fn reserve(&mut self, times: f64) {
+        reserve(&mut self.timestamps, times);
+        for (_, column) in &mut self.columns {
+            column.reserve(times);
+        }
     }
 
     /// The rows named by `order`, in that order.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::error::DecodeError;
 use super::json::{Name, Reader, Result};
-use super::kernel::expect;
 use super::names::Names;
 use super::values::Values;
+use crate::columns::pages::expect;
 use crate::columns::{self, Column, Raw};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
-use super::kernel::{expect, fit, reserve};
 use super::list::Stretch;
 use super::names::Names;
 use super::table::{Mark, Table, point};
+use crate::columns::pages::{expect, fit, reserve};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, SeriesId};

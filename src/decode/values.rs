@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use super::error::DecodeError;
 use super::json::{Reader, Result};
-use super::kernel::{Kernel, fit, reserve};
+use super::kernel::Kernel;
 use super::number;
+use crate::columns::pages::{fit, reserve};
 use crate::columns::{Column, List, NO_TIME, Raw, Rows};
 use crate::protocol::FieldKind;
 

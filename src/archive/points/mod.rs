@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 pub use coverage::{gaps, within};
 pub use fault::{ArchiveFault, FileState};
 pub use hold::Hold;
@@ -34,7 +36,7 @@ pub use revision::{Cell, Revision, revisions};
 pub use survey::{Content, FileProblem, Survey};
 
 use crate::clock::SECOND;
-use crate::columns::{Series, join};
+use crate::columns::{Contradiction, Joiner, Series, join, parallel};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
 use ledger::Ledger;
@@ -122,12 +124,14 @@ impl Archive {
                 // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
                 Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
                 Err(_) => before = Some(bytes),
-                Ok(parts) => return joined(key, parts, &[window]),
+                Ok(series) => return Ok(series),
             }
         }
     }
 
-    fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Vec<Series>>, ArchiveFault> {
+    /// The rows of a window from its files: each is checked and decoded on whatever processor is free, and joined to those
+    /// before it, so that few are in memory beside the result.
+    fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Series>, ArchiveFault> {
         let touched = |partition: &&String| {
             let whole = partition::named(key, partition).unwrap_or(window);
             whole.from < window.to && whole.to > window.from
@@ -135,24 +139,52 @@ impl Archive {
         let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
         partitions.sort_unstable();
         partitions.dedup();
-        let mut parts = Vec::new();
+        let rows = partitions.iter().filter_map(|name| ledger.parts.get(*name)).map(|part| part.rows as usize).sum();
+        let mut joiner = Joiner::expecting(rows);
         for some in partitions.chunks(AT_ONCE) {
             let names: Vec<String> = some.iter().map(|partition| ledger::part_name(key, partition)).collect();
             let found = self.store.read_all(&names)?.into_iter().map(|found| found.map(|found| found.bytes));
-            for ((partition, name), bytes) in some.iter().zip(&names).zip(found) {
-                let now = ledger.parts.get(*partition).map(|part| part.sha256.as_str());
-                let next = ledger.pending.get(*partition);
-                let next = next.map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
-                let hash = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
-                if hash.as_deref() != now && next != Some(hash.as_deref()) {
-                    return Err(self.strange(key, name, bytes.as_ref()));
-                }
-                if let Some(bytes) = bytes {
-                    parts.push(part_file::series(name, bytes)?);
+            let mut files: Vec<_> = some.iter().zip(&names).zip(found).collect();
+            while !files.is_empty() {
+                let size = files.iter().filter_map(|(_, bytes)| bytes.as_ref()).map(Bytes::len).sum();
+                let threads = parallel::threads(size);
+                let next = files.drain(..files.len().min(threads)).collect();
+                let decoded = parallel::map(threads, next, |((partition, name), bytes)| {
+                    self.read_part(key, ledger, partition, name, bytes, window)
+                });
+                for series in decoded {
+                    joiner.add(series?);
                 }
             }
         }
-        Ok(parts)
+        let joined = joiner.finish(key.is_unique());
+        Ok(without_empty(joined.map_err(|both| contradiction(key, &both))?))
+    }
+
+    /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
+    fn read_part(
+        &self,
+        key: &Key,
+        ledger: &Ledger,
+        partition: &str,
+        name: &str,
+        bytes: Option<Bytes>,
+        window: Window,
+    ) -> Result<Vec<Series>, ArchiveFault> {
+        let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
+        let hash = bytes.as_ref().map(|bytes| ledger::sha256(bytes));
+        if hash.as_deref() != now {
+            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
+            if next != Some(hash.as_deref()) {
+                return Err(self.strange(key, name, bytes.as_ref()));
+            }
+        }
+        let Some(bytes) = bytes else { return Ok(Vec::new()) };
+        let mut series = part_file::series(name, bytes)?;
+        for one in &mut series {
+            keep(one, &[window], true);
+        }
+        Ok(series)
     }
 
     fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
@@ -171,7 +203,7 @@ impl Archive {
     }
 
     /// Why a file that is not what the ledger names is none, and what mends it.
-    fn strange(&self, key: &Key, name: &str, bytes: Option<&bytes::Bytes>) -> ArchiveFault {
+    fn strange(&self, key: &Key, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
         let Some(bytes) = bytes else {
             return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
         };
@@ -192,13 +224,20 @@ impl Archive {
 
 /// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
 fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
-    let mut series = join(parts, key.is_unique())
-        .map_err(|both| ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict)))?;
+    let mut series = join(parts, key.is_unique()).map_err(|both| contradiction(key, &both))?;
     for one in &mut series {
         keep(one, windows, true);
     }
+    Ok(without_empty(series))
+}
+
+fn without_empty(mut series: Vec<Series>) -> Vec<Series> {
     series.retain(|one| !one.is_empty());
-    Ok(series)
+    series
+}
+
+fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
+    ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict))
 }
 
 /// Keeps the rows whose bucket starts lie in the windows, or the others.

@@ -141,7 +141,7 @@ fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
 }
 
 /// The series of a table. An error says what of it does not fit.
-pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
+pub(super) fn unpack(mut table: Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
     let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
     if told != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
@@ -152,10 +152,11 @@ pub(super) fn unpack(table: &Table, packed: &[Packed]) -> Result<Vec<Series>, St
     for one in packed {
         let span: Vec<usize> = (done..done + one.rows).collect();
         done += one.rows;
-        let part = |name: &str| {
-            let found = table.iter().find(|(known, _)| known == name);
-            let column = found.map(|(_, column)| column).ok_or_else(|| format!("column {name} is not there"))?;
-            Ok::<_, String>(if packed.len() == 1 { column.clone() } else { column.take(&span) })
+        let mut part = |name: &str| {
+            let found = table.iter().position(|(known, _)| known == name);
+            let place = found.ok_or_else(|| format!("column {name} is not there"))?;
+            // The columns of a file with one series are that series' own: nothing is copied.
+            Ok::<_, String>(if packed.len() == 1 { table.swap_remove(place).1 } else { table[place].1.take(&span) })
         };
         let Column::Time(timestamps) = part(TIME)? else { return Err("the times are none".to_owned()) };
         let mut id = SeriesId { extra: one.extra.clone(), ..SeriesId::default() };
@@ -190,7 +191,10 @@ fn weave(mut parts: Vec<Column>) -> Option<Column> {
         return None;
     }
     let offsets = first.offsets.iter().map(|offset| offset * width as i64).collect();
-    let values = (0..first.values.len()).flat_map(|place| lists.iter().map(move |list| list.values[place])).collect();
+    let mut values = vec![0.0; width * first.values.len()];
+    for (place, list) in lists.iter().enumerate() {
+        values.iter_mut().skip(place).step_by(width).zip(&list.values).for_each(|(to, from)| *to = *from);
+    }
     Some(Column::List(List { offsets, values }))
 }
 
@@ -237,7 +241,7 @@ mod tests {
             Column::Text([Some("BUY"), Some("BUY"), Some("SELL")].map(|text| text.map(str::to_owned)).to_vec())
         );
         let kept: Table = table.into_iter().filter(|(name, _)| !is_identity(name)).collect();
-        assert_eq!(unpack(&kept, &packed).unwrap(), all);
+        assert_eq!(unpack(kept, &packed).unwrap(), all);
     }
 
     #[test]
@@ -249,17 +253,17 @@ mod tests {
         let list = |values: &[f64]| Column::List(List { offsets: vec![0, 2, 2, 3], values: values.to_vec() });
         assert_eq!(table[1], ("price".to_owned(), list(&[1.0, 2.0, 3.0])));
         assert_eq!(table[2], ("volume".to_owned(), list(&[10.0, 20.0, 30.0])));
-        assert_eq!(unpack(&table, &packed).unwrap(), all);
+        assert_eq!(unpack(table.clone(), &packed).unwrap(), all);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error() {
         let all = [series("BUY", &[1], vec![("a".into(), Column::Float(vec![1.0]))], Shape::Table)];
         let (table, packed) = pack(&all);
-        assert!(unpack(&table[..1].to_vec(), &packed).is_err());
+        assert!(unpack(table[..1].to_vec(), &packed).is_err());
         let wrong = Packed { rows: 2, ..packed[0].clone() };
-        assert!(unpack(&table, &[wrong]).is_err());
+        assert!(unpack(table.clone(), &[wrong]).is_err());
         let wrong = Packed { id: vec![("nobody".into(), "knows".into())], ..packed[0].clone() };
-        assert!(unpack(&table, &[wrong]).is_err());
+        assert!(unpack(table.clone(), &[wrong]).is_err());
     }
 }

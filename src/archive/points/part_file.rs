@@ -48,8 +48,8 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
 pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
     let (table, metadata) = table_of(bytes, |name| !is_identity(name)).map_err(damaged)?;
-    unpack(&table, &packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?)
-        .map_err(damaged)
+    let packed = packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
+    unpack(table, &packed).map_err(damaged)
 }
 
 /// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.

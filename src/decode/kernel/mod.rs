@@ -1,4 +1,4 @@
-//! The kernels: the only code of the crate with `unsafe`, behind a door that is safe for any argument.
+//! The kernels: vector instructions with `unsafe`, behind a door that is safe for any argument.
 //!
 //! A kernel finds delimiters, compares literals, turns the bytes between them into doubles and times, and tells whether
 //! levels ascend, many at a time. All kernels give the same bits; which one runs is decided at run time.
@@ -20,7 +20,6 @@ mod decimal;
 mod literal;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod pages;
 mod scalar;
 mod slow;
 #[cfg(test)]
@@ -34,7 +33,6 @@ use std::sync::OnceLock;
 use crate::columns;
 
 pub(super) use literal::Literal;
-pub(super) use pages::{expect, fit, reserve};
 
 /// Names a kernel by force, for tests and for comparing (`scalar`, `sse4`, `avx2`, `avx512`, `neon`).
 pub const KERNEL_VARIABLE: &str = "MARKETPOINTS_KERNEL";
