@@ -1,11 +1,11 @@
 """NautilusTrader itself, of the first major version: bars and books, catalogs of them, and backtests over them."""
 
 from collections import deque
-from decimal import ROUND_HALF_EVEN, Decimal
 
 import crossing
 import numpy as np
 import pytest
+from nautilus import instrument, recipe, shown
 from nautilus_trader.backtest.engine import BacktestEngine, BacktestEngineConfig
 from nautilus_trader.config import LoggingConfig
 from nautilus_trader.model.currencies import USDT
@@ -13,27 +13,17 @@ from nautilus_trader.model.enums import AccountType, BookType, OmsType, OrderSid
 from nautilus_trader.model.identifiers import Venue
 from nautilus_trader.model.objects import Money
 from nautilus_trader.persistence.catalog import ParquetDataCatalog
-from nautilus_trader.test_kit.providers import TestInstrumentProvider
 from nautilus_trader.trading.strategy import Strategy
+
+__all__ = ["instrument", "recipe"]
 
 BINANCE = Venue("BINANCE")
 
 
 @pytest.fixture
-def made(recipes, candles, book, instrument, tmp_path):
+def made(recipe, candles):
     """The names of the documents' recipe."""
-    folder = str(tmp_path)
-    return recipes("NautilusTrader 1", candles=candles, book=book, instrument=instrument, folder=folder)
-
-
-def shown(value, digits):
-    """Rounded as a decimal number; ties to the even digit."""
-    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN))
-
-
-@pytest.fixture(scope="module")
-def instrument():
-    return TestInstrumentProvider.btcusdt_perp_binance()
+    return recipe(1, candles)
 
 
 def run(strategy, instrument, data, book_type=BookType.L1_MBP):
@@ -98,9 +88,8 @@ def test_a_strategy_sees_a_bar_when_it_is_over(made, candles, instrument):
     assert watch.seen == list(zip(candles.closes_at.astype("int64").tolist(), candles["close"].tolist(), strict=True))
 
 
-def test_a_crossing_of_means_trades_as_computed(recipes, crossed, book, instrument, tmp_path):
-    folder = str(tmp_path)
-    names = recipes("NautilusTrader 1", candles=crossed, book=book, instrument=instrument, folder=folder)
+def test_a_crossing_of_means_trades_as_computed(recipe, crossed, instrument):
+    names = recipe(1, crossed)
 
     class Crossing(Trading):
         def on_start(self):

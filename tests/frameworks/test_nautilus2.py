@@ -1,11 +1,12 @@
 """NautilusTrader itself, of the second major version: bars and books by Arrow, catalogs, and backtests over them."""
 
 from collections import deque
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 import crossing
 import numpy as np
 import pytest
+from nautilus import instrument, recipe, shown
 from nautilus_trader.backtest import BacktestEngine, BacktestEngineConfig
 from nautilus_trader.common import LoggerConfig
 from nautilus_trader.execution import MakerTakerFeeModel
@@ -23,27 +24,17 @@ from nautilus_trader.model import (
 )
 from nautilus_trader.persistence import ParquetDataCatalog
 from nautilus_trader.risk import RiskEngineConfig
-from nautilus_trader.testkit.providers import TestInstrumentProvider
 from nautilus_trader.trading import Strategy
+
+__all__ = ["instrument", "recipe"]
 
 BINANCE, USDT = Venue("BINANCE"), Currency.from_str("USDT")
 
 
-@pytest.fixture(scope="module")
-def instrument():
-    return TestInstrumentProvider.btcusdt_perp_binance()
-
-
 @pytest.fixture
-def made(recipes, crossed, book, instrument, tmp_path):
+def made(recipe, crossed):
     """The names of the documents' recipe."""
-    folder = str(tmp_path)
-    return recipes("NautilusTrader 2", candles=crossed, book=book, instrument=instrument, folder=folder)
-
-
-def shown(value, digits):
-    """Rounded as a decimal number; ties to the even digit."""
-    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN))
+    return recipe(2, crossed)
 
 
 def run(strategy, instrument, data, book_type=BookType.L1_MBP):
