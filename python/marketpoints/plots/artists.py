@@ -14,7 +14,7 @@ from matplotlib.transforms import IdentityTransform
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Bars", "Cells"]
+__all__ = ["Bars", "Cells", "WholeAxes"]
 
 #: Bars narrower than this, in pixels, have no room between them.
 NARROW = 3.0
@@ -91,7 +91,29 @@ class Bars(PolyCollection):
         super().draw(renderer)
 
 
-class Cells(AxesImage):
+class WholeAxes(AxesImage):
+    """An image that is made anew at each drawing, of just what the axes show.
+
+    Args:
+        ax: The axes to draw on.
+        style: As of ``AxesImage``, such as ``cmap`` and ``norm``.
+    """
+
+    def __init__(self, ax: Any, **style: Any) -> None:
+        super().__init__(ax, interpolation="nearest", origin="lower", **style)
+        self.set_data(np.full((1, 1), np.nan))
+
+    def get_extent(self) -> tuple[float, float, float, float]:
+        """What the axes show: that is what is drawn."""
+        return *self.axes.get_xlim(), *self.axes.get_ylim()
+
+    def get_window_extent(self, renderer: Any = None) -> Any:
+        """Place of the axes in pixels."""
+        axes: Any = self.axes
+        return axes.bbox.frozen()
+
+
+class Cells(WholeAxes):
     """Values by time and price. Of the cells that share a pixel the largest counts; what has no cell stays empty.
 
     Args:
@@ -108,19 +130,9 @@ class Cells(AxesImage):
     def __init__(
         self, ax: Any, spans: Any, stretch: Any, row: Any, values: Any, *, base: float, step: float, **style: Any
     ) -> None:
-        super().__init__(ax, interpolation="nearest", origin="lower", **style)
+        super().__init__(ax, **style)
         self._spans, self._stretch, self._row, self._values = spans, stretch, row, values
         self._base, self._step = base, step
-        self.set_data(np.full((1, 1), np.nan))
-
-    def get_extent(self) -> tuple[float, float, float, float]:
-        """What the axes show: that is what is drawn."""
-        return *self.axes.get_xlim(), *self.axes.get_ylim()
-
-    def get_window_extent(self, renderer: Any = None) -> Any:
-        """Place of the axes in pixels."""
-        axes: Any = self.axes
-        return axes.bbox.frozen()
 
     def make_image(
         self, renderer: Any, magnification: float = 1.0, unsampled: bool = False

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import BoundaryNorm
-from matplotlib.image import AxesImage
 from matplotlib.transforms import IdentityTransform
 
 from ..common.times import DAY
+from .artists import WholeAxes
 from .pixels import Pixels
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LONGEST = 8192
 FINE = 4
 
 
-class Raster(AxesImage):
+class Raster(WholeAxes):
     """Volumes by time and price, painted in one colour scale; several planes, such as bids and asks, in one each.
 
     Args:
@@ -40,18 +40,8 @@ class Raster(AxesImage):
     def __init__(
         self, ax: Any, planes: Sequence[tuple[Pixels, Any]], *, reduce: str, unit: str | None, **style: Any
     ) -> None:
-        super().__init__(ax, interpolation="nearest", origin="lower", cmap=planes[-1][1], **style)
+        super().__init__(ax, cmap=planes[-1][1], **style)
         self._planes, self._reduce, self._unit = planes, reduce, unit
-        self.set_data(np.full((1, 1), np.nan))
-
-    def get_extent(self) -> tuple[float, float, float, float]:
-        """What the axes show: that is what is drawn."""
-        return *self.axes.get_xlim(), *self.axes.get_ylim()
-
-    def get_window_extent(self, renderer: Any = None) -> Any:
-        """Place of the axes in pixels."""
-        axes: Any = self.axes
-        return axes.bbox.frozen()
 
     def make_image(
         self, renderer: Any, magnification: float = 1.0, unsampled: bool = False

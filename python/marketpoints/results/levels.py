@@ -1,5 +1,6 @@
 """Results whose rows hold price levels: what they share, volume and market profiles (section 2.3)."""
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..common.protocols import Label
@@ -14,7 +15,29 @@ if TYPE_CHECKING:
 __all__ = ["Levels", "Profile", "Sessions", "Tpo"]
 
 
-class Levels(Series):
+class ByLevel(Series):
+    """What flattens to a row a level."""
+
+    @property
+    @abstractmethod
+    def offsets(self) -> "npt.NDArray[np.int64]":
+        """Where each row starts in the levels: int64 (rows + 1)."""
+
+    def _lines(self) -> int:
+        return int(self.offsets[-1])
+
+    def _times(self, label: Label) -> Any:
+        import numpy as np
+
+        return np.repeat(self._stamps(label), np.diff(self.offsets))
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        facts.pop("columns")
+        return facts | {"levels": f"{self._lines():,}"}
+
+
+class Levels(ByLevel):
     """Numbers by price: all levels of all rows back to back, and where each row starts.
 
     Levels ascend by price within a row.
@@ -67,19 +90,6 @@ class Levels(Series):
             raise IndexError(f"snapshot {index}: there are {count}")
         part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)
         return self.levels[part.start // width : part.stop // width]
-
-    def _lines(self) -> int:
-        return len(self.levels)
-
-    def _times(self, label: Label) -> Any:
-        import numpy as np
-
-        return np.repeat(self._stamps(label), np.diff(self.offsets))
-
-    def _facts(self) -> dict[str, str]:
-        facts = super()._facts()
-        facts.pop("columns")
-        return facts | {"levels": f"{self._lines():,}"}
 
 
 class Profile(Levels):
@@ -196,7 +206,7 @@ def _whole(numbers: Ragged) -> Ragged:
     return Ragged(numbers.offsets, values.astype(np.int32))
 
 
-class Tpo(Sessions):
+class Tpo(Sessions, ByLevel):
     """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
 
     Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out, and
@@ -318,16 +328,3 @@ class Tpo(Sessions):
         blank: npt.NDArray[np.float64] = np.zeros(int(self.offsets[-1]))  # an answer without levels names no fields
         values: npt.NDArray[np.float64] = self.levels.fields.get(name, blank)
         return values
-
-    def _lines(self) -> int:
-        return int(self.offsets[-1])
-
-    def _times(self, label: Label) -> Any:
-        import numpy as np
-
-        return np.repeat(self._stamps(label), np.diff(self.offsets))
-
-    def _facts(self) -> dict[str, str]:
-        facts = super()._facts()
-        facts.pop("columns")
-        return facts | {"levels": f"{self._lines():,}"}
