@@ -4,7 +4,7 @@ use std::arch::aarch64::*;
 use std::mem::MaybeUninit;
 
 use super::super::super::powers::EXACT;
-use super::super::slow;
+use super::super::{scalar, slow};
 use super::long::{self, nibbles};
 
 /// Most bytes.
@@ -275,11 +275,10 @@ pub(in super::super) unsafe fn times(
             }
         };
         if wrong != 0 {
-            for row in first..first + count {
-                let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
-                let part = fraction.map(|(skip, parts)| ends[row].wrapping_add(skip) as usize..parts[row] as usize);
-                let Some(time) = slow::time(bytes, whole, part) else { return false };
-                out[row].write(time);
+            let group = first..first + count;
+            let part = fraction.map(|(skip, parts)| (skip, &parts[group.clone()]));
+            if !scalar::times(bytes, &befores[group.clone()], skip, &ends[group.clone()], part, &mut out[group]) {
+                return false;
             }
         }
     }
