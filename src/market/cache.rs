@@ -1,5 +1,6 @@
 //! Recent pieces, kept for the next question.
 
+use std::convert::Infallible;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -17,5 +18,13 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     #[expect(clippy::needless_pass_by_value, reason = "callers make their keys on the spot")]
     pub(in crate::market) fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         self.0.get_or_insert_with(&key, || make().map(Arc::new))
+    }
+
+    /// The same of what cannot fail.
+    pub(in crate::market) fn made(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+        match self.get(key, || Ok::<_, Infallible>(make())) {
+            Ok(piece) => piece,
+            Err(never) => match never {},
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! The markets of the demo's coins: the blocks of their paths, and visits of their minutes.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::catalog::{self, Traits};
@@ -33,10 +32,7 @@ impl Coins {
     /// The block of a market that holds a Unix minute.
     pub(in crate::market) fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
         let key = (traits.path.seed(), minute & !(BLOCK - 1));
-        match self.blocks.get(key, || Ok::<_, Infallible>(traits.path.block(minute))) {
-            Ok(block) => block,
-            Err(never) => match never {},
-        }
+        self.blocks.made(key, || traits.path.block(minute))
     }
 
     /// Visits the minutes with a start in `[from, to)` that have begun at `now`, each with the block that holds it.

@@ -1,6 +1,5 @@
 //! The demo's funding rates and open interest, made of the same path and the same trades as the candles.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::clock::SECOND;
@@ -180,11 +179,7 @@ impl CoinTickers {
 
     /// Open interest at the boundaries of a block's minutes.
     fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
-        let make = || Ok::<_, Infallible>(open_interest(&self.coins.traits[market], block));
-        match self.interest.get((market, block.start), make) {
-            Ok(interest) => interest,
-            Err(never) => match never {},
-        }
+        self.interest.made((market, block.start), || open_interest(&self.coins.traits[market], block))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The demo's liquidations: some of the trades were forced.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::market::cache::Cache;
@@ -71,12 +70,9 @@ impl CoinLiquidations {
             let traits = &self.coins.traits[market];
             let bar = |minute| coins::bar(LIQUIDATIONS, traits, &self.coins.block(traits, minute), minute, i64::MAX);
             let mut minutes = BEGIN / 60..END / 60;
-            Ok::<_, Infallible>(minutes.find_map(bar).map(|bar| bar.first))
+            minutes.find_map(bar).map(|bar| bar.first)
         };
-        match self.firsts.get(market, find) {
-            Ok(first) => *first,
-            Err(never) => match never {},
-        }
+        *self.firsts.made(market, find)
     }
 }
 

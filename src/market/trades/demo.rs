@@ -1,6 +1,5 @@
 //! The demo's trades of coins, minute by minute.
 
-use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -186,11 +185,7 @@ impl CoinTrades {
         let (first, end) = minutes(from, to, now);
         // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
         let days = (first.div_euclid(DAY) * DAY, (end + DAY - 1).div_euclid(DAY) * DAY);
-        let find = || Ok::<_, Infallible>(Mutex::new(peaks(&traits.path, days)));
-        let peaks = match self.peaks.get((traits.path.seed(), days), find) {
-            Ok(peaks) => peaks,
-            Err(never) => match never {},
-        };
+        let peaks = self.peaks.made((traits.path.seed(), days), || Mutex::new(peaks(&traits.path, days)));
         let mut peaks = peaks.lock().unwrap_or_else(PoisonError::into_inner);
         highest(traits, &mut peaks, first..end, floor, high)
     }

@@ -4,7 +4,6 @@
 //! out the day's turnover exactly; so the volume of a whole day is known without making its trades. A market trades from
 //! its opening to its end and never after.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::events::EventTraits;
@@ -84,10 +83,7 @@ impl Tape {
 
     /// The trades of a Unix day, by time.
     fn day(&self, day: i64) -> Arc<Vec<Trade>> {
-        match self.days.get(day, || Ok::<_, Infallible>(self.make(day))) {
-            Ok(trades) => trades,
-            Err(never) => match never {},
-        }
+        self.days.made(day, || self.make(day))
     }
 
     fn make(&self, day: i64) -> Vec<Trade> {

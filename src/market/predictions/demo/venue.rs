@@ -1,6 +1,5 @@
 //! The demo's prediction venue: what comes true, the tapes of its markets, and the positions as of a moment.
 
-use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use super::events::{Events, Truth, years};
@@ -108,14 +107,8 @@ impl Venue {
             |life: &Life| usize::from(life.entered <= now) + usize::from(life.exit.is_some_and(|exit| exit.at <= now));
         let ended = self.events.traits.iter().filter(|event| event.ends <= now).count();
         let count = opened + ended + lives().map(happened).sum::<usize>();
-        let make = || {
-            let first = |event| self.comes_true(event);
-            Ok::<_, Infallible>(positions::table(&self.traders, &self.events, lives(), now, first))
-        };
-        match self.tables.get(count, make) {
-            Ok(table) => table,
-            Err(never) => match never {},
-        }
+        let first = |event| self.comes_true(event);
+        self.tables.made(count, || positions::table(&self.traders, &self.events, lives(), now, first))
     }
 
     /// Whether the first outcome of a prediction market comes true. What is asked of a price, the candles decide.
