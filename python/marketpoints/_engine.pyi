@@ -394,40 +394,18 @@ class Client:
         progress: _Tell | None = None,
     ) -> Awaitable[list[tuple[str, dict[str, Any]]]]:
         """:meth:`ask_again`, awaited."""
-    def markets(
-        self,
-        exchanges: Sequence[str] = ...,
-        coins: Sequence[str] = ...,
-        categories: Sequence[str] = ...,
-        types: Sequence[str] = ...,
-        symbol_filter: str | None = None,
-        sort_by: str | None = None,
-        sort_direction: str | None = None,
-        distinct: bool = False,
-        limit: int | None = None,
-        extra: Sequence[tuple[str, str]] = ...,
-    ) -> list[dict[str, Any]]:
+    def markets(self, filters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Every market that passes the filters, page by page, as dictionaries by wire name (section 2.4).
 
-        ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and ``sort_direction`` asc, desc or a wire name, both in
-        any case; ``distinct`` asks for one market per normalized symbol.
+        The filters are all of exchanges, coins, categories, types, symbol_filter, sort_by, sort_direction, distinct,
+        limit and extra (pairs by wire name). ``sort_by`` is a ``sortCriteria.field`` of section 4.2 and
+        ``sort_direction`` asc, desc or a wire name, both in any case; ``distinct`` asks for one market per normalized
+        symbol.
 
         Raises:
             InvalidRequest: The order is none of those; nothing was sent.
         """
-    def markets_async(
-        self,
-        exchanges: Sequence[str] = ...,
-        coins: Sequence[str] = ...,
-        categories: Sequence[str] = ...,
-        types: Sequence[str] = ...,
-        symbol_filter: str | None = None,
-        sort_by: str | None = None,
-        sort_direction: str | None = None,
-        distinct: bool = False,
-        limit: int | None = None,
-        extra: Sequence[tuple[str, str]] = ...,
-    ) -> Awaitable[list[dict[str, Any]]]:
+    def markets_async(self, filters: Mapping[str, Any]) -> Awaitable[list[dict[str, Any]]]:
         """:meth:`markets`, awaited."""
     def discover(self, list: str, filters: Sequence[tuple[str, str]]) -> builtins.list[Any]:
         """A discovery list by the last part of its path (section 4.2): names, or numbers for ``block-sizes``.

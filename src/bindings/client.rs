@@ -18,12 +18,12 @@ use super::errors::{self, seconds};
 use super::failures::from_client;
 use super::failures::recorded;
 use super::plan::Plan;
-use super::query::{Query, analytics_query, order};
+use super::query::{MarketFilters, Query, analytics_query};
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
 use crate::client::{self, BudgetScope, ClientError, Config, Listed};
 use crate::columns::Series;
-use crate::protocol::{self, MarketsQuery, Tier};
+use crate::protocol::{self, Tier};
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -240,73 +240,13 @@ impl Client {
         awaitable(py, &self.process, future, |py, answer| answer.convert(py, checked))
     }
 
-    #[pyo3(signature = (
-        exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
-    ))]
-    fn markets(
-        &self,
-        py: Python<'_>,
-        exchanges: Vec<String>,
-        coins: Vec<String>,
-        categories: Vec<String>,
-        types: Vec<String>,
-        symbol_filter: Option<String>,
-        sort_by: Option<&str>,
-        sort_direction: Option<&str>,
-        distinct: bool,
-        limit: Option<usize>,
-        extra: Vec<(String, String)>,
-    ) -> PyResult<Py<PyAny>> {
-        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
-        let query = MarketsQuery {
-            exchanges,
-            coins,
-            categories,
-            types,
-            symbol_filter,
-            sort_by,
-            sort,
-            distinct,
-            extra,
-            ..MarketsQuery::default()
-        };
-        let future = self.fetch_markets(py, query, limit)?;
+    fn markets(&self, py: Python<'_>, filters: MarketFilters) -> PyResult<Py<PyAny>> {
+        let future = self.fetch_markets(py, filters)?;
         recorded(py, wait(py, &self.process, future)?)
     }
 
-    #[pyo3(signature = (
-        exchanges = Vec::new(), coins = Vec::new(), categories = Vec::new(), types = Vec::new(), symbol_filter = None,
-        sort_by = None, sort_direction = None, distinct = false, limit = None, extra = Vec::new()
-    ))]
-    fn markets_async<'py>(
-        &self,
-        py: Python<'py>,
-        exchanges: Vec<String>,
-        coins: Vec<String>,
-        categories: Vec<String>,
-        types: Vec<String>,
-        symbol_filter: Option<String>,
-        sort_by: Option<&str>,
-        sort_direction: Option<&str>,
-        distinct: bool,
-        limit: Option<usize>,
-        extra: Vec<(String, String)>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (sort_by, sort) = order(py, sort_by, sort_direction)?;
-        let query = MarketsQuery {
-            exchanges,
-            coins,
-            categories,
-            types,
-            symbol_filter,
-            sort_by,
-            sort,
-            distinct,
-            extra,
-            ..MarketsQuery::default()
-        };
-        let future = self.fetch_markets(py, query, limit)?;
+    fn markets_async<'py>(&self, py: Python<'py>, filters: MarketFilters) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.fetch_markets(py, filters)?;
         awaitable(py, &self.process, future, recorded)
     }
 

@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 use super::errors;
 use super::failures::from_client;
 use crate::client::{ClientError, PointsArguments, PointsRequests, Subjects};
-use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketSort, PointsQuery, SortDirection, Tier};
+use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier};
 
 /// A checked query for points of one symbol or several: wire names, a window in Unix seconds.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -92,8 +92,44 @@ pub(super) fn analytics_query(
     query.map_err(|error| from_client(py, error))
 }
 
+/// The filters of a listing of markets, as a mapping holds them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct MarketFilters {
+    exchanges: Vec<String>,
+    coins: Vec<String>,
+    categories: Vec<String>,
+    types: Vec<String>,
+    symbol_filter: Option<String>,
+    sort_by: Option<String>,
+    sort_direction: Option<String>,
+    distinct: bool,
+    /// Most markets of all pages.
+    pub(super) limit: Option<usize>,
+    extra: Vec<(String, String)>,
+}
+
+impl MarketFilters {
+    /// What is asked of the service, page by page.
+    pub(super) fn query(self, py: Python<'_>) -> PyResult<MarketsQuery> {
+        let (sort_by, sort) = order(py, self.sort_by.as_deref(), self.sort_direction.as_deref())?;
+        Ok(MarketsQuery {
+            exchanges: self.exchanges,
+            coins: self.coins,
+            categories: self.categories,
+            types: self.types,
+            symbol_filter: self.symbol_filter,
+            sort_by,
+            sort,
+            distinct: self.distinct,
+            extra: self.extra,
+            ..MarketsQuery::default()
+        })
+    }
+}
+
 /// The order of a listing by its names.
-pub(super) fn order(
+fn order(
     py: Python<'_>,
     field: Option<&str>,
     direction: Option<&str>,

@@ -97,7 +97,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             "limit": rows(limit),
             "extra": pairs(extra),
         }
-        answer: MarketsAnswer = self._ask("markets", filters, _markets)
+        answer: MarketsAnswer = self._ask("markets", {"filters": filters}, _markets)
         return answer
 
     @taking(ListFilters)

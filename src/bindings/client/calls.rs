@@ -7,10 +7,10 @@ use super::Client;
 use crate::bindings::archive::Archive;
 use crate::bindings::errors;
 use crate::bindings::progress::{Outcome, progress_and_raised};
-use crate::bindings::query::{Query, analytics_query};
+use crate::bindings::query::{MarketFilters, Query, analytics_query};
 use crate::client::{Checked, ClientError, Each, Listed, Synced};
 use crate::columns::Series;
-use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, MarketsQuery};
+use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market};
 
 impl Client {
     pub(super) fn fetch_points(
@@ -71,10 +71,9 @@ impl Client {
     pub(super) fn fetch_markets(
         &self,
         py: Python<'_>,
-        query: MarketsQuery,
-        limit: Option<usize>,
+        filters: MarketFilters,
     ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
-        let client = self.client(py)?;
+        let (client, limit, query) = (self.client(py)?, filters.limit, filters.query(py)?);
         Ok(async move { client.markets(&query, limit).await })
     }
 
