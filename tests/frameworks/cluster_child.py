@@ -43,6 +43,7 @@ def read_environment(file):
     """In a worker: another environment from now on."""
     with open(file) as opened:
         os.environ.update(json.load(opened))
+    return os.getpid()
 
 
 def loud(folder):
@@ -61,7 +62,7 @@ def main(secrets, folder):
     graphs = Graphs()
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         cluster.scheduler.add_plugin(graphs)
@@ -70,10 +71,15 @@ def main(secrets, folder):
         for line in sys.stdin:
             request = json.loads(line)
             if "environment" in request:
-                client.run(read_environment, request["environment"])
+                # Workers that were killed a moment ago come back with the environment of the first file.
+                told = set()
+                while told != {nanny.pid for nanny in cluster.workers.values()}:
+                    client.wait_for_workers(2)
+                    told = set(client.run(read_environment, request["environment"]).values())
                 say(done=True)
                 continue
             kills, in_flight = list(request.pop("kill_after", [])), []
+            cluster.scheduler.allowed_failures = request.pop("allowed_failures", 3)
             request["archive"] = mp.Archive(request["archive"], lease=request.pop("lease"))
 
             def progress(done, total, kills=kills, in_flight=in_flight):

@@ -38,11 +38,12 @@ UNIVERSE = {
         {"type": "liquidation_heatmap", "symbol": "BTCUSDT", "start": END - HOUR},
     ],
 }
+FEW = {**UNIVERSE, "series": [{"type": "candles", "symbol": ["BTCUSDT", "ETHUSDT"], "start": END - HOUR}]}
 REQUESTS, WEIGHT = 3 + 9 + 1, 222 + 9 * 6 + 1
 #: A request that is given up on a busy machine would be paid twice: that is not what is tested.
 PATIENT = {"timeout": 300, "check_symbols": False, "archive_source": "twin"}
 #: Seconds for which the lock of a killed writer is waited for.
-LEASE = 4
+LEASE = 3
 #: What a search in memory finds where it is.
 KEY, OTHER_KEY = "mp-a-key-that-nobody-else-may-hold", "mp-another-key-of-a-small-tier"
 SECRETS = [KEY.encode(), OTHER_KEY.encode(), object_store.SECRET_KEY.encode()]
@@ -190,12 +191,11 @@ def test_a_cluster_keeps_what_one_process_does_and_nobody_else_sees_the_key(serv
 
 def test_a_series_that_fails_says_why_and_the_next_run_goes_on(service, store, redis, cluster):
     bucket = store.bucket("failing")
-    few = {**UNIVERSE, "series": [{"type": "candles", "symbol": ["BTCUSDT", "ETHUSDT"], "start": END - HOUR}]}
     with service.faults.set(status=503, path="/v1/points", count=1):
-        done = cluster.sync(few, bucket.url, budget=redis, retries=0)["report"]
+        done = cluster.sync(FEW, bucket.url, budget=redis, retries=0)["report"]
     assert sorted(one["status"] for one in done["series"]) == ["complete", "failed"]
     assert "503" in next(one["reason"] for one in done["series"] if one["status"] == "failed")
-    again = cluster.sync(few, bucket.url, budget=redis)["report"]
+    again = cluster.sync(FEW, bucket.url, budget=redis)["report"]
     assert (again["complete"], again["requests"]) == (2, 1)
 
 
@@ -222,6 +222,21 @@ def test_one_budget_for_all_workers(service, store, redis, cluster, secrets):
     assert cluster.told("done")
 
 
+def test_a_piece_that_workers_die_of_ends_its_series_alone(service, store, redis, cluster):
+    with service.faults.set(latency=300, path="/v1/points", count=1) as slow:
+        request = {"plan": FEW, "archive": store.bucket("deadly").url, "lease": LEASE, "budget": redis, **PATIENT}
+        cluster.ask(**request, allowed_failures=0)
+        assert cluster.told("requests")["requests"] == 1  # of the other series
+        while not slow.seen:
+            pass
+        for pid in cluster.workers:
+            os.kill(pid, signal.SIGKILL)
+        report = cluster.told("report")["report"]
+    assert sorted(one["status"] for one in report["series"]) == ["complete", "failed"]
+    (reason,) = (one["reason"] for one in report["series"] if one["reason"])
+    assert reason.startswith("workers died while they were at it, 1 in a row")
+
+
 def test_killed_at_random_it_pays_once_and_ends_in_the_same_bytes(
     service, store, redis, cluster, whole, secrets, tmp_path
 ):
@@ -243,6 +258,42 @@ def test_killed_at_random_it_pays_once_and_ends_in_the_same_bytes(
     assert not [one for one in service.requests if one.status == 429]
     assert len(again["in_flight"]) > 0
     assert not found_in_memory(cluster.process.pid, SECRETS)
+
+
+@pytest.fixture
+def threads():
+    with (
+        distributed.LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def environment(service, monkeypatch):
+    """This process as a worker's, and that of the workers that it starts."""
+    monkeypatch.setenv("MARKETPOINTS_API_KEY", "mp-without-end")
+    monkeypatch.setenv("MARKETPOINTS_BASE_URL", service.url)
+    monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", str(service.now() - time.time()))
+
+
+def test_what_progress_raises_ends_the_run_and_the_next_one_goes_on(service, environment, threads, tmp_path):
+    kinds = ["candles", "open_interest", "liquidations", "funding_rate"]
+    symbols = ["BTCUSDT", "ETHUSDT", "SOLUSDT"]
+    many = {**UNIVERSE, "series": [{"type": kinds, "symbol": symbols, "start": END - 24 * HOUR, "interval": "1h"}]}
+
+    class Enough(BaseException):
+        pass
+
+    def enough(done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        mp.dask.sync(many, tmp_path, progress=enough, **PATIENT)
+    waiting = [key for keys in threads.processing().values() for key in keys]
+    assert len(waiting) <= sum(threads.nthreads().values())
+    report = mp.dask.sync(many, tmp_path, **PATIENT)
+    assert len(report.complete) + len(report.empty) == 12 and report.weight < 12
 
 
 def test_a_wrong_key_ends_the_run_before_anything_is_paid(service, store, redis, cluster, secrets, tmp_path):
@@ -267,23 +318,11 @@ def test_no_graph_and_no_log_has_a_secret(cluster):
         assert not [word for word in SECRETS if word in text], name
 
 
-@pytest.fixture
-def threads():
-    with (
-        distributed.LocalCluster(n_workers=2, processes=False, dashboard_address=None) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
-
-
-def test_the_recipe_of_the_documents_runs(threads, service, recipes, tmp_path, monkeypatch):
+def test_the_recipe_of_the_documents_runs(threads, environment, recipes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("universe.toml").write_text(
         'exchange = "BYBIT"\nsymbol = "BTCUSDT"\ntype = "candles"\ninterval = "1h"\nperiod = "10d"\n'
     )
-    monkeypatch.setenv("MARKETPOINTS_API_KEY", KEY)
-    monkeypatch.setenv("MARKETPOINTS_BASE_URL", service.url)
-    monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", str(service.now() - time.time()))
     addresses = {
         "tcp://scheduler:8786": threads.cluster.scheduler_address,
         "s3://bucket/history": str(tmp_path / "history"),

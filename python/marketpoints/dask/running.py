@@ -162,8 +162,8 @@ class _Driver:
         try:
             report: PieceReport = future.result()
         except self._distributed.KilledWorker as error:
-            times = error.allowed_failures + 1
-            reason = f"the worker that was at it died, {times} times in a row; its log may tell why"
+            deaths = error.allowed_failures + 1
+            reason = f"workers died while they were at it, {deaths} in a row; their logs may tell why"
             return PieceReport(piece.series, piece.requests, "failed", reason=reason)
         return report
 
