@@ -48,7 +48,16 @@ from .local.faults import FaultRule, Faults
 from .local.ingest import IngestReport, Problem, ingest
 from .local.service import LocalService
 from .records.analytics import CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition
-from .records.archive import Archived, FileProblem, Refreshed, Revision, Synced, Verification
+from .records.archive import (
+    Archived,
+    Compacted,
+    FileProblem,
+    Refreshed,
+    Revision,
+    Synced,
+    Verification,
+    Vintage,
+)
 from .records.markets import Market, PredictionMarket, Tag
 from .records.pieces import Piece, PieceReport
 from .records.plan import Budget, Plan, PlannedRequest, Usage
@@ -91,6 +100,7 @@ __all__ = [
     "CategoryRow",
     "Channel",
     "Client",
+    "Compacted",
     "DamagedFileError",
     "DecodeError",
     "Dialect",
@@ -165,6 +175,7 @@ __all__ = [
     "UserCategories",
     "UserPosition",
     "Verification",
+    "Vintage",
     "VolumeProfileEvent",
     "Window",
     "__version__",

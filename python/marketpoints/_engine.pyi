@@ -203,8 +203,16 @@ class Archive:
         """Which service the data are from; None while there are none."""
     def first_kept(self, query: Query) -> int | None:
         """The first bucket start that is kept of a query, Unix seconds; None where there is none."""
-    def read(self, query: Query) -> list[Columns]:
-        """The series of a query, whose window may be open."""
+    def read(self, query: Query, as_of: float | None = None) -> list[Columns]:
+        """The series of a query, whose window may be open; as they were known at a moment in Unix seconds."""
+    def vintages(self, query: Query | None = None) -> list[dict[str, Any]]:
+        """What was kept of a query, or of all, and is told otherwise since, by key.
+
+        key, query (pairs), interval_seconds, windows (``Window``), and of each window known_from, replaced_at
+        (``datetime64[ns]``) and rows.
+        """
+    def compact(self, before: float, query: Query | None = None) -> tuple[int, int, int]:
+        """Drops what was replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
     def keys(self, queries: Sequence[Query]) -> list[str | None]:
         """The keys of queries of one symbol each, as :meth:`contents` has them; None where nothing is kept."""
     def contents(self) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:

@@ -11,10 +11,12 @@ from .common.display import card, shown_half_made
 from .common.hidden import Hidden, forgetful, redacted
 from .common.logs import warn
 from .common.queries import QueryArguments, build_query
+from .common.times import to_unix
 from .common.warnings import ForeignFileWarning
 from .dask.frames import frame
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
+from .kept import Kept
 from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
 from .records.tables import Records
 from .records.universe import UniversePlan, UniverseReport
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from .common.arguments import Names
     from .common.progress import Progress
-    from .common.times import Interval
+    from .common.times import Interval, Time
     from .dask.frames import Span
 
     UniverseLike = Universe | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Archive"]
 
 
-class Archive:
+class Archive(Kept):
     """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
@@ -87,6 +89,8 @@ class Archive:
         exchange: "Names" = None,
         symbol: "Names" = None,
         interval: "Interval | None" = None,
+        *,
+        as_of: "Time | None" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> SeriesSet:
         """What is kept, as the client would answer. Needs no network and no key.
@@ -96,12 +100,15 @@ class Archive:
             exchange: Exchange identifier, or several.
             symbol: Exchange-native symbol, or several.
             interval: Short name or wire name.
+            as_of: Answers what the archive knew at that moment, whatever it learned since; without one, what it knows
+                now. An open start or end is that of what it knew.
             arguments: As of :meth:`Client.points`, with lists as there. An open start or end is the archive's: without
                 ``start``, ``end`` and ``period`` the answer is all that is kept.
 
         Raises:
             InvalidRequest: An argument cannot be right.
-            NotArchivedError: A part of the window was never asked: ``missing`` says which, ``results`` holds the rest.
+            NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or nobody can tell
+                any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
                 Of several symbols, ``failures`` has such an error for each that lacks something.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
@@ -109,7 +116,7 @@ class Archive:
         query = build_query("read", type, exchange, symbol, interval, arguments, open_window=True)
         asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
         try:
-            return wrap(self._engine.read(query), *asked)
+            return wrap(self._engine.read(query, to_unix(as_of, "as_of")), *asked)
         except NotArchivedError as error:
             error.results = wrap(error.results or [], *asked)
             raise

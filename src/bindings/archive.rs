@@ -13,10 +13,13 @@ use super::errors;
 use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
-use super::times::{moment, windows};
-use crate::archive::points::{self, ArchiveFault, Cell, Revision};
-use crate::client::{Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all};
+use super::times::{microseconds, moment, windows};
+use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Key, Revision};
+use crate::client::{
+    self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
+};
 use crate::columns::NO_TIME;
+use crate::weight::Window;
 
 /// An archive of points.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -50,10 +53,45 @@ impl Archive {
         self.beside(py, points::Archive::source)
     }
 
-    fn read(&self, py: Python<'_>, query: &Query) -> PyResult<Vec<Py<Columns>>> {
+    #[pyo3(signature = (query, as_of = None))]
+    fn read(&self, py: Python<'_>, query: &Query, as_of: Option<f64>) -> PyResult<Vec<Py<Columns>>> {
         let request = query.0.clone();
-        let series = self.beside(py, move |archive| read_archive_all(archive, &request))?;
+        let series = self.beside(py, move |archive| read_archive_all(archive, &request, as_of.map(microseconds)))?;
         Columns::hand_over(py, series)
+    }
+
+    /// What was kept of a query, or of all, and is told otherwise since.
+    #[pyo3(signature = (query = None))]
+    fn vintages<'py>(&self, py: Python<'py>, query: Option<&Query>) -> PyResult<Bound<'py, PyList>> {
+        let requests = query.map(|query| query.0.clone());
+        let found = self.beside(py, move |archive| client::vintages(archive, requests.as_ref()))?;
+        let list = PyList::empty(py);
+        for (key, replaced) in found {
+            let spans: Vec<Window> = replaced.iter().map(|one| one.window).collect();
+            let entry = about(py, &key, &spans)?;
+            let known = replaced.iter().map(|one| moment(py, one.known.map_or(NO_TIME, |at| at.saturating_mul(1_000))));
+            entry.set_item("known_from", known.collect::<PyResult<Vec<_>>>()?)?;
+            let at = replaced.iter().map(|one| moment(py, one.replaced.saturating_mul(1_000)));
+            entry.set_item("replaced_at", at.collect::<PyResult<Vec<_>>>()?)?;
+            entry.set_item("rows", replaced.iter().map(|one| one.rows).collect::<Vec<_>>())?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// Drops what was replaced by a moment, of a query or of all; files, bytes and rows that went.
+    #[pyo3(signature = (before, query = None))]
+    fn compact(&self, py: Python<'_>, before: f64, query: Option<&Query>) -> PyResult<(usize, u64, u64)> {
+        let (archive, requests) = (self.0.clone(), query.map(|query| query.0.clone()));
+        let process = Process::current(py)?;
+        let done =
+            wait(
+                py,
+                &process,
+                async move { client::compact(&archive, requests.as_ref(), microseconds(before)).await },
+            )?;
+        let Compacted { files, bytes, rows } = done.map_err(|error| from_client(py, error))?;
+        Ok((files, bytes, rows))
     }
 
     /// The first bucket start that is kept of a query, Unix seconds; None where there is none.
@@ -74,11 +112,7 @@ impl Archive {
         let (contents, foreign) = self.beside(py, points::Archive::contents)?;
         let list = PyList::empty(py);
         for content in contents {
-            let entry = PyDict::new(py);
-            entry.set_item("key", content.key.name())?;
-            entry.set_item("query", content.key.query().pairs())?;
-            entry.set_item("interval_seconds", content.key.interval().seconds)?;
-            entry.set_item("windows", windows(py, &content.windows)?)?;
+            let entry = about(py, &content.key, &content.windows)?;
             entry.set_item("rows", content.rows)?;
             entry.set_item("bytes", content.bytes)?;
             entry.set_item("files", content.files)?;
@@ -114,6 +148,16 @@ impl Archive {
         let done: Result<T, ClientError> = done.map_or_else(stopped, |done| done.map_err(Into::into));
         done.map_err(|error| from_client(py, error))
     }
+}
+
+/// What some windows are of.
+fn about<'py>(py: Python<'py>, key: &Key, spans: &[Window]) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("key", key.name())?;
+    entry.set_item("query", key.query().pairs())?;
+    entry.set_item("interval_seconds", key.interval().seconds)?;
+    entry.set_item("windows", windows(py, spans)?)?;
+    Ok(entry)
 }
 
 /// What a sync did: what was asked and a dictionary, for each symbol.

@@ -31,7 +31,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
 /// The Python class of what is wrong with an archive.
 fn archive_class(fault: &ArchiveFault) -> &'static str {
     match fault {
-        ArchiveFault::NotAsked { .. } => "NotArchivedError",
+        ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. } => "NotArchivedError",
         ArchiveFault::File { state: FileState::Foreign, .. } => "ForeignFileError",
         ArchiveFault::File { state: FileState::Newer, .. } => "NewerFormatError",
         ArchiveFault::File { .. } => "DamagedFileError",
@@ -90,7 +90,7 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
         )) => {
             attributes.set_item("path", path)?;
         }
-        Some(Place::Archive(ArchiveFault::NotAsked { missing, .. })) => {
+        Some(Place::Archive(ArchiveFault::NotAsked { missing, .. } | ArchiveFault::NotKnown { missing, .. })) => {
             attributes.set_item("missing", windows(py, missing)?)?;
         }
         _ => {}

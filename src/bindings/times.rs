@@ -1,9 +1,12 @@
-//! Times as Python's results hold them: `datetime64[ns]`.
+//! Times as Python's results hold them: `datetime64[ns]`; and the clocks that tell them.
+
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
+use crate::client::Now;
 use crate::clock::SECOND;
 use crate::weight::Window;
 
@@ -24,4 +27,22 @@ pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Boun
         list.append(class.call1((edge(window.from)?, edge(window.to)?))?)?;
     }
     Ok(list)
+}
+
+/// Unix seconds as the archive notes them: so many digits survive the way through a double.
+pub(super) fn microseconds(seconds: f64) -> i64 {
+    (seconds * 1e6).round() as i64
+}
+
+/// A function of Python that tells the time, as the engine asks it while a call is under way. What it raises is written to
+/// `sys.unraisablehook`: it must not lose an answer that was paid.
+pub(super) fn told_by(clock: Py<PyAny>) -> Now {
+    Arc::new(move || {
+        let call = |py: Python<'_>| {
+            let told = clock.call0(py).and_then(|told| told.extract::<f64>(py));
+            told.map_err(|error| error.write_unraisable(py, None)).ok()
+        };
+        // It may take its time: the worker's other tasks move on.
+        tokio::task::block_in_place(|| Python::try_attach(call)).flatten()
+    })
 }

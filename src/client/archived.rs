@@ -80,7 +80,8 @@ impl Client {
         let asked = hold.asked();
         let errand = self.inner.allowed_errand(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
-        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let clock = self.inner.answer_clock(now);
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
         let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
         let (answers, failures) = sent.await?;
         let kept = on_shared(&hold, move |hold| {
@@ -147,7 +148,8 @@ impl Client {
         let asked = hold.asked();
         let errand = self.inner.allowed_errand(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
-        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps };
+        let clock = self.inner.answer_clock(now);
+        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
         let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
         let outcome = sent.await?;
         synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
@@ -193,7 +195,8 @@ impl Client {
         check_allowed(request, &errand)?;
         let hold = Arc::new(Mutex::new(hold));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
-        let work = Work { key: &key, now, before: &asked, keep: keep_all };
+        let clock = self.inner.answer_clock(now);
+        let work = Work { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
         let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
@@ -234,24 +237,41 @@ impl Client {
     }
 }
 
-/// The points of a request from an archive alone. Where the request leaves its window open, that of the archive holds.
+/// The points of a request from an archive alone, as they are kept, or as they were known at a moment (Unix microseconds).
+/// Where the request leaves its window open, that of the archive holds.
 ///
 /// # Errors
-/// [`ErrorKind::Archive`] where data were never asked, with what is there, or where a file is not what was written.
-pub fn read_archive(archive: &Archive, request: &PointsRequest) -> Result<Vec<Series>, ClientError> {
+/// [`ErrorKind::Archive`] where data were never asked, or not known then, with what is there, or where a file is not what
+/// was written.
+pub fn read_archive(
+    archive: &Archive,
+    request: &PointsRequest,
+    as_of: Option<i64>,
+) -> Result<Vec<Series>, ClientError> {
     // An archive that holds nothing yet is of no service: what it lacks is the same for all.
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
-    let asked = archive.asked(&key)?;
+    let asked = match as_of {
+        None => archive.asked(&key),
+        Some(moment) => archive.known(&key, moment),
+    }?;
+    let read = |window| match as_of {
+        None => archive.read(&key, window),
+        Some(moment) => archive.read_as_of(&key, window, moment),
+    };
     let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
-        let missing = request.bounded().into_iter().collect();
-        return Err(ArchiveFault::NotAsked { what: key.label(), missing }.into());
+        return match (as_of, request.bounded()) {
+            (Some(moment), window) if !archive.asked(&key)?.is_empty() => {
+                Err(archive.nothing_known(&key, window, moment)?.into())
+            }
+            (_, window) => Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::from_iter(window) }.into()),
+        };
     };
     let window = request.window_within(Window { from: first.from, to: last.to });
-    match archive.read(&key, window) {
+    match read(window) {
         Ok(series) => assemble(request, window, vec![Ok(series)]),
-        Err(fault @ ArchiveFault::NotAsked { .. }) => {
+        Err(fault @ (ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. })) => {
             let there = within(&asked, window);
-            let parts = there.iter().map(|window| archive.read(&key, *window).map_err(ClientError::from));
+            let parts = there.iter().map(|window| read(*window).map_err(ClientError::from));
             let results = assemble(request, window, parts.collect())?;
             let partial = Some(Box::new(Partial { results, ..Partial::default() }));
             Err(ClientError { partial, ..fault.into() })

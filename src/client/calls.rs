@@ -287,17 +287,24 @@ pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option
 ///
 /// # Errors
 /// As there. Where data of some symbols were never asked, the error has what is there of all, and a failure for each.
-pub fn read_archive_all(archive: &Archive, requests: &PointsRequests) -> Result<Vec<Series>, ClientError> {
+pub fn read_archive_all(
+    archive: &Archive,
+    requests: &PointsRequests,
+    as_of: Option<i64>,
+) -> Result<Vec<Series>, ClientError> {
     if let Some(one) = requests.only() {
-        return with_asked_identity(read_archive(archive, one), one);
+        return with_asked_identity(read_archive(archive, one, as_of), one);
     }
     let (mut arrived, mut lacking) = (Vec::new(), Vec::new());
     for request in requests.each() {
-        let series = match read_archive(archive, request) {
+        let series = match read_archive(archive, request, as_of) {
             Ok(series) => series,
             Err(mut error) => {
                 let place = error.place.as_deref();
-                if !matches!(place, Some(Place::Archive(ArchiveFault::NotAsked { .. }))) {
+                let lacks = |fault: &ArchiveFault| {
+                    matches!(fault, ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. })
+                };
+                if !matches!(place, Some(Place::Archive(fault)) if lacks(fault)) {
                     return Err(error);
                 }
                 let there = error.partial.take().map(|partial| partial.results);

@@ -51,6 +51,9 @@ impl BudgetScope {
 /// Random numbers in 0 ..= 1 that spread the pauses between attempts.
 pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
+/// The client's clock, Unix seconds; `None` when it does not tell.
+pub type Now = Arc<dyn Fn() -> Option<f64> + Send + Sync>;
+
 /// Settings of a client.
 pub struct Config {
     /// API key (section 5).
@@ -94,6 +97,8 @@ pub struct Config {
     pub check_symbols: bool,
     /// Whether block sizes that are no multiple of the recommended one are asked all the same (supplement 9).
     pub any_block_size: bool,
+    /// Tells when answers came, which an archive notes; without one the time that a call began at runs on.
+    pub clock: Option<Now>,
 }
 
 impl Config {
@@ -120,6 +125,7 @@ impl Config {
             dialect: Dialect::default(),
             check_symbols: true,
             any_block_size: false,
+            clock: None,
         }
     }
 }

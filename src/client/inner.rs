@@ -1,8 +1,9 @@
 //! A client: its connections, its budget and its settings.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::config::{Config, Jitter};
+use super::config::{Config, Jitter, Now};
 use super::error::ClientError;
 use super::kept_lists::Listings;
 use super::pace::{BudgetView, Pacer, Registry};
@@ -34,6 +35,18 @@ pub(super) struct Inner {
     pub(super) listings: Listings,
     pub(super) check_symbols: bool,
     pub(super) any_block_size: bool,
+    clock: Option<Now>,
+}
+
+impl Inner {
+    /// Tells the time of answers (Unix microseconds) of a call that began at `now`, by the client's clock.
+    pub(super) fn answer_clock(&self, now: f64) -> impl Fn() -> i64 + Send + Sync + '_ {
+        let began = Instant::now();
+        move || {
+            let told = self.clock.as_ref().and_then(|clock| clock()).filter(|told| told.is_finite());
+            (told.unwrap_or_else(|| now + began.elapsed().as_secs_f64()) * 1e6).round() as i64
+        }
+    }
 }
 
 impl Client {
@@ -62,6 +75,7 @@ impl Client {
             listings: Listings::default(),
             check_symbols: config.check_symbols,
             any_block_size: config.any_block_size,
+            clock: config.clock.clone(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }

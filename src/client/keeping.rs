@@ -28,6 +28,8 @@ pub(super) struct Work<'a> {
     /// What was asked before.
     pub(super) before: &'a [Window],
     pub(super) keep: Keep,
+    /// The client's clock, Unix microseconds.
+    pub(super) clock: &'a (dyn Fn() -> i64 + Send + Sync),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,7 @@ pub(super) struct Kept {
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
 pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
+    let at = (work.clock)();
     let window = arrived.slice.window();
     let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
     let mut whole = closed(work.key, window, now);
@@ -81,7 +84,7 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
         }
         if again != Keep::Nothing {
             has_times(&series)?;
-            hold.commit(&kept, &series)?;
+            hold.commit(&kept, &series, at)?;
         }
         Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
@@ -130,7 +133,7 @@ pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
 }
 
 /// Files are read and written beside the connections, not in their way.
-async fn aside<T: Send + 'static>(
+pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()));

@@ -34,10 +34,11 @@ mod stream;
 mod tiers;
 mod transport;
 mod unpack;
+mod vintages;
 
 pub use archived::{Checked, Synced, read_archive};
 pub use calls::{Each, archive_key, call_failure, first_kept, read_archive_all};
-pub use config::{BudgetScope, Config, Jitter};
+pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
 pub use error::{ClientError, ErrorKind, Partial, Place};
 pub use inner::Client;
@@ -51,3 +52,4 @@ pub use stream::{
     Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, nanoseconds,
 };
 pub use tiers::TierWait;
+pub use vintages::{compact, vintages};

@@ -25,7 +25,7 @@ FLOORS = [
     "records",
     "stream",
     "client",
-    "universes",
+    "universes kept",
     "dask",
     "adapters archive local",
     "testing",

@@ -12,7 +12,7 @@ from .tables import Records
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Archived", "FileProblem", "Refreshed", "Revision", "Synced", "Verification"]
+__all__ = ["Archived", "Compacted", "FileProblem", "Refreshed", "Revision", "Synced", "Verification", "Vintage"]
 
 Windows = tuple[Window, ...]
 #: What the engine says of each symbol, by its name.
@@ -46,6 +46,37 @@ class Archived:
     end: "np.datetime64"
     buckets: int
     key: str
+
+
+@dataclass(frozen=True)
+class Vintage(Archived):
+    """Buckets that an archive kept, and that the service told otherwise later; beside what says whose they are.
+
+    Attributes:
+        known_from: Since when all of them were known as they were, ``datetime64[ns]`` in UTC; NaT where nobody noted
+            it, in archives of earlier versions.
+        replaced_at: When the archive learned otherwise, ``datetime64[ns]`` in UTC.
+        rows: Rows that they had.
+    """
+
+    known_from: "np.datetime64"
+    replaced_at: "np.datetime64"
+    rows: int
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction dropped.
+
+    Attributes:
+        files: Files of vintages.
+        bytes: Their size.
+        rows: Their rows.
+    """
+
+    files: int
+    bytes: int
+    rows: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,3 +272,9 @@ def windows(entry: Mapping[str, Any]) -> list[Archived]:
         )
         for start, end in entry["windows"]
     ]
+
+
+def vintages(entry: Mapping[str, Any]) -> list[Vintage]:
+    """The vintages of one query, from what the engine says of it."""
+    about = zip(windows(entry), entry["known_from"], entry["replaced_at"], entry["rows"], strict=True)
+    return [Vintage(**vars(window), known_from=known, replaced_at=at, rows=rows) for window, known, at, rows in about]

@@ -14,6 +14,13 @@ pub(super) fn add(set: &mut Vec<Window>, window: Window) {
     set.splice(start..end, [Window { from, to }]);
 }
 
+/// Adds windows to a set.
+pub(super) fn add_all(set: &mut Vec<Window>, windows: &[Window]) {
+    for window in windows {
+        add(set, *window);
+    }
+}
+
 /// What of `window` is not in the set.
 pub fn gaps(set: &[Window], window: Window) -> Vec<Window> {
     let mut left = Vec::new();

@@ -49,6 +49,16 @@ pub enum ArchiveFault {
         /// The windows of bucket starts that are missing.
         missing: Vec<Window>,
     },
+    /// What was known at a moment is asked, and buckets were not known then, or nobody can tell any more.
+    #[error("{what}: {problem}")]
+    NotKnown {
+        /// What was to be read.
+        what: String,
+        /// The windows of bucket starts that are missing.
+        missing: Vec<Window>,
+        /// Why.
+        problem: String,
+    },
     /// The archive holds another service's data.
     #[error("the archive {path} holds data of {holds}, not of {wanted}; use a folder or a prefix for each service")]
     Source {

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-use super::coverage::{add, remove};
+use super::coverage::add_all;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger, Part, Pending, part_name, sha256};
 use super::partition::{Partition, named, partitions};
 use super::store::{Found, Lock, Staged, Version};
+use super::vintages::ComingVintage;
 use super::{Archive, gaps, joined, keep, part_file, within};
 use crate::columns::Series;
 use crate::weight::Window;
@@ -20,9 +21,9 @@ const TRIES: usize = 20;
 /// The right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]
 pub struct Hold {
-    archive: Archive,
-    key: Key,
-    ledger: Ledger,
+    pub(super) archive: Archive,
+    pub(super) key: Key,
+    pub(super) ledger: Ledger,
     /// The ledger that a new one takes the place of.
     ledger_seen: Version,
     /// Files that were set aside, each with what was wrong.
@@ -35,6 +36,8 @@ struct Coming {
     partition: String,
     file: Option<Box<dyn Staged>>,
     seen: Version,
+    /// The rows of buckets that were told otherwise.
+    vintage: Option<ComingVintage>,
 }
 
 /// What stands in the place of a partition's file.
@@ -102,13 +105,16 @@ impl Hold {
     }
 
     /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
-    /// are not kept.
-    pub fn commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
-        self.again(|hold| hold.try_commit(windows, answer))
+    /// are not kept. Buckets that are told otherwise than before become a vintage; `at` is when that was answered, Unix
+    /// microseconds.
+    pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
+        let mut set = Vec::new();
+        add_all(&mut set, windows);
+        self.again(|hold| hold.try_commit(&set, answer, at))
     }
 
     /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it.
-    fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
+    pub(super) fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
         for tries in 1..TRIES {
             match work(self) {
                 Err(ArchiveFault::Conflict { .. }) => self.load_anew(tries)?,
@@ -161,7 +167,7 @@ impl Hold {
         if self.ledger == before { Ok(()) } else { self.save() }
     }
 
-    fn try_commit(&mut self, windows: &[Window], answer: &[Series]) -> Result<(), ArchiveFault> {
+    fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
         // A store may have done what its answer was lost for.
         self.settle()?;
         let mut coming: Vec<Coming> = Vec::new();
@@ -182,47 +188,50 @@ impl Hold {
             let strange = good.is_none() && seen != Version::Absent;
             let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes))?;
             let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
+            let vintage = self.vintage(&partition, &windows, &kept, &fresh, at)?;
             let before = rows(&kept);
             for one in &mut kept {
                 keep(one, &windows, false);
             }
             if before == rows(&kept) && rows(&fresh) == 0 && !strange {
                 // Nothing there and nothing new: the ledger alone knows that it was asked.
-                self.ledger.ask(&windows);
+                self.ledger.ask(&self.key, &windows, Some(at));
                 continue;
             }
             let series = joined(&self.key, vec![kept, fresh], &[parts[0].whole])?;
             let mut asked = within(&self.ledger.asked(), parts[0].whole);
-            for window in &windows {
-                add(&mut asked, *window);
-            }
+            add_all(&mut asked, &windows);
+            let told = vintage.as_ref().map(|coming| (coming.name.clone(), coming.vintage.clone()));
             let part = if series.is_empty() && self.archive.store.removes() {
-                coming.push(Coming { partition: partition.clone(), file: None, seen });
+                coming.push(Coming { partition: partition.clone(), file: None, seen, vintage });
                 None
             } else {
                 // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
                 let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
-                coming.push(Coming { partition: partition.clone(), file: Some(file), seen });
+                coming.push(Coming { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
             };
-            self.ledger.pending.insert(partition, Pending::new(part, &windows));
+            self.ledger.pending.insert(partition, Pending::new(part, &windows, Some(at), told));
         }
         if !coming.is_empty() {
             self.save()?;
         }
-        for Coming { partition, file, seen } in coming {
+        for Coming { partition, file, seen, vintage } in coming {
+            if let Some(vintage) = vintage {
+                vintage.file.place(&Version::Absent)?;
+            }
             match file {
                 Some(file) => file.place(&seen).map(|_| ())?,
                 None => self.archive.store.remove(&part_name(&self.key, &partition))?,
             }
-            self.ledger.settle(&partition, true);
+            self.ledger.settle(&self.key, &partition, true);
         }
         self.save()
     }
 
-    fn save(&mut self) -> Result<(), ArchiveFault> {
+    pub(super) fn save(&mut self) -> Result<(), ArchiveFault> {
         let bytes = self.ledger.seal();
         let file = self.archive.store.stage(&self.key.name, &ledger::name(&self.key.name), bytes)?;
         self.ledger_seen = file.place(&self.ledger_seen)?;
@@ -230,22 +239,25 @@ impl Hold {
     }
 
     /// Sets a file aside; tells what stands in its place now.
-    fn set_aside(&mut self, name: &str, found: &Found, problem: &str) -> Result<Version, ArchiveFault> {
+    pub(super) fn set_aside(&mut self, name: &str, found: &Found, problem: &str) -> Result<Version, ArchiveFault> {
         let (aside, seen) = self.archive.store.set_aside(name, found)?;
         self.aside.push(format!("{name}: {problem}; moved to {aside}"));
         Ok(seen)
     }
 
     /// Brings a commit to an end that its writer did not: the checksums tell how far it came.
-    fn settle(&mut self) -> Result<(), ArchiveFault> {
-        if self.ledger.pending.is_empty() {
+    pub(super) fn settle(&mut self) -> Result<(), ArchiveFault> {
+        if self.ledger.pending.is_empty() && self.ledger.going.is_empty() {
             return Ok(());
         }
         for (partition, pending) in self.ledger.pending.clone() {
             let found = self.archive.store.read(&part_name(&self.key, &partition))?;
-            self.ledger.settle(&partition, pending.is(found.as_ref()));
+            let arrived = pending.is(found.as_ref());
+            self.ledger.settle(&self.key, &partition, arrived);
+            self.settle_vintage(pending.vintage)?;
             self.check(&partition)?;
         }
+        self.drop_vintages()?;
         self.save()
     }
 
@@ -262,9 +274,7 @@ impl Hold {
             });
         }
         if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
-            let mut asked = self.ledger.asked();
-            remove(&mut asked, whole);
-            self.ledger.set_asked(&asked);
+            self.ledger.forget(whole);
         }
         self.ledger.parts.remove(partition);
         let (Some(found), Some(sha256)) = (found, hash) else {
@@ -276,7 +286,10 @@ impl Hold {
             Ok((windows, rows)) => {
                 let part = Part { sha256, bytes: found.bytes.len() as u64, rows };
                 self.ledger.parts.insert(partition.to_owned(), part);
-                self.ledger.ask(&windows);
+                if known.is_some() {
+                    self.adopt_vintages()?;
+                }
+                self.ledger.ask(&self.key, &windows, None);
                 Ok(Standing { good: Some(found.bytes), seen: found.version })
             }
             Err(ArchiveFault::File { state: FileState::Damaged | FileState::Foreign, problem, .. }) => {
@@ -297,6 +310,7 @@ impl Hold {
                 self.check(&partition)?;
             }
         }
-        if self.ledger.parts.is_empty() { Ok(()) } else { self.save() }
+        self.adopt_vintages()?;
+        if self.ledger.parts.is_empty() && self.ledger.vintages.is_empty() { Ok(()) } else { self.save() }
     }
 }

@@ -10,13 +10,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::coverage::add;
+use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, VERSION};
+use super::key::Key;
+use super::known::{Known, forget, known_of, note, shared};
 use super::store::{Found, own};
 use crate::weight::Window;
 
 const FORMAT: &str = "marketpoints ledger";
+/// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; ledgers of
+/// the first are read, and written as the second.
+const VERSION: u32 = 2;
 
 /// A file as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,17 @@ pub(super) struct Part {
     pub(super) rows: u64,
 }
 
+/// A file with what others took the place of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Vintage {
+    pub(super) part: Part,
+    /// When the archive learned otherwise, Unix microseconds.
+    pub(super) replaced: i64,
+    /// Whether what it held was dropped: a file without rows stands for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) dropped: bool,
+}
+
 /// A file that is coming.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pending {
@@ -33,6 +48,12 @@ pub(super) struct Pending {
     pub(super) part: Option<Part>,
     /// What it adds to what was asked.
     windows: Vec<(i64, i64)>,
+    /// When that was answered, Unix microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<i64>,
+    /// Name and file of what it takes the place of; put in place before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) vintage: Option<(String, Vintage)>,
 }
 
 /// One key's ledger.
@@ -45,10 +66,19 @@ pub(super) struct Ledger {
     /// The query without its window, as the wire spells it.
     pub(super) query: String,
     asked: Vec<(i64, i64)>,
+    /// Since when what was asked is known, as far as that was noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    learned: Vec<(i64, i64, i64, i64)>,
     /// Files by partition.
     pub(super) parts: BTreeMap<String, Part>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) pending: BTreeMap<String, Pending>,
+    /// Vintages by name, in the order in which they were replaced.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) vintages: BTreeMap<String, Vintage>,
+    /// Vintages whose files are being removed, or replaced by files without rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) going: Vec<String>,
     /// SHA-256 of this ledger with this field empty.
     check: String,
 }
@@ -81,8 +111,13 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 impl Pending {
-    pub(super) fn new(part: Option<Part>, windows: &[Window]) -> Self {
-        Self { part, windows: pairs(windows) }
+    pub(super) fn new(
+        part: Option<Part>,
+        windows: &[Window],
+        at: Option<i64>,
+        vintage: Option<(String, Vintage)>,
+    ) -> Self {
+        Self { part, windows: pairs(windows), at, vintage }
     }
 
     pub(super) fn windows(&self) -> Vec<Window> {
@@ -104,8 +139,11 @@ impl Ledger {
             source: key.source.clone(),
             query: key.query.to_query_string(),
             asked: Vec::new(),
+            learned: Vec::new(),
             parts: BTreeMap::new(),
             pending: BTreeMap::new(),
+            vintages: BTreeMap::new(),
+            going: Vec::new(),
             check: String::new(),
         }
     }
@@ -132,6 +170,7 @@ impl Ledger {
 
     /// The ledger as it is written.
     pub(super) fn seal(&mut self) -> Vec<u8> {
+        self.version = VERSION;
         self.check = self.checksum();
         serde_json::to_vec_pretty(self).unwrap_or_default() // texts and numbers: nothing that JSON cannot spell
     }
@@ -146,24 +185,53 @@ impl Ledger {
         windows(&self.asked)
     }
 
-    /// Sets what was asked.
-    pub(super) fn set_asked(&mut self, asked: &[Window]) {
-        self.asked = pairs(asked);
-    }
-
-    /// Adds to what was asked.
-    pub(super) fn ask(&mut self, more: &[Window]) {
-        let mut asked = self.asked();
+    /// Adds to what was asked, at a moment, where that is known (Unix microseconds).
+    pub(super) fn ask(&mut self, key: &Key, more: &[Window], at: Option<i64>) {
+        let (mut asked, mut learned) = (self.asked(), self.learned());
         for window in more {
+            if let Some(at) = at {
+                // What was asked before is known since then.
+                for gap in gaps(&asked, *window) {
+                    note(&mut learned, key, gap, at);
+                }
+            }
             add(&mut asked, *window);
         }
-        self.set_asked(&asked);
+        self.set(&asked, &learned);
     }
 
-    /// Takes what is coming for what is there, or back.
-    pub(super) fn settle(&mut self, partition: &str, arrived: bool) {
+    /// Takes a window out of what was asked.
+    pub(super) fn forget(&mut self, window: Window) {
+        let (mut asked, mut learned) = (self.asked(), self.learned());
+        remove(&mut asked, window);
+        forget(&mut learned, window);
+        self.set(&asked, &learned);
+    }
+
+    /// Since when what was asked of some windows is known.
+    pub(super) fn known(&self, windows: &[Window]) -> Vec<Known> {
+        known_of(&self.learned(), &shared(&self.asked(), windows))
+    }
+
+    fn learned(&self) -> Vec<Known> {
+        self.learned.iter().copied().map(Known::of_numbers).collect()
+    }
+
+    fn set(&mut self, asked: &[Window], learned: &[Known]) {
+        self.asked = pairs(asked);
+        self.learned = learned.iter().map(Known::numbers).collect();
+    }
+
+    /// Until when vintages were dropped: what was known before nobody can tell any more (Unix microseconds).
+    pub(super) fn dropped(&self) -> Option<i64> {
+        self.vintages.values().filter(|vintage| vintage.dropped).map(|vintage| vintage.replaced).max()
+    }
+
+    /// Takes what is coming for what is there, or back. A vintage is put in place first: where the file arrived, it did.
+    pub(super) fn settle(&mut self, key: &Key, partition: &str, arrived: bool) {
         let Some(pending) = self.pending.remove(partition).filter(|_| arrived) else { return };
-        self.ask(&pending.windows());
+        self.ask(key, &pending.windows(), pending.at);
+        self.vintages.extend(pending.vintage);
         match pending.part {
             Some(part) => self.parts.insert(partition.to_owned(), part),
             None => self.parts.remove(partition),
@@ -204,10 +272,14 @@ mod tests {
     fn a_ledger_reads_back_and_no_changed_byte_passes() {
         let key = key();
         let mut ledger = Ledger::new(&key);
-        ledger.ask(&[Window { from: 7_200, to: 10_800 }, Window { from: 0, to: 7_200 }]);
+        ledger.ask(&key, &[Window { from: 7_200, to: 10_800 }], None);
+        ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(7));
         let part = Part { sha256: "ab".into(), bytes: 7, rows: 1 };
         ledger.parts.insert("1970-01-01".into(), part.clone());
-        ledger.pending.insert("1970-02-01".into(), Pending::new(Some(part), &[Window { from: 0, to: 1 }]));
+        let vintage = Vintage { part: part.clone(), replaced: 9, dropped: false };
+        ledger.vintages.insert("1".into(), Vintage { dropped: true, ..vintage.clone() });
+        let pending = Pending::new(Some(part), &[Window { from: 0, to: 1 }], Some(8), Some(("2".into(), vintage)));
+        ledger.pending.insert("1970-02-01".into(), pending);
         let bytes = ledger.seal();
         assert_eq!(Ledger::parse(&key.name, &bytes).unwrap(), ledger);
         assert_eq!(ledger.asked(), [Window { from: 0, to: 10_800 }]);
@@ -226,7 +298,7 @@ mod tests {
     fn foreign_newer_and_damaged_ledgers_are_told_apart() {
         assert_eq!(state(b""), FileState::Damaged);
         assert_eq!(state(b"{}"), FileState::Foreign);
-        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 2, "new": []}"#), FileState::Newer);
+        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 3, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
         assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);

@@ -3,17 +3,19 @@
 //! error; only closed buckets are kept.
 //!
 //! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
-//! unfinished files and what was set aside.
+//! vintages, unfinished files and what was set aside.
 
 mod about;
 mod coverage;
 mod fault;
 mod hold;
 mod key;
+mod known;
 mod ledger;
 mod pack;
 mod part_file;
 mod partition;
+mod past;
 mod path_names;
 mod revision;
 mod sent;
@@ -21,6 +23,8 @@ mod store;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod vintage;
+mod vintages;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,8 +36,10 @@ pub use coverage::{gaps, within};
 pub use fault::{ArchiveFault, FileState};
 pub use hold::Hold;
 pub use key::Key;
+pub use past::Replaced;
 pub use revision::{Cell, Revision, revisions};
 pub use survey::{Content, FileProblem, Survey};
+pub use vintages::Compacted;
 
 use crate::clock::SECOND;
 use crate::columns::{Contradiction, Joiner, Series, join, parallel};
@@ -197,7 +203,7 @@ impl Archive {
     fn settled(&self, key: &Key, mut ledger: Ledger) -> Result<Ledger, ArchiveFault> {
         for (partition, pending) in ledger.pending.clone() {
             let found = self.store.read(&ledger::part_name(key, &partition))?;
-            ledger.settle(&partition, pending.is(found.as_ref()));
+            ledger.settle(key, &partition, pending.is(found.as_ref()));
         }
         Ok(ledger)
     }
@@ -240,12 +246,11 @@ fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
     ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict))
 }
 
-/// Keeps the rows whose bucket starts lie in the windows, or the others.
+/// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
 fn keep(series: &mut Series, windows: &[Window], inside: bool) {
     let holds = |time: i64| {
-        let among =
-            |window: &Window| time >= window.from.saturating_mul(SECOND) && time < window.to.saturating_mul(SECOND);
-        windows.iter().any(among) == inside
+        let place = windows.partition_point(|window| window.to.saturating_mul(SECOND) <= time);
+        windows.get(place).is_some_and(|window| window.from.saturating_mul(SECOND) <= time) == inside
     };
     if series.timestamps.iter().all(|time| holds(*time)) {
         return;

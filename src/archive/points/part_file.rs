@@ -1,6 +1,8 @@
 //! One data file: series as Parquet that says of itself what it holds, and whether it is whole.
 
 use bytes::Bytes;
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use sha2::{Digest, Sha256};
 
 use super::fault::{ArchiveFault, FileState};
@@ -12,7 +14,7 @@ use crate::archive::table::{ContentHash, Metadata, Table};
 use crate::columns::Series;
 use crate::weight::Window;
 
-const FORMAT: (&str, &str) = ("marketpoints.format", "points archive");
+const FORMAT: &str = "marketpoints.format";
 const VERSION_NAME: &str = "marketpoints.version";
 const KEY: &str = "marketpoints.key";
 const SOURCE: &str = "marketpoints.source";
@@ -22,16 +24,44 @@ const SERIES: &str = "marketpoints.series";
 const CONTENT: &str = "marketpoints.content_sha256";
 const MAGIC: &[u8] = b"PAR1";
 
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Data.
+    Part,
+    /// Data that others took the place of.
+    Vintage,
+}
+
+impl Kind {
+    const fn format(self) -> &'static str {
+        match self {
+            Self::Part => "points archive",
+            Self::Vintage => "points vintage",
+        }
+    }
+}
+
 /// Bytes of a file with these series, which answer for these windows.
 pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
+    let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
+    bytes_of(Kind::Part, key, &windows, series)
+}
+
+/// Bytes of a file with these series, which says what they are of.
+pub(super) fn bytes_of(
+    kind: Kind,
+    key: &Key,
+    windows: &impl Serialize,
+    series: &[Series],
+) -> Result<Vec<u8>, ArchiveFault> {
     let (table, packed) = pack(series);
     let spell = |error: serde_json::Error| ArchiveFault::Content(format!("{}: {error}", key.label()));
-    let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
-    let windows = serde_json::to_string(&windows).map_err(spell)?;
+    let windows = serde_json::to_string(windows).map_err(spell)?;
     let series = serde_json::to_string(&packed).map_err(spell)?;
     let content = content(key, &windows, &series, &table);
     let pairs = [
-        FORMAT,
+        (FORMAT, kind.format()),
         (VERSION_NAME, &VERSION.to_string()),
         (KEY, &key.name),
         (SOURCE, &key.source),
@@ -46,14 +76,32 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
 
 /// The series of a file whose checksum is right.
 pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
+    contents::<IgnoredAny>(path, bytes).map(|(_, series)| series)
+}
+
+/// What a file whose checksum is right says of its windows, and its series.
+pub(super) fn contents<W: DeserializeOwned>(path: &str, bytes: Bytes) -> Result<(W, Vec<Series>), ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
     let (table, metadata) = table_of(bytes, |name| !is_identity(name)).map_err(damaged)?;
-    let packed = packed(&metadata).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
-    unpack(table, &packed).map_err(damaged)
+    let silent = || damaged("it does not say what it holds".to_owned());
+    let windows = find(&metadata, WINDOWS).and_then(|text| serde_json::from_str(text).ok()).ok_or_else(silent)?;
+    let series = unpack(table, &packed(&metadata).ok_or_else(silent)?).map_err(damaged)?;
+    Ok((windows, series))
 }
 
 /// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.
 pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
+    let (windows, rows) = examine_of::<Vec<(i64, i64)>>(Kind::Part, key, path, bytes)?;
+    Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
+}
+
+/// What a file of unknown state says of its windows, and its rows, where it is a whole file of this kind and key.
+pub(super) fn examine_of<W: DeserializeOwned>(
+    kind: Kind,
+    key: &Key,
+    path: &str,
+    bytes: &Bytes,
+) -> Result<(W, u64), ArchiveFault> {
     let fault = |state, problem: &str| Err(ArchiveFault::file(path, state, problem));
     if !bytes.starts_with(MAGIC) && !bytes.is_empty() {
         return fault(FileState::Foreign, "not a Parquet file; move it away");
@@ -62,7 +110,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
         let problem = if bytes.is_empty() { "the file is empty" } else { "the file is cut short or damaged" };
         return fault(FileState::Damaged, problem);
     };
-    if find(&metadata, FORMAT.0) != Some(FORMAT.1) {
+    if find(&metadata, FORMAT) != Some(kind.format()) {
         return fault(FileState::Foreign, "a Parquet file of another program; move it away");
     }
     let version = find(&metadata, VERSION_NAME).and_then(|text| text.parse::<u32>().ok());
@@ -78,15 +126,14 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
     if find(&metadata, CONTENT) != Some(&content(key, windows, series, &table)) {
         return Err(damaged());
     }
-    let windows: Vec<(i64, i64)> = serde_json::from_str(windows).map_err(|_| damaged())?;
-    let rows = table.first().map_or(0, |(_, column)| column.len() as u64);
-    Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
+    let windows = serde_json::from_str(windows).map_err(|_| damaged())?;
+    Ok((windows, table.first().map_or(0, |(_, column)| column.len() as u64)))
 }
 
 /// Which service the data of a file are from; `None` for a file that does not say.
 pub(super) fn source(bytes: &Bytes) -> Option<String> {
     let metadata = metadata_of(bytes).ok()?;
-    find(&metadata, FORMAT.0).filter(|format| *format == FORMAT.1)?;
+    find(&metadata, FORMAT).filter(|format| *format == Kind::Part.format())?;
     find(&metadata, SOURCE).map(str::to_owned)
 }
 

@@ -41,17 +41,27 @@ pub struct Revision {
 pub fn revisions(before: &[Series], after: &[Series]) -> Vec<Revision> {
     let mut found = Vec::new();
     for old in before {
-        match after.iter().find(|new| new.id.fields() == old.id.fields()) {
+        match after.iter().find(|new| is_same(&new.id, &old.id)) {
             Some(new) => compare(Some(old), Some(new), &mut found),
             None => compare(Some(old), None, &mut found),
         }
     }
     for new in after {
-        if !before.iter().any(|old| old.id.fields() == new.id.fields()) {
+        if !before.iter().any(|old| is_same(&new.id, &old.id)) {
             compare(None, Some(new), &mut found);
         }
     }
     found
+}
+
+/// Whether two series are of the same, fields included that this version does not know, in any order.
+fn is_same(one: &SeriesId, other: &SeriesId) -> bool {
+    let sorted = |id: &SeriesId| {
+        let mut extra = id.extra.clone();
+        extra.sort_unstable();
+        extra
+    };
+    one.fields() == other.fields() && sorted(one) == sorted(other)
 }
 
 fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>) {
@@ -77,7 +87,16 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
         for name in &columns {
             let before = old.zip(old_row).and_then(|(series, row)| Some((series.column(name)?, row)));
             let after = new.zip(new_row).and_then(|(series, row)| Some((series.column(name)?, row)));
-            if !same(before, after) {
+            // A column that only other rows have values in may be there or not.
+            let is_blank = |place: Option<(&Column, usize)>| {
+                place.is_none_or(|(column, row)| {
+                    let mut both = column.take(&[row]);
+                    both.append(column.blank(1)) && both.same(0, 1)
+                })
+            };
+            let lacks = old_row.is_some() && new_row.is_some() && (before.is_none() || after.is_none());
+            let equal = same(before, after) || lacks && is_blank(before) && is_blank(after);
+            if !equal {
                 let cell =
                     |place: Option<(&Column, usize)>| place.map_or(Cell::Absent, |(column, row)| cell(column, row));
                 let (before, after) = (cell(before), cell(after));
@@ -141,6 +160,27 @@ mod tests {
             ]
         );
         assert!(revisions(&after, &after).is_empty());
+    }
+
+    #[test]
+    fn series_differ_by_every_field_of_their_identity_and_blank_columns_in_nothing() {
+        let of = |rank: &str, close: f64| {
+            let one = series("BUY", &[1], &[close]);
+            let id = SeriesId { extra: vec![("rank".into(), rank.into())], ..(*one.id).clone() };
+            Series { id: id.into(), ..one }
+        };
+        let before = [of("1", 1.0), of("2", 2.0)];
+        assert!(revisions(&before, &[of("2", 2.0), of("1", 1.0)]).is_empty());
+        assert_eq!(revisions(&before, &[of("1", 1.0), of("2", 3.0)]).len(), 1);
+        assert_eq!(revisions(&before[..1], &before).len(), 1);
+        let mut wider = before.to_vec();
+        wider[0].columns.push(("note".into(), Column::Text(vec![None])));
+        assert!(revisions(&before, &wider).is_empty() && revisions(&wider, &before).is_empty());
+        wider[0].columns[1].1 = Column::Text(vec![Some("a".into())]);
+        assert_eq!(revisions(&before, &wider).len(), 1);
+        // A row that is gone is told, whatever it held.
+        let nothing = series("BUY", &[1], &[f64::NAN]);
+        assert_eq!(revisions(&[nothing], &[]).len(), 1);
     }
 
     #[test]

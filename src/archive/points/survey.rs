@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Archive;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger, part_name, sha256};
 use super::store::own;
+use super::{Archive, vintage};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
 
@@ -89,8 +89,10 @@ impl Archive {
                 Err(fault) => survey.note(fault)?,
             }
         }
+        let vintages = own("vintages");
         for name in self.store.list("")? {
-            if name.starts_with("type=") && !known.contains(&name) {
+            let is_ours = name.starts_with("type=") || name.starts_with(&vintages);
+            if is_ours && !known.contains(&name) {
                 if let Err(fault) = self.store.check(&name) {
                     survey.note(fault)?;
                     continue;
@@ -131,6 +133,22 @@ impl Archive {
             }
         }
         known.extend(ledger.pending.keys().map(|partition| part_name(key, partition)));
+        let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);
+        known.extend(ledger.going.iter().chain(coming).map(|name| vintage::file(key, name)));
+        for (name, vintage) in &ledger.vintages {
+            let file = vintage::file(key, name);
+            if !known.insert(file.clone()) {
+                continue; // it is going
+            }
+            match self.store.read(&file) {
+                Ok(Some(found)) if sha256(&found.bytes) == vintage.part.sha256 => {
+                    survey.files += 1;
+                    survey.bytes += found.bytes.len() as u64;
+                }
+                Ok(found) => survey.note(vintage::strange(key, &file, found.map(|found| found.bytes).as_ref()))?,
+                Err(fault) => survey.note(fault)?,
+            }
+        }
         Ok(())
     }
 

@@ -11,13 +11,13 @@ use crate::clock::ManualClock;
 const LEASE: Duration = Duration::from_secs(3_600);
 
 /// One object store, and any number of programs that keep an archive in it.
-struct Shared {
+pub(super) struct Shared {
     store: Arc<InMemory>,
     clock: Arc<ManualClock>,
 }
 
 impl Shared {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { store: Arc::default(), clock: Arc::default() }
     }
 
@@ -28,12 +28,12 @@ impl Shared {
     }
 
     /// The archive as another program sees it.
-    fn archive(&self) -> Archive {
+    pub(super) fn archive(&self) -> Archive {
         Archive { store: Arc::new(self.objects(LEASE)), path: "s3://bucket/some/prefix".into(), plain_options: None }
     }
 
     /// The right to write, taken from whoever has it and is not heard of.
-    fn take_over(&self) -> Hold {
+    pub(super) fn take_over(&self) -> Hold {
         let archive = self.archive();
         if let Some(hold) = archive.try_hold(&key()).unwrap() {
             return hold;
@@ -71,8 +71,8 @@ fn an_object_store_holds_the_same_files_as_a_folder() {
     let hours: Vec<i64> = (0..4).chain(MONTH..MONTH + 3).collect();
     for archive in [&near, &far] {
         let mut hold = hold(archive);
-        hold.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5)).unwrap();
-        hold.commit(&[window(2, 6)], &closes(&[5], 0.25)).unwrap();
+        hold.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5), AT).unwrap();
+        hold.commit(&[window(2, 6)], &closes(&[5], 0.25), AT).unwrap();
         drop(hold);
         assert_eq!(closes_of(archive, window(0, 6)), [0.5, 1.5, 5.25]);
     }
@@ -138,7 +138,7 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
                     let rows =
                         if hour % 5 == 0 { closes(&[MONTH + hour], 0.5) } else { closes(&[hour, MONTH + hour], 0.5) };
                     let windows = [window(hour, hour + 1), window(MONTH + hour, MONTH + hour + 1)];
-                    hold.commit(&windows, &rows).unwrap();
+                    hold.commit(&windows, &rows, AT).unwrap();
                 }
             });
         }
@@ -159,11 +159,11 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
 fn a_writer_that_wakes_after_another_took_over_starts_from_what_that_one_kept() {
     let shared = Shared::new();
     let mut sleeper = shared.take_over();
-    sleeper.commit(&[window(0, 2)], &closes(&[0, 1], 0.5)).unwrap();
+    sleeper.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     let mut other = shared.take_over();
-    other.commit(&[window(2, 4), window(0, 1)], &closes(&[0, 2, 3], 0.25)).unwrap();
-    sleeper.commit(&[window(4, 6)], &closes(&[4, 5], 0.5)).unwrap();
-    other.commit(&[window(6, 7)], &[]).unwrap();
+    other.commit(&[window(2, 4), window(0, 1)], &closes(&[0, 2, 3], 0.25), AT).unwrap();
+    sleeper.commit(&[window(4, 6)], &closes(&[4, 5], 0.5), AT).unwrap();
+    other.commit(&[window(6, 7)], &[], AT).unwrap();
     sleeper.mend(window(0, 8), true).unwrap();
     assert_eq!(closes_of(&shared.archive(), window(0, 7)), [0.25, 1.5, 2.25, 3.25, 4.5, 5.5]);
     assert_eq!(shared.archive().asked(&key()).unwrap(), [window(0, 7)]);
@@ -179,16 +179,16 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         let placed = |place: usize| arrived & (1 << place) != 0;
         let shared = Shared::new();
         let mut writer = shared.take_over();
-        writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before).unwrap();
+        writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, AT).unwrap();
         let old = shared.files();
-        writer.commit(&ask, &after).unwrap();
+        writer.commit(&ask, &after, AT).unwrap();
         let new = shared.files();
         // Back to the ledger of the first step, with some of the files in place.
         let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
         for (place, (partition, window)) in parts.iter().zip(ask).enumerate() {
             let name = part_name(&key(), partition);
             let part = Part { sha256: sha256(&new[&name]), bytes: new[&name].len() as u64, rows: 2 };
-            announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window]));
+            announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(AT), None));
             shared.write(&name, if placed(place) { &new[&name] } else { &old[&name] });
         }
         shared.write(&ledger, &announced.seal());
@@ -200,9 +200,9 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
             assert_eq!(mended.gaps(window).is_empty(), placed(place), "{arrived}: {place}");
         }
         let lost: Vec<Window> = ask.into_iter().flat_map(|window| mended.gaps(window)).collect();
-        mended.commit(&lost, &after).unwrap();
+        mended.commit(&lost, &after, AT).unwrap();
         // The writer that seemed dead goes on, and finds it done.
-        writer.commit(&ask, &after).unwrap();
+        writer.commit(&ask, &after, AT).unwrap();
         assert_eq!(shared.files(), new, "{arrived}: as if nothing had happened");
     }
 }
@@ -212,18 +212,18 @@ fn what_the_service_no_longer_has_is_gone_and_what_was_set_aside_stays_away() {
     let shared = Shared::new();
     let mut hold = shared.take_over();
     let name = part_name(&key(), "1970-01-01");
-    hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5)).unwrap();
-    hold.commit(&[window(0, 2)], &[]).unwrap();
+    hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    hold.commit(&[window(0, 2)], &[], AT).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 2)).unwrap(), [], "asked and empty");
     assert!(shared.archive().survey().unwrap().problems.is_empty());
-    hold.commit(&[window(1, 3)], &closes(&[2], 0.5)).unwrap();
+    hold.commit(&[window(1, 3)], &closes(&[2], 0.5), AT).unwrap();
     assert_eq!(closes_of(&shared.archive(), window(0, 3)), [2.5]);
     // Foreign, and its buckets turn out to be empty: it is not left for readers of the folder to find.
     shared.write(&name, b"time,close\n1,2\n");
     hold.mend(window(0, 3), true).unwrap();
     assert!(hold.take_aside()[0].contains("quarantine"));
     assert_eq!(hold.gaps(window(0, 3)), [window(0, 3)]);
-    hold.commit(&[window(0, 3)], &[]).unwrap();
+    hold.commit(&[window(0, 3)], &[], AT).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 3)).unwrap(), []);
     assert!(shared.archive().survey().unwrap().problems.is_empty());
     let kept: Vec<_> = shared.files().into_iter().filter(|(name, _)| name.contains("quarantine")).collect();

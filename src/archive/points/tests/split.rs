@@ -172,7 +172,7 @@ fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
         random.shuffle(&mut windows);
         for (from, to) in windows {
             let some: Vec<_> = rows.iter().filter(|(hour, _)| (from..to).contains(hour)).cloned().collect();
-            hold.commit(&[window(from, to)], &as_sent(&body(data_type, &some))).unwrap();
+            hold.commit(&[window(from, to)], &as_sent(&body(data_type, &some)), AT).unwrap();
         }
         let read = settled(archive.read(&key, window(0, HOURS)).unwrap());
         check(&read, &points(whole.as_bytes()).unwrap(), &whole);

@@ -1,0 +1,107 @@
+"""What an archive keeps and kept, told without a client."""
+
+from typing import TYPE_CHECKING, Any
+
+from . import _engine
+from .common.queries import QueryArguments, build_query
+from .common.times import to_unix
+from .errors import InvalidRequest
+from .records.archive import Compacted, Vintage, vintages
+from .records.tables import Records
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .common.arguments import Names
+    from .common.times import Interval, Time
+
+__all__ = ["Kept"]
+
+
+class Kept:
+    """The part of an archive that tells what it keeps and kept."""
+
+    _engine: _engine.Archive
+
+    def vintages(
+        self,
+        type: str | None = None,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> Records[Vintage]:
+        """What was kept and took other values since, in the order in which it was replaced, query by query.
+
+        Only buckets that the service told otherwise are vintages: changed, gone, or there where there was none. What
+        was known at a moment is read by ``read(…, as_of=…)``: of a vintage, at its ``known_from``.
+
+        Args:
+            type: Data type by its wire name, or a series method's name; without one, all that is kept.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            arguments: As of :meth:`read`; with a window, the vintages that touch it.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
+                :class:`NewerFormatError`.
+        """
+        query = _query("vintages", type, exchange, symbol, interval, arguments)
+        found = self._engine.vintages(query)
+        return Records([one for entry in found for one in vintages(entry)], Vintage)
+
+    def compact(
+        self,
+        type: str | None = None,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        *,
+        before: "Time",
+        **arguments: "Unpack[QueryArguments]",
+    ) -> Compacted:
+        """Drops vintages that were replaced at ``before`` or earlier; what is kept now stays.
+
+        What was known at ``before`` and later can be told as before; of a query of which something was dropped, nobody
+        can tell any more what was known earlier than that, and ``read(…, as_of=…)`` says so. Waits for whoever writes.
+
+        Args:
+            type: Data type by its wire name, or a series method's name; without one, all that is kept.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            before: As a ``start`` of :meth:`Client.points`.
+            arguments: As of :meth:`read`, without a window.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            ArchiveError: The folder or the store cannot be written.
+        """
+        moment = to_unix(before, "before")
+        if moment is None:
+            raise InvalidRequest("before: say until when what was replaced is dropped, such as before='2026-01-31'")
+        for name in ("start", "end", "period"):
+            if arguments.get(name) is not None:
+                raise InvalidRequest(f"{name}: vintages go by when they were replaced: before= says until when")
+        query = _query("compact", type, exchange, symbol, interval, arguments)
+        return Compacted(*self._engine.compact(moment, query))
+
+
+def _query(
+    call: str,
+    type: str | None,  # noqa: A002 - the wire's own name
+    exchange: "Names",
+    symbol: "Names",
+    interval: "Interval | None",
+    arguments: QueryArguments,
+) -> _engine.Query | None:
+    """The query, whose window may be open; None where nothing is named."""
+    if type is not None:
+        return build_query(call, type, exchange, symbol, interval, arguments, open_window=True)
+    given: dict[str, Any] = {"exchange": exchange, "symbol": symbol, "interval": interval, **arguments}
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidRequest(f"{name}: say of which type: archive.{call}('candles', …); without any, it is of all")
+    return None

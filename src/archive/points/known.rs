@@ -1,0 +1,207 @@
+//! Since when buckets are known: windows of bucket starts with the moment at which they were asked first.
+//!
+//! Who asks for each bucket as it closes would leave a window for each. Such neighbours are one window, of buckets that were
+//! known so long after their close: at most twice as long as they really were, and never sooner.
+
+use super::coverage::{gaps, within};
+use super::key::Key;
+use crate::weight::Window;
+
+/// Moments are microseconds since the Unix epoch: so many survive the way through a double.
+const SECOND: i64 = 1_000_000;
+/// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
+const PROMPT: i64 = 3_600;
+
+/// Buckets, each known since `at` and since `lag` after its close, whichever is later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) window: Window,
+    /// Unix microseconds.
+    at: i64,
+    /// Seconds.
+    lag: i64,
+}
+
+impl Known {
+    /// Buckets known since a moment.
+    fn since(window: Window, at: i64) -> Self {
+        Self { window, at, lag: 0 }
+    }
+
+    /// Its share of a window.
+    pub(super) fn cut(self, window: Window) -> Option<Self> {
+        let cut = Window { from: self.window.from.max(window.from), to: self.window.to.min(window.to) };
+        (cut.from < cut.to).then_some(Self { window: cut, ..self })
+    }
+
+    /// What of it was known at a moment.
+    pub(super) fn by(self, key: &Key, moment: i64) -> Option<Window> {
+        let closed = key.closed(moment.saturating_sub(self.lag * SECOND).div_euclid(SECOND));
+        let Window { from, to } = self.window;
+        (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
+    }
+
+    /// The moment at which all of it was known; `None` where nobody noted it.
+    pub(super) fn whole(self, key: &Key) -> Option<i64> {
+        let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
+        (self != Self { at: 0, lag: 0, ..self })
+            .then(|| self.at.max(if self.lag > 0 { closed().saturating_mul(SECOND) } else { i64::MIN }))
+    }
+
+    /// How long after their close such buckets are known; `None` where they were not asked as they closed.
+    fn promptness(&self, key: &Key) -> Option<i64> {
+        if self.lag > 0 {
+            return Some(self.lag);
+        }
+        let late = self.at.div_euclid(SECOND) + 1 - key.grid().end(self.window.from);
+        (1..=PROMPT).contains(&late).then(|| late.unsigned_abs().next_power_of_two() as i64)
+    }
+
+    /// It and the one that follows, as one.
+    fn and(&self, next: &Self, key: &Key) -> Option<Self> {
+        if self.window.to != next.window.from {
+            return None;
+        }
+        let window = Window { from: self.window.from, to: next.window.to };
+        if (self.at, self.lag) == (next.at, next.lag) {
+            return Some(Self { window, ..*self });
+        }
+        let lag = self.promptness(key)?;
+        (next.promptness(key) == Some(lag)).then_some(Self { window, at: self.at, lag })
+    }
+
+    pub(super) fn numbers(&self) -> (i64, i64, i64, i64) {
+        (self.window.from, self.window.to, self.at, self.lag)
+    }
+
+    pub(super) fn of_numbers((from, to, at, lag): (i64, i64, i64, i64)) -> Self {
+        Self { window: Window { from, to }, at, lag }
+    }
+}
+
+/// Notes that a window came to be known at a moment, as far as it was not before.
+pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: i64) {
+    let before: Vec<Window> = set.iter().map(|known| known.window).collect();
+    for gap in gaps(&before, window) {
+        let mut place = set.partition_point(|known| known.window.from < gap.from);
+        set.insert(place, Known::since(gap, at));
+        if let Some(both) = place.checked_sub(1).and_then(|before| set[before].and(&set[place], key)) {
+            place -= 1;
+            set.splice(place..place + 2, [both]);
+        }
+        if let Some(both) = set.get(place + 1).and_then(|next| set[place].and(next, key)) {
+            set.splice(place..place + 2, [both]);
+        }
+    }
+}
+
+/// Takes a window out of a set.
+pub(super) fn forget(set: &mut Vec<Known>, window: Window) {
+    *set = set
+        .iter()
+        .flat_map(|known| gaps(&[window], known.window).into_iter().filter_map(|left| known.cut(left)))
+        .collect();
+}
+
+/// Since when the buckets of some windows are known; where nobody noted it, since their close.
+pub(super) fn known_of(set: &[Known], windows: &[Window]) -> Vec<Known> {
+    let noted: Vec<Window> = set.iter().map(|known| known.window).collect();
+    let mut found = Vec::new();
+    for window in windows {
+        found.extend(gaps(&noted, *window).into_iter().map(|gap| Known::since(gap, 0)));
+        let first = set.partition_point(|known| known.window.to <= window.from);
+        found.extend(set[first..].iter().map_while(|known| known.cut(*window)));
+    }
+    found.sort_unstable_by_key(|known| known.window.from);
+    found
+}
+
+/// What of a set of windows is not in another.
+pub(super) fn without(set: &[Window], taken: &[Window]) -> Vec<Window> {
+    set.iter().flat_map(|window| gaps(taken, *window)).collect()
+}
+
+/// What two sets of windows share.
+pub(super) fn shared(set: &[Window], other: &[Window]) -> Vec<Window> {
+    set.iter().flat_map(|window| within(other, *window)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::protocol::PointsQuery;
+
+    const MINUTE: i64 = 60;
+
+    fn key() -> Key {
+        let query = PointsQuery { data_type: "T".into(), interval: Some("MINUTE".into()), ..PointsQuery::default() };
+        Key::new("https://host", &query).unwrap()
+    }
+
+    /// The first moment at which a bucket is known.
+    fn since(set: &[Known], bucket: i64) -> Option<i64> {
+        let start = bucket * MINUTE;
+        let holder = set.iter().find(|known| known.window.from <= start && start < known.window.to)?;
+        holder.cut(Window { from: start, to: start + MINUTE })?.whole(&key())
+    }
+
+    proptest! {
+        /// Against a list of what each bucket was asked at: never sooner, and later only for what was asked as it closed.
+        #[test]
+        fn no_bucket_is_known_before_it_was(
+            steps in prop::collection::vec((0_i64..30, 1_i64..6, 0_i64..9_000, any::<bool>()), 1..40),
+        ) {
+            let (key, mut set, mut model) = (key(), Vec::new(), BTreeMap::<i64, i64>::new());
+            for (first, count, late, forgets) in steps {
+                let window = Window { from: first * MINUTE, to: (first + count) * MINUTE };
+                let at = (window.to + late) * SECOND + 17;
+                if forgets && late > 6_000 {
+                    forget(&mut set, window);
+                    model.retain(|bucket, _| !(first..first + count).contains(bucket));
+                } else {
+                    note(&mut set, &key, window, at);
+                    (first..first + count).for_each(|bucket| { model.entry(bucket).or_insert(at); });
+                }
+                prop_assert!(set.windows(2).all(|two| two[0].window.to <= two[1].window.from));
+                for bucket in 0..40 {
+                    let (told, real) = (since(&set, bucket), model.get(&bucket).copied());
+                    prop_assert_eq!(told.is_some(), real.is_some());
+                    let (Some(told), Some(real)) = (told, real) else { continue };
+                    let close = (bucket + 1) * MINUTE * SECOND;
+                    prop_assert!(real <= told, "{bucket}: {told} is sooner than {real}");
+                    prop_assert!(told == real || told - close <= 2 * (PROMPT + 301) * SECOND, "{bucket}: {told} {real}");
+                    let seen = |moment| set.iter().filter_map(|known| known.by(&key, moment))
+                        .any(|window| window.from <= bucket * MINUTE && bucket * MINUTE < window.to);
+                    prop_assert!(!seen(told - 1) && seen(told));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_that_are_asked_as_they_close_are_one_window() {
+        let (key, mut set) = (key(), Vec::new());
+        for bucket in 0..10_000 {
+            let window = Window { from: bucket * MINUTE, to: (bucket + 1) * MINUTE };
+            // A second after the close; once an hour late.
+            let late = if bucket == 5_000 { 3_500 } else { 1 };
+            note(&mut set, &key, window, (window.to + late) * SECOND);
+        }
+        assert_eq!(set.len(), 3);
+        assert_eq!(since(&set, 9_999), Some((10_000 * MINUTE + 2) * SECOND));
+        assert_eq!(since(&set, 5_000), Some((5_001 * MINUTE + 3_500) * SECOND));
+        // What was asked long after its close keeps its moment.
+        let mut set = Vec::new();
+        for day in 0..3 {
+            let at = (day + 1) * 86_400 * SECOND + 5;
+            note(&mut set, &key, Window { from: day * 86_400, to: (day + 1) * 86_400 }, at);
+            assert_eq!(since(&set, (day + 1) * 1_440 - 1), Some(at));
+        }
+        assert_eq!(set.len(), 3);
+        assert_eq!(known_of(&[], &[Window { from: 0, to: 60 }])[0].whole(&key), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! What others took the place of: a file of the buckets that a service told otherwise, with the rows that they had, since
+//! when these were known and when the archive learned otherwise. Such files lie beside the data, where no reader takes them
+//! for data, and a ledger names them in the order in which they were replaced.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::coverage::add;
+use super::fault::{ArchiveFault, FileState};
+use super::key::Key;
+use super::known::{Known, shared};
+use super::ledger::{Ledger, Part, Vintage, sha256};
+use super::part_file::{Kind, bytes_of, contents, examine_of};
+use super::revision::revisions;
+use super::store::own;
+use crate::clock::SECOND;
+use crate::columns::Series;
+use crate::weight::Window;
+
+/// What a file says of itself.
+#[derive(Serialize, Deserialize)]
+struct About {
+    /// Unix microseconds.
+    replaced: i64,
+    /// Its windows, and since when they were known.
+    known: Vec<(i64, i64, i64, i64)>,
+}
+
+/// The folder of a key's vintages.
+pub(super) fn folder(key: &Key) -> String {
+    own(&format!("vintages/{}", key.name))
+}
+
+/// The file of that name.
+pub(super) fn file(key: &Key, name: &str) -> String {
+    format!("{}/{name}.vintage", folder(key))
+}
+
+/// The name of a file; `None` for one that this package does not give.
+pub(super) fn name_of<'a>(key: &Key, file: &'a str) -> Option<&'a str> {
+    let name = file.strip_prefix(&folder(key))?.strip_prefix('/')?.strip_suffix(".vintage")?;
+    number(name).map(|_| name)
+}
+
+/// Names ascend in the order in which vintages were replaced, and end in their partition.
+pub(super) fn name(number: u64, partition: &str) -> String {
+    format!("{number:010}-{partition}")
+}
+
+/// What stands in front of the partition in a name.
+pub(super) fn number(name: &str) -> Option<u64> {
+    let (number, _) = name.split_once('-')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
+}
+
+/// The partition in a name.
+pub(super) fn partition(name: &str) -> &str {
+    name.split_once('-').map_or("", |(_, partition)| partition)
+}
+
+/// The first number that no vintage of a ledger has.
+pub(super) fn next_number(ledger: &Ledger) -> u64 {
+    let names = ledger.vintages.keys().chain(&ledger.going);
+    names.filter_map(|name| number(name)).max().map_or(1, |last| last + 1)
+}
+
+/// A vintage and its file. Without windows it stands for one that was dropped.
+pub(super) fn make(
+    key: &Key,
+    replaced: i64,
+    known: &[Known],
+    series: &[Series],
+) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
+    let about = About { replaced, known: known.iter().map(Known::numbers).collect() };
+    let bytes = bytes_of(Kind::Vintage, key, &about, series)?;
+    let rows = series.iter().map(|one| one.len() as u64).sum();
+    let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows };
+    Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes))
+}
+
+/// Since when the windows of a file whose checksum is right were known, and their rows.
+pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>), ArchiveFault> {
+    let (about, series) = contents::<About>(path, bytes)?;
+    Ok((about.known.into_iter().map(Known::of_numbers).collect(), series))
+}
+
+/// What a file of unknown state is, where it is a whole vintage of this key.
+pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
+    let (about, rows) = examine_of::<About>(Kind::Vintage, key, path, bytes)?;
+    let part = Part { sha256: sha256(bytes), bytes: bytes.len() as u64, rows };
+    Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
+}
+
+/// Why a file that is not what the ledger names is none. Nobody can ask again what it held.
+pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+    let lost = "what it held cannot be asked again; compact() of a later time drops it";
+    let Some(bytes) = bytes else {
+        return ArchiveFault::file(path, FileState::Missing, format!("the file is gone, and {lost}"));
+    };
+    match examine(key, path, bytes) {
+        Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {
+            ArchiveFault::file(&path, FileState::Damaged, format!("{problem}, and {lost}"))
+        }
+        Err(fault) => fault,
+        Ok(_) => {
+            ArchiveFault::file(path, FileState::Damaged, format!("not the file that the ledger names, and {lost}"))
+        }
+    }
+}
+
+/// The buckets of some windows in which two readings differ.
+pub(super) fn told_otherwise(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
+    let mut changed = Vec::new();
+    for revision in revisions(before, after) {
+        let start = key.grid().floor(revision.time.div_euclid(SECOND));
+        add(&mut changed, Window { from: start, to: key.grid().end(start) });
+    }
+    shared(&changed, windows)
+}

@@ -1,0 +1,174 @@
+//! Writing vintages: what a commit takes the place of, and dropping what is no longer wanted.
+
+use super::fault::{ArchiveFault, FileState};
+use super::hold::Hold;
+use super::ledger::{Vintage, sha256};
+use super::store::{Staged, Version};
+use super::{keep, vintage};
+use crate::columns::Series;
+use crate::weight::Window;
+
+/// What a compaction dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compacted {
+    /// Files that went.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Their rows.
+    pub rows: u64,
+}
+
+impl Compacted {
+    fn of(vintage: &Vintage) -> Self {
+        Self { files: 1, bytes: vintage.part.bytes, rows: vintage.part.rows }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { files: self.files + other.files, bytes: self.bytes + other.bytes, rows: self.rows + other.rows }
+    }
+}
+
+/// A vintage that is yet to be put in place.
+pub(super) struct ComingVintage {
+    pub(super) name: String,
+    pub(super) vintage: Vintage,
+    pub(super) file: Box<dyn Staged>,
+}
+
+impl Hold {
+    /// The buckets of a partition that an answer tells otherwise than they are kept, as a file that is yet to be put in
+    /// place; `None` where there are none.
+    pub(super) fn vintage(
+        &self,
+        partition: &str,
+        windows: &[Window],
+        before: &[Series],
+        after: &[Series],
+        at: i64,
+    ) -> Result<Option<ComingVintage>, ArchiveFault> {
+        let known = self.ledger.known(windows);
+        let windows: Vec<Window> = known.iter().map(|known| known.window).collect();
+        if windows.is_empty() {
+            return Ok(None);
+        }
+        let of = |series: &[Series], windows: &[Window]| {
+            let mut series = series.to_vec();
+            for one in &mut series {
+                keep(one, windows, true);
+            }
+            series.retain(|one| !one.is_empty());
+            series
+        };
+        let before = of(before, &windows);
+        let changed = vintage::told_otherwise(&self.key, &windows, &before, &of(after, &windows));
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let known = self.ledger.known(&changed);
+        let (told, bytes) = vintage::make(&self.key, at, &known, &of(&before, &changed))?;
+        // Of several partitions of one answer, each has a number of its own; a writer that was overtaken may have left one.
+        let mut number = vintage::next_number(&self.ledger);
+        let mut name = vintage::name(number, partition);
+        while self.archive.store.length(&vintage::file(&self.key, &name))?.is_some() {
+            number += 1;
+            name = vintage::name(number, partition);
+        }
+        let file = self.archive.store.stage(&self.key.name, &vintage::file(&self.key, &name), bytes)?;
+        Ok(Some(ComingVintage { name, vintage: told, file }))
+    }
+
+    /// Takes a vintage for one that is there, if it is. Whatever became of the file that was to follow it: what a vintage
+    /// says of the time before holds.
+    pub(super) fn settle_vintage(&mut self, coming: Option<(String, Vintage)>) -> Result<(), ArchiveFault> {
+        let Some((name, vintage)) = coming else { return Ok(()) };
+        self.ledger.vintages.remove(&name);
+        match self.archive.store.read(&vintage::file(&self.key, &name))? {
+            Some(found) if sha256(&found.bytes) == vintage.part.sha256 => {
+                self.ledger.vintages.insert(name, vintage);
+                Ok(())
+            }
+            // Another writer's, which came before.
+            Some(_) => self.adopt_vintages(),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes in whole vintages of the key that its ledger does not name: it was lost, or is older than they are.
+    pub(super) fn adopt_vintages(&mut self) -> Result<(), ArchiveFault> {
+        for file in self.archive.store.list(&vintage::folder(&self.key))? {
+            let Some(name) = vintage::name_of(&self.key, &file).map(str::to_owned) else { continue };
+            if self.ledger.vintages.contains_key(&name) {
+                continue;
+            }
+            let Some(found) = self.archive.store.read(&file)? else { continue };
+            match vintage::examine(&self.key, &file, &found.bytes) {
+                Ok(vintage) => {
+                    self.ledger.vintages.insert(name, vintage);
+                }
+                Err(ArchiveFault::File { state: FileState::Damaged | FileState::Foreign, problem, .. }) => {
+                    self.set_aside(&file, &found, &problem)?;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what was replaced at a moment (Unix microseconds) or before. A file without rows stays, which says until when
+    /// nobody can tell any more what was known; in a store that removes nothing, one for each.
+    pub fn compact(&mut self, before: i64) -> Result<Compacted, ArchiveFault> {
+        let old = |hold: &Self| {
+            let kept =
+                hold.ledger.vintages.iter().filter(|(_, vintage)| !vintage.dropped && vintage.replaced <= before);
+            kept.map(|(name, vintage)| (name.clone(), Compacted::of(vintage))).collect::<Vec<_>>()
+        };
+        let done = old(self).into_iter().map(|(_, one)| one).fold(Compacted::default(), Compacted::and);
+        self.again(|hold| {
+            hold.settle()?;
+            let mut going: Vec<String> = old(hold).into_iter().map(|(name, _)| name).collect();
+            let Some(last) = going.last().cloned() else { return Ok(()) };
+            if hold.archive.store.removes() {
+                going.extend(hold.ledger.vintages.iter().filter(|one| one.1.dropped).map(|(name, _)| name.clone()));
+            }
+            let of = |hold: &Self, name: &String| hold.ledger.vintages.get(name).map(|vintage| vintage.replaced);
+            let newest = going.iter().filter_map(|name| of(hold, name)).max().unwrap_or(before);
+            for name in &going {
+                let replaced = if *name == last { Some(newest) } else { of(hold, name) };
+                match replaced.filter(|_| *name == last || !hold.archive.store.removes()) {
+                    Some(replaced) => {
+                        let (vintage, _) = vintage::make(&hold.key, replaced, &[], &[])?;
+                        hold.ledger.vintages.insert(name.clone(), vintage);
+                    }
+                    None => {
+                        hold.ledger.vintages.remove(name);
+                    }
+                }
+            }
+            hold.ledger.going = going;
+            // From here on the ledger tells that they go; whoever comes next brings it to its end.
+            hold.save()?;
+            hold.drop_vintages()?;
+            hold.save()
+        })?;
+        Ok(done)
+    }
+
+    /// Removes the files of vintages that are going, or puts files without rows in their place.
+    pub(super) fn drop_vintages(&mut self) -> Result<(), ArchiveFault> {
+        for name in std::mem::take(&mut self.ledger.going) {
+            let file = vintage::file(&self.key, &name);
+            let Some(vintage) = self.ledger.vintages.get_mut(&name) else {
+                self.archive.store.remove(&file)?;
+                continue;
+            };
+            let (dropped, bytes) = vintage::make(&self.key, vintage.replaced, &[], &[])?;
+            *vintage = dropped;
+            let seen = self.archive.store.read(&file)?.map_or(Version::Absent, |found| found.version);
+            self.archive.store.stage(&self.key.name, &file, bytes)?.place(&seen)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! What an archive knew before: the vintages of queries, and dropping them.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::error::ClientError;
+use super::keeping::{aside, hold, on_shared, release};
+use super::several::PointsRequests;
+use crate::archive::points::{Archive, Compacted, Key, Replaced};
+use crate::weight::Window;
+
+/// What was kept of some queries, or of all, and is told otherwise since, by key.
+///
+/// # Errors
+/// [`super::ErrorKind::Archive`] where a file is not what was written.
+pub fn vintages(
+    archive: &Archive,
+    requests: Option<&PointsRequests>,
+) -> Result<Vec<(Key, Vec<Replaced>)>, ClientError> {
+    let mut found = Vec::new();
+    let Some(requests) = requests else {
+        for content in archive.contents()?.0 {
+            let replaced = archive.vintages(&content.key)?;
+            found.push((content.key, replaced));
+        }
+        return Ok(found);
+    };
+    for request in requests.each() {
+        let Some(key) = archive.key(&request.query)? else { continue };
+        let asked = archive.asked(&key)?;
+        let (Some(first), Some(last)) = (asked.first(), asked.last()) else { continue };
+        let window = request.window_within(Window { from: first.from, to: last.to });
+        let mut replaced = archive.vintages(&key)?;
+        replaced.retain(|one| one.window.from < window.to && window.from < one.window.to);
+        found.push((key, replaced));
+    }
+    Ok(found)
+}
+
+/// Drops what was replaced at a moment (Unix microseconds) or before, of some queries or of all. Waits for whoever writes
+/// them.
+///
+/// # Errors
+/// [`super::ErrorKind::Archive`] where the archive cannot be written.
+pub async fn compact(
+    archive: &Archive,
+    requests: Option<&PointsRequests>,
+    before: i64,
+) -> Result<Compacted, ClientError> {
+    let (own, requests) = (archive.clone(), requests.cloned());
+    let keys = aside(move || {
+        let mut old = Vec::new();
+        let keys = match &requests {
+            None => own.contents()?.0.into_iter().map(|content| Ok(Some(content.key))).collect::<Vec<_>>(),
+            Some(requests) => requests.each().iter().map(|request| own.key(&request.query)).collect(),
+        };
+        for key in keys {
+            let Some(key) = key? else { continue };
+            if own.has_vintages(&key, before)? {
+                old.push(key);
+            }
+        }
+        Ok(old)
+    });
+    let mut done = Compacted::default();
+    for key in keys.await? {
+        let hold = Arc::new(Mutex::new(hold(archive, &key).await?));
+        done = done.and(on_shared(&hold, move |hold| hold.compact(before)).await?);
+        release(&hold).await;
+    }
+    Ok(done)
+}
