@@ -43,8 +43,7 @@ impl RunningClock {
 
     /// A clock that starts at the wall clock's time.
     pub fn wall() -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self::starting_at(since_epoch.as_nanos() as i64)
+        Self::starting_at(WallClock::default().now())
     }
 
     /// The same clock running so many times as fast; at 0 it stands until it is moved.
@@ -66,6 +65,17 @@ impl Clock for RunningClock {
         // Rounding never runs backwards: what is larger stays at least as large.
         let passed = if self.speed == 1.0 { elapsed as i64 } else { (elapsed as f64 * self.speed) as i64 };
         self.set_to.load(Ordering::SeqCst).saturating_add(passed)
+    }
+}
+
+/// This machine's clock with its corrections and the time that it slept, but where it is set back: then it stands until that is over.
+#[derive(Debug, Default)]
+pub struct WallClock(AtomicI64);
+
+impl Clock for WallClock {
+    fn now(&self) -> i64 {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
+        self.0.fetch_max(since_epoch, Ordering::SeqCst).max(since_epoch)
     }
 }
 
@@ -94,6 +104,15 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wall_clock_is_this_machines_and_never_runs_back() {
+        let machine = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+        let (before, told, after) = (machine(), WallClock::default().now(), machine());
+        assert!((before..=after).contains(&told));
+        let ahead = WallClock(AtomicI64::new(i64::MAX));
+        assert_eq!((ahead.now(), ahead.now()), (i64::MAX, i64::MAX));
+    }
 
     #[test]
     fn a_clock_runs_at_its_speed_and_never_backwards() {

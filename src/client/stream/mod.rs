@@ -31,6 +31,7 @@ use super::error::{ClientError, as_arguments};
 use super::inner::Client;
 use super::listed::Listed;
 use super::rules::check_exchanges;
+use crate::clock::WallClock;
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
 
 /// How a stream stands.
@@ -92,7 +93,8 @@ impl Client {
             }
         }
         let channels = families.values().flatten();
-        let recorder = options.record.as_ref().map(|folder| Recorder::new(folder, channels)).transpose()?.map(Arc::new);
+        let recorder = |folder| Recorder::new(folder, channels, Arc::new(WallClock::default()));
+        let recorder = options.record.as_deref().map(recorder).transpose()?.map(Arc::new);
         let queue = Queue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
         let common = Common { client, options, queue, recorder, reconnects, broken };

@@ -8,8 +8,8 @@ pub(super) struct Begin<'a> {
     pub symbol: &'a str,
     /// Unix microseconds.
     pub time: i64,
-    /// Unix microseconds of this machine.
-    pub now: u128,
+    /// Unix microseconds by this machine's clock: when the row came.
+    pub now: i64,
 }
 
 impl Display for Begin<'_> {

@@ -11,7 +11,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -23,6 +22,7 @@ use super::event::Event;
 use super::gap::Gap;
 use crate::archive::{ArchiveError, LinesFile};
 use crate::client::error::ClientError;
+use crate::clock::SharedClock;
 use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
 use crate::protocol::stream::{Channel, ChannelKind};
@@ -71,6 +71,8 @@ struct State {
 /// Writes what streams tell into a folder.
 pub(super) struct Recorder {
     folder: PathBuf,
+    /// Rows tell when they came.
+    clock: SharedClock,
     state: Mutex<State>,
 }
 
@@ -79,7 +81,11 @@ impl Recorder {
     ///
     /// # Errors
     /// A channel whose events are no raw data, or whose market cannot be a folder's name.
-    pub(super) fn new<'a>(folder: &Path, channels: impl IntoIterator<Item = &'a Channel>) -> Result<Self, ClientError> {
+    pub(super) fn new<'a>(
+        folder: &Path,
+        channels: impl IntoIterator<Item = &'a Channel>,
+        clock: SharedClock,
+    ) -> Result<Self, ClientError> {
         for channel in channels {
             if ChannelKind::find(&channel.kind).and_then(Dump::of).is_none() {
                 let kinds = Dump::KINDS.map(|kind| kind.spec().name).join(", ");
@@ -94,7 +100,7 @@ impl Recorder {
                 return Err(ClientError::invalid(problem));
             }
         }
-        Ok(Self { folder: folder.to_owned(), state: Mutex::default() })
+        Ok(Self { folder: folder.to_owned(), clock, state: Mutex::default() })
     }
 
     /// Rows written so far.
@@ -134,7 +140,7 @@ impl Recorder {
     pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let now = self.clock.now().div_euclid(1_000);
         let mut touched = Vec::new();
         for event in events {
             let Some((place, row)) = placed(event) else {
@@ -214,7 +220,7 @@ impl Day {
     }
 
     /// Adds the rows of an event to those that wait, and tells how many.
-    fn add(&mut self, place: &Place, row: &Row<'_>, now: u128) -> u64 {
+    fn add(&mut self, place: &Place, row: &Row<'_>, now: i64) -> u64 {
         let Place { exchange, symbol, .. } = place;
         let begin = Begin { exchange, symbol, time: row.time, now };
         match &row.what {

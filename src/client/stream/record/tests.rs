@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::client::ErrorKind;
+use crate::clock::{ManualClock, SECOND};
 
 /// 2026-01-22, 00:00 UTC.
 const MIDNIGHT: i64 = 1_769_040_000;
@@ -32,7 +33,8 @@ fn book(seconds: i64, bids: &[f64], asks: &[f64]) -> Value {
 }
 
 fn recorder(folder: &Path) -> Recorder {
-    Recorder::new(folder, &[Channel::new("TRADE", "BYBIT", "BTCUSDT")]).unwrap()
+    let clock = ManualClock::at((MIDNIGHT + 1) * SECOND + 1_234_567);
+    Recorder::new(folder, &[Channel::new("TRADE", "BYBIT", "BTCUSDT")], Arc::new(clock)).unwrap()
 }
 
 /// Lines of a file without the columns of exchange, symbol and this machine's time.
@@ -76,6 +78,17 @@ fn trades_and_liquidations_are_rows_of_their_day() {
         lines(folder.path(), "liquidations/BYBIT/BTCUSDT/2026-01-22.csv"),
         [header, "1769040000000000,90000,0.1,sell,"]
     );
+}
+
+#[test]
+fn rows_tell_when_they_came_by_this_machines_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = [trade("BTCUSDT", "7", "BUY", (MIDNIGHT, 0), 5.0)];
+    recorder(folder.path()).events(&events(&json!(told))).unwrap();
+    let text = fs::read_to_string(folder.path().join("trades/BYBIT/BTCUSDT/2026-01-22.csv")).unwrap();
+    let rows = "exchange,symbol,timestamp,local_timestamp,price,amount,side,id\n\
+                BYBIT,BTCUSDT,1769040000000000,1769040001001234,5,0.1,buy,7\n";
+    assert_eq!(text, rows);
 }
 
 #[test]
@@ -192,7 +205,8 @@ fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("recording");
     let refused = |kind: &str, exchange: &str, symbol: &str| {
-        let error = Recorder::new(&place, &[Channel::new(kind, exchange, symbol)]).err().unwrap();
+        let clock = Arc::new(ManualClock::default());
+        let error = Recorder::new(&place, &[Channel::new(kind, exchange, symbol)], clock).err().unwrap();
         assert_eq!(error.kind, ErrorKind::InvalidRequest);
         error.message
     };
