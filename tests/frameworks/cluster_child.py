@@ -46,6 +46,12 @@ def read_environment(file):
     return os.getpid()
 
 
+def running(cluster):
+    """The nannies of workers that run: neither killed nor starting."""
+    nannies = cluster.workers.values()
+    return [one for one in nannies if one.process is not None and one.process.status == distributed.Status.running]
+
+
 def loud(folder):
     """In a worker: everything that it logs, in a file of its own."""
     logging.basicConfig(filename=f"{folder}/worker-{os.getpid()}.log", level=logging.DEBUG, force=True)
@@ -73,7 +79,7 @@ def main(secrets, folder):
             if "environment" in request:
                 # Workers that were killed a moment ago come back with the environment of the first file.
                 told = set()
-                while told != {nanny.pid for nanny in cluster.workers.values()}:
+                while len(told) < 2 or told != {nanny.pid for nanny in running(cluster)}:
                     client.wait_for_workers(2)
                     told = set(client.run(read_environment, request["environment"]).values())
                 say(done=True)
@@ -84,11 +90,13 @@ def main(secrets, folder):
 
             def progress(done, total, kills=kills, in_flight=in_flight):
                 say(requests=done)
-                if kills and done >= kills[0]:
+                busy = client.processing()
+                # One that is still starting would not be started again.
+                victims = [nanny for nanny in running(cluster) if busy.get(nanny.worker_address)]
+                if kills and done >= kills[0] and victims:
                     kills.pop(0)
-                    nanny = cluster.workers[len(kills) % 2]
-                    in_flight += map(str, client.processing()[nanny.worker_address])
-                    os.kill(nanny.pid, signal.SIGKILL)
+                    in_flight += map(str, busy[victims[-1].worker_address])
+                    os.kill(victims[-1].pid, signal.SIGKILL)
 
             try:
                 report = mp.dask.sync(**request, progress=progress)
