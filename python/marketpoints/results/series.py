@@ -8,7 +8,7 @@ from .. import _engine
 from ..common.display import lines, shown_half_made
 from ..common.protocols import Label
 from ..common.suggest import did_you_mean
-from ..common.times import spell
+from ..common.times import exact, spell
 from ..errors import InvalidRequest
 from ..identity import Window
 from . import frames
@@ -162,8 +162,8 @@ class Series(Timed, frames.Exported):
         if self.id.side is not None:
             facts["side"] = f"{self.id.side} only"
         if len(self):
-            first, last = map(spell, self.timestamps[[0, -1]])
-            facts |= {"from": first.removesuffix(" UTC"), "to": last}
+            first, last = self.timestamps[[0, -1]]
+            facts |= {"from": exact(first), "to": spell(last)}
         return facts | {"columns": " ".join(self.columns)}
 
     def _lines(self) -> int:

@@ -217,17 +217,17 @@ def _plan(entry: Entry, planner: _engine.Client, beyond: _engine.Client) -> None
         entry.tiers = plan.tiers
 
 
-def _kept(archive: _engine.Archive) -> dict[str, Mapping[str, Any]]:
-    """What the archive tells of each query, by key; nothing where a ledger cannot be read."""
+def _kept(archive: _engine.Archive) -> list[dict[str, Any]]:
+    """What the archive tells of each query; nothing where a ledger cannot be read."""
     try:
-        return {one["key"]: one for one in archive.contents()[0]}
+        return archive.contents()[0]
     except ArchiveError:
-        return {}
+        return []
 
 
-def _estimate_bytes(entries: Sequence[Entry], kept: Mapping[str, Mapping[str, Any]]) -> None:
+def _estimate_bytes(entries: Iterable[Entry], kept: Iterable[Mapping[str, Any]]) -> None:
     buckets: dict[tuple[str, int], list[int]] = {}
-    for one in kept.values():
+    for one in kept:
         step = one["interval_seconds"]
         seconds = sum(int((end - start).astype("timedelta64[s]").astype(int)) for start, end in one["windows"])
         total = buckets.setdefault((dict(one["query"])["type"], step), [0, 0])
