@@ -28,12 +28,14 @@ __all__ = [
     "__version__",
     "closest",
     "contract_usd",
+    "copy_of_ascending",
     "data_types",
     "decode_points",
     "gather",
     "ingest",
     "intervals",
     "latest_known",
+    "latest_values",
     "level_extent",
     "openapi",
     "points_parameters",
@@ -726,6 +728,14 @@ def latest_known(moments: npt.NDArray[np.int64], known: npt.NDArray[np.int64], m
 
     All in nanoseconds; ``moments`` and ``known`` ascend.
     """
+
+def latest_values(
+    moments: npt.NDArray[np.int64], known: npt.NDArray[np.int64], max_age: int, values: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The values of the rows that :func:`latest_known` names, NaN where there is none: float64 (moments,)."""
+
+def copy_of_ascending(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+    """A copy of times in nanoseconds that ascend, without NaT: int64 (times,). None for others."""
 
 def gather(values: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """The values of the rows at ``places``, NaN at -1: float64 (places,)."""

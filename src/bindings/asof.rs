@@ -17,6 +17,29 @@ pub(super) fn latest_known<'py>(
     Ok(py.detach(|| columns::latest_known(moments, known, max_age)).into_pyarray(py))
 }
 
+/// The values of the rows that [`latest_known`] names; NaN where there is none.
+#[pyfunction]
+pub(super) fn latest_values<'py>(
+    py: Python<'py>,
+    moments: PyReadonlyArray1<'_, i64>,
+    known: PyReadonlyArray1<'_, i64>,
+    max_age: i64,
+    values: PyReadonlyArray1<'_, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (moments, known, values) = (moments.as_slice()?, known.as_slice()?, values.as_slice()?);
+    Ok(py.detach(|| columns::latest_values(moments, known, max_age, values)).into_pyarray(py))
+}
+
+/// A copy of times that ascend, each of them there; None where they do not.
+#[pyfunction]
+pub(super) fn copy_of_ascending<'py>(
+    py: Python<'py>,
+    times: PyReadonlyArray1<'_, i64>,
+) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+    let times = times.as_slice()?;
+    Ok(py.detach(|| columns::copy_of_ascending(times)).map(|copy| copy.into_pyarray(py)))
+}
+
 /// The values of the rows at some places; NaN at -1.
 #[pyfunction]
 pub(super) fn gather<'py>(

@@ -36,7 +36,7 @@ mod _engine {
     #[pymodule_export]
     use super::arrow::ArrowTable;
     #[pymodule_export]
-    use super::asof::{gather, latest_known};
+    use super::asof::{copy_of_ascending, gather, latest_known, latest_values};
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

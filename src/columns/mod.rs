@@ -16,7 +16,7 @@ mod text;
 
 pub(crate) use arrange::Joiner;
 pub use arrange::{Conflict, Contradiction, arrange, join};
-pub use asof::{gather, latest_known};
+pub use asof::{copy_of_ascending, gather, latest_known, latest_values};
 pub use column::{Column, List, NO_TIME, Name, Rows};
 pub use grid::{Grid, GridError};
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};

@@ -15,6 +15,13 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
     }
 }
 
+/// So many zeros, whose pages nobody has touched yet: several threads may, each its own.
+pub(super) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
+    let mut values = vec![T::default(); count];
+    advise(values.as_mut_ptr().cast(), count * size_of::<T>());
+    values
+}
+
 /// Gives back room that was reserved in vain.
 pub(crate) fn fit<T>(values: &mut Vec<T>) {
     // Not for less: a block that is freed as it was taken is taken again, with its pages, for the next body.

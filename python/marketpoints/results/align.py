@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["align"]
 
+NOT_MOMENTS = "left: moments must be one array of datetime64 that ascends, without NaT"
 # Nanoseconds that no age reaches.
 EVER = 2**63 - 1
 
@@ -65,10 +66,24 @@ def align(
     given = len(every) - len(series)
     columns = {} if own is None else dict(zip(named[0], plain[0].values(), strict=True))
     for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
-        places = _engine.latest_known(moments.view("int64"), _ascending(one).view("int64"), age)
-        columns |= zip(names, (wide.taken(values, places) for values in held.values()), strict=True)
+        columns |= zip(names, _joined(moments, _ascending(one), age, list(held.values())), strict=True)
     times = {} if starts is None else {"time": starts}
     return wide.frame(as_frame, "known_at", moments, times | columns)
+
+
+def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[Any]:
+    """The columns' values at each moment, of the latest row that was known by then."""
+    import numpy as np
+
+    join = (moments.view("int64"), known.view("int64"), age)
+    # Numbers are taken as rows are found; nothing else needs to know where they are.
+    places = None if all(map(wide.is_number, columns)) else _engine.latest_known(*join)
+    return [
+        _engine.latest_values(*join, np.ascontiguousarray(values, dtype=np.float64))
+        if wide.is_number(values)
+        else wide.taken(values, places)
+        for values in columns
+    ]
 
 
 def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
@@ -84,20 +99,36 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
-        moments = np.ascontiguousarray(given.astype("datetime64[ns]"))  # a frame's own, whatever becomes of theirs
+        moments = given if given.dtype == "datetime64[ns]" else given.astype("datetime64[ns]")
     except (TypeError, ValueError):
         raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
     if given.dtype.kind != "M" or not given.dtype.isnative:
         given = moments
-    # As whole numbers, whatever their unit; there NaT is the least, and so the first where all ascend.
-    numbers = given.view("int64")
-    if given.ndim != 1 or (numbers[1:] < numbers[:-1]).any() or np.isnat(given[:1]).any():
-        raise InvalidRequest("left: moments must be one array of datetime64 that ascends, without NaT")
+    if given.ndim != 1:
+        raise InvalidRequest(NOT_MOMENTS)
+    copy = _copy(given)
+    if given is moments:
+        return copy, None, None  # a frame's own, whatever becomes of theirs
     # What ascends lies between its ends.
     ends = [0, -1] if len(given) else []
     if (moments[ends].astype("datetime64[s]") != given[ends].astype("datetime64[s]")).any():
         raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
     return moments, None, None
+
+
+def _copy(given: "npt.NDArray[np.datetime64]") -> "npt.NDArray[np.datetime64]":
+    """A copy of moments, of their own unit.
+
+    Raises:
+        InvalidRequest: They do not ascend, or one is NaT.
+    """
+    import numpy as np
+
+    # As whole numbers, whatever their unit; there NaT is the least.
+    copy = _engine.copy_of_ascending(np.ascontiguousarray(given).view("int64"))
+    if copy is None:
+        raise InvalidRequest(NOT_MOMENTS)
+    return copy.view(given.dtype)
 
 
 def _refuse_several(left: Any) -> Any:

@@ -107,11 +107,16 @@ def _word(part: str, value: str | None) -> str | None:
     return value
 
 
+def is_number(values: Any) -> bool:
+    """Whether values are numbers or truth: what is missing among them is NaN."""
+    return values.dtype.kind in "fiub"
+
+
 def taken(values: Any, places: Any) -> Any:
     """The values at those places; where there is none, NaN, NaT or None."""
     import numpy as np
 
-    if values.dtype.kind in "fiub":
+    if is_number(values):
         return _engine.gather(np.ascontiguousarray(values, dtype=np.float64), places)
     absent = places < 0
     if not len(values):
