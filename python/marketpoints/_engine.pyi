@@ -213,6 +213,10 @@ class Archive:
         key, query (pairs), interval_seconds, windows (``Window``), and of each window known_from, replaced_at
         (``datetime64[ns]``) and rows.
         """
+    def missing(self, query: Query) -> list[dict[str, Any]]:
+        """What was never asked of a query, by key: key, query (pairs), interval_seconds, windows (``Window``)."""
+    def edge(self, query: Query, last: bool) -> np.datetime64 | None:
+        """The time of the first row that is kept of a query, or of the last; None where there is none."""
     def compact(self, before: float, query: Query | None = None) -> tuple[int, int, int]:
         """Drops what was replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
     def keys(self, queries: Sequence[Query]) -> list[str | None]:

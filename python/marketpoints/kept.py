@@ -6,10 +6,11 @@ from . import _engine
 from .common.queries import QueryArguments, build_query
 from .common.times import to_unix
 from .errors import InvalidRequest
-from .records.archive import Compacted, Vintage, vintages
+from .records.archive import Compacted, Missing, Vintage, missing, vintages
 from .records.tables import Records
 
 if TYPE_CHECKING:
+    import numpy as np
     from typing_extensions import Unpack
 
     from .common.arguments import Names
@@ -22,6 +23,73 @@ class Kept:
     """The part of an archive that tells what it keeps and kept."""
 
     _engine: _engine.Archive
+
+    def missing(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> Records[Missing]:
+        """The windows that were never asked, query by query, each in order. Needs no network and no key.
+
+        What has not closed yet was not asked either: an archive knows no clock. Asked and empty is not missing.
+
+        Args:
+            type: Data type by its wire name, or a series method's name.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            arguments: As of :meth:`read`. An open start or end is the archive's: without ``start``, ``end`` and
+                ``period`` these are the gaps within what is kept.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            NotArchivedError: Nothing is kept of a query, and the window is open.
+        """
+        query = build_query("missing", type, exchange, symbol, interval, arguments, open_window=True)
+        return Records([one for entry in self._engine.missing(query) for one in missing(entry)], Missing)
+
+    def first(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> "np.datetime64 | None":
+        """The time of the first row that is kept, ``datetime64[ns]`` in UTC; None where there is none.
+
+        Of several symbols, that of all of them together. :meth:`contents` tells from when on buckets were asked, also
+        where they hold nothing.
+
+        Args:
+            type: Data type by its wire name, or a series method's name.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            arguments: As of :meth:`read`; with a window, the first row in it.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            DamagedFileError: The file that holds it is not what was written; so :class:`ForeignFileError` and
+                :class:`NewerFormatError`.
+        """
+        query = build_query("first", type, exchange, symbol, interval, arguments, open_window=True)
+        return self._engine.edge(query, False)
+
+    def last(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> "np.datetime64 | None":
+        """The time of the last row that is kept, as :meth:`first`."""
+        query = build_query("last", type, exchange, symbol, interval, arguments, open_window=True)
+        return self._engine.edge(query, True)
 
     def vintages(
         self,

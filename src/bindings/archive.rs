@@ -14,7 +14,7 @@ use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{microseconds, moment, windows};
-use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Key, Revision};
+use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Edge, Key, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
@@ -77,6 +77,24 @@ impl Archive {
             list.append(entry)?;
         }
         Ok(list)
+    }
+
+    /// What was never asked of a query, by key.
+    fn missing<'py>(&self, py: Python<'py>, query: &Query) -> PyResult<Bound<'py, PyList>> {
+        let request = query.0.clone();
+        let found = self.beside(py, move |archive| client::missing(archive, &request))?;
+        let list = PyList::empty(py);
+        for (key, spans) in found {
+            list.append(about(py, &key, &spans)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The time of the first row that is kept of a query, or of the last; None where there is none.
+    fn edge<'py>(&self, py: Python<'py>, query: &Query, last: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (request, edge) = (query.0.clone(), if last { Edge::Last } else { Edge::First });
+        let found = self.beside(py, move |archive| client::edge(archive, &request, edge))?;
+        found.map(|time| moment(py, time)).transpose()
     }
 
     /// Drops what was replaced by a moment, of a query or of all; files, bytes and rows that went.

@@ -280,7 +280,7 @@ pub fn read_archive(
     }
 }
 
-fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
+pub(super) fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
     let session = request.query.session.as_deref().unwrap_or_default();
     let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
     Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))

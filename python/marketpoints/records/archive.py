@@ -12,7 +12,17 @@ from .tables import Records
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Archived", "Compacted", "FileProblem", "Refreshed", "Revision", "Synced", "Verification", "Vintage"]
+__all__ = [
+    "Archived",
+    "Compacted",
+    "FileProblem",
+    "Missing",
+    "Refreshed",
+    "Revision",
+    "Synced",
+    "Verification",
+    "Vintage",
+]
 
 Windows = tuple[Window, ...]
 #: What the engine says of each symbol, by its name.
@@ -20,7 +30,39 @@ Reports = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Archived:
+class Span:
+    """A window of a query."""
+
+    type: str
+    exchange: str | None
+    symbol: str | None
+    coin: str | None
+    interval: str
+    parameters: str
+    start: "np.datetime64"
+    end: "np.datetime64"
+    buckets: int
+
+
+@dataclass(frozen=True)
+class Missing(Span):
+    """A window of a query that an archive was never asked for.
+
+    Attributes:
+        type: Data type.
+        exchange: Exchanges, joined by ``+``; None where none was named.
+        symbol: Exchange-native symbol.
+        coin: Base asset.
+        interval: Wire name of the interval.
+        parameters: The other parameters, as the wire spells them.
+        start: First bucket start, ``datetime64[ns]`` in UTC.
+        end: End, exclusive, ``datetime64[ns]`` in UTC.
+        buckets: Buckets in the window, empty ones included.
+    """
+
+
+@dataclass(frozen=True)
+class Archived(Span):
     """A window that an archive holds, asked of the service and kept.
 
     Attributes:
@@ -36,15 +78,6 @@ class Archived:
         key: The last folder's name: of everything that changes the answer.
     """
 
-    type: str
-    exchange: str | None
-    symbol: str | None
-    coin: str | None
-    interval: str
-    parameters: str
-    start: "np.datetime64"
-    end: "np.datetime64"
-    buckets: int
     key: str
 
 
@@ -245,7 +278,17 @@ def _revisions(about: Mapping[str, Any]) -> Records[Revision]:
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:
-    """The windows of one query, from what the engine says of it."""
+    """The windows of one query that are kept, from what the engine says of it."""
+    return [Archived(**about, key=entry["key"]) for about in _spans_of(entry)]
+
+
+def missing(entry: Mapping[str, Any]) -> list[Missing]:
+    """The windows of one query that were never asked, from what the engine says of it."""
+    return [Missing(**about) for about in _spans_of(entry)]
+
+
+def _spans_of(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each window of a query is of."""
     import numpy as np
 
     exchanges, plain, others = [], {}, []
@@ -257,20 +300,16 @@ def windows(entry: Mapping[str, Any]) -> list[Archived]:
             plain[name] = value
         else:
             others.append(f"{name}={value}")
+    about = {
+        "type": plain["type"],
+        "exchange": "+".join(exchanges) or None,
+        "symbol": plain.get("rawSymbol"),
+        "coin": plain.get("coin"),
+        "interval": plain["interval"],
+        "parameters": " ".join(others),
+    }
     return [
-        Archived(
-            type=plain["type"],
-            exchange="+".join(exchanges) or None,
-            symbol=plain.get("rawSymbol"),
-            coin=plain.get("coin"),
-            interval=plain["interval"],
-            parameters=" ".join(others),
-            start=start,
-            end=end,
-            buckets=int((end - start) // step),
-            key=entry["key"],
-        )
-        for start, end in entry["windows"]
+        about | {"start": start, "end": end, "buckets": int((end - start) // step)} for start, end in entry["windows"]
     ]
 
 

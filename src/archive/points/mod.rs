@@ -7,6 +7,7 @@
 
 mod about;
 mod coverage;
+mod edges;
 mod fault;
 mod hold;
 mod key;
@@ -33,6 +34,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use coverage::{gaps, within};
+pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use hold::Hold;
 pub use key::Key;

@@ -153,7 +153,7 @@ impl Archive {
 
     /// Does what needs a ledger and files that fit each other, while writers may be at work: begins anew when what is kept
     /// has changed meanwhile. `None` where there is no ledger.
-    fn in_peace<T>(
+    pub(super) fn in_peace<T>(
         &self,
         key: &Key,
         work: impl Fn(&Ledger) -> Result<T, ArchiveFault>,

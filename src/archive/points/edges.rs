@@ -1,0 +1,49 @@
+//! The first and the last row of a query, found without reading what lies between.
+
+use super::Archive;
+use super::fault::ArchiveFault;
+use super::key::Key;
+use super::ledger::part_name;
+use super::partition::named;
+use crate::weight::Window;
+
+/// One end of what is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// The oldest row.
+    First,
+    /// The newest.
+    Last,
+}
+
+impl Archive {
+    /// The time of the first or the last row of a window, Unix nanoseconds; `None` where it holds none.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::File`] where a file that is read is not what was written.
+    pub fn edge(&self, key: &Key, window: Window, edge: Edge) -> Result<Option<i64>, ArchiveFault> {
+        let found = self.in_peace(key, |ledger| {
+            let touched = |partition: &&String| {
+                let whole = named(key, partition).unwrap_or(window);
+                whole.from < window.to && whole.to > window.from
+            };
+            // Their names are the days on which they begin, in order.
+            let mut partitions: Vec<&String> = ledger.parts.keys().filter(touched).collect();
+            if edge == Edge::Last {
+                partitions.reverse();
+            }
+            for partition in partitions {
+                let name = part_name(key, partition);
+                let bytes = self.store.read(&name)?.map(|found| found.bytes);
+                let series = self.read_part(key, ledger, partition, &name, bytes, window)?;
+                let times = series.iter().flat_map(|one| one.timestamps.iter().copied());
+                let found = if edge == Edge::First { times.min() } else { times.max() };
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            Ok(None)
+        });
+        Ok(found?.flatten())
+    }
+}

@@ -1,0 +1,48 @@
+//! What an archive lacks of a call, and where what it keeps begins and ends.
+
+use super::archived::key;
+use super::error::ClientError;
+use super::request::PointsRequest;
+use super::several::PointsRequests;
+use crate::archive::points::{Archive, ArchiveFault, Edge, Key, gaps};
+use crate::weight::Window;
+
+/// The windows of bucket starts of each request of a call that an archive was never asked for. An open start or end is that of
+/// what is kept.
+///
+/// # Errors
+/// [`super::ErrorKind::NotArchived`] where nothing is kept of a request that leaves its window open.
+pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(Key, Vec<Window>)>, ClientError> {
+    let source = archive.source()?.unwrap_or_default();
+    let one = |request: &PointsRequest| {
+        let key = key(&source, request)?;
+        let asked = archive.asked(&key)?;
+        let hull = asked.first().zip(asked.last()).map(|(first, last)| Window { from: first.from, to: last.to });
+        let window = hull.map(|hull| request.window_within(hull)).or_else(|| request.bounded());
+        let Some(window) = window else {
+            return Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::new() }.into());
+        };
+        let missing = gaps(&asked, window);
+        Ok((key, missing))
+    };
+    requests.each().iter().map(one).collect()
+}
+
+/// The time of the first or the last row that an archive keeps of a call, Unix nanoseconds; `None` where there is none.
+///
+/// # Errors
+/// [`super::ErrorKind::Archive`] where a file that is read is not what was written.
+pub fn edge(archive: &Archive, requests: &PointsRequests, edge: Edge) -> Result<Option<i64>, ClientError> {
+    let mut found: Option<i64> = None;
+    for request in requests.each() {
+        let Some(key) = archive.key(&request.query)? else { continue };
+        let asked = archive.asked(&key)?;
+        let Some((first, last)) = asked.first().zip(asked.last()) else { continue };
+        let window = request.window_within(Window { from: first.from, to: last.to });
+        let pick = if edge == Edge::First { i64::min } else { i64::max };
+        if let Some(time) = archive.edge(&key, window, edge)? {
+            found = Some(found.map_or(time, |known| pick(known, time)));
+        }
+    }
+    Ok(found)
+}
