@@ -128,6 +128,7 @@ class Archive(Kept):
         symbol: "Names" = None,
         interval: "Interval | None" = None,
         *,
+        as_of: "Time | None" = None,
         partition: "Span | None" = None,
         columns: "Sequence[str] | None" = None,
         **arguments: "Unpack[QueryArguments]",
@@ -143,6 +144,7 @@ class Archive(Kept):
             exchange: As of :meth:`read`.
             symbol: As of :meth:`read`.
             interval: As of :meth:`read`.
+            as_of: As of :meth:`read`; an open start or end is that of what the archive knows now.
             partition: ``"day"``, ``"month"`` or ``"year"``; None takes the longest that is about 32 MB of files.
             columns: The columns that are wanted; None takes all.
             arguments: As of :meth:`read`; ``block_size`` and ``token_name`` are one for all.
@@ -154,7 +156,8 @@ class Archive(Kept):
                 raised when it is computed.
             MissingDependencyError: dask is not installed.
         """
-        return frame(self, type, exchange, symbol, interval, arguments, partition=partition, columns=columns)
+        shape: dict[str, Any] = {"as_of": as_of, "partition": partition, "columns": columns}
+        return frame(self, type, exchange, symbol, interval, arguments, **shape)
 
     @overload
     def sync(

@@ -194,6 +194,14 @@ def test_what_was_never_asked_in_between_is_told_at_once(tmp_path):
     assert len(kept.to_dask(**HOURS, start=END - 10 * DAY)) == 240
 
 
+def test_what_was_known_at_a_moment(archive):
+    now, before = archive.to_dask(**HOURS, as_of=END + 1_800), END - 1_800
+    assert now["close"].sum().compute() == archive.read(**HOURS)["close"].sum()
+    for read in (archive.read, archive.to_dask):
+        with pytest.raises(mp.NotArchivedError):
+            read(**HOURS, as_of=before)
+
+
 def test_credentials_are_in_no_graph(archive):
     options = {"access_key_id": "somebody", "secret_access_key": "secret-word"}
     with pytest.raises(mp.InvalidRequest, match="never carries credentials"):

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
@@ -11,7 +11,7 @@ from ..common.arguments import names, series_type
 from ..common.optional import load
 from ..common.protocols import Kept
 from ..common.queries import QueryArguments, build_query
-from ..common.times import Interval, iso, to_duration, to_unix
+from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Asked, Window
 from ..results.frames import LABELS, series_table, spelt, to_arrow
@@ -40,6 +40,7 @@ class Asks:
     symbol: str | None
     interval: Any
     arguments: Mapping[str, Any]
+    as_of: float | None = None
 
     def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
         """What is read of a window, Unix seconds; without one, of all that its arguments say."""
@@ -54,7 +55,7 @@ class Asks:
         query = self.query(window)
         asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
         try:
-            return wrap(archive.read(query), *asked)
+            return wrap(archive.read(query, self.as_of), *asked)
         except NotArchivedError as error:
             error.results = wrap(error.results or [], *asked)
             raise
@@ -114,6 +115,7 @@ def frame(
     interval: Interval | None,
     arguments: QueryArguments,
     *,
+    as_of: Time | None,
     partition: Span | None,
     columns: Sequence[str] | None,
 ) -> Any:
@@ -130,7 +132,10 @@ def frame(
     engine = archive._engine
     if engine.options is None:
         raise InvalidRequest("a graph never carries credentials: set them in the environment, here and at the workers")
-    holdings = _holdings(engine, _asks(type, exchange, symbol, interval, arguments))
+    known = to_unix(as_of, "as_of")
+    holdings = _holdings(
+        engine, [replace(one, as_of=known) for one in _asks(type, exchange, symbol, interval, arguments)]
+    )
     size = sum(one.bytes_a_second for one in holdings)
     fits = [span for span, seconds in SPANS.items() if size * seconds <= BYTES]
     spans = list(_spans(holdings, next(iter(fits), DAY) if partition is None else partition))
