@@ -226,6 +226,11 @@ class Archive:
 
         Also path and problem of each foreign file among the ledgers.
         """
+    def consistency(self) -> tuple[int, list[dict[str, Any]]]:
+        """Buckets compared with what finer ones make, and the values that differ.
+
+        Of each key, finer, the fields of its id, time, column, before (what is kept) and after (what the finer make).
+        """
     def survey(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 

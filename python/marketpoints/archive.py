@@ -9,16 +9,19 @@ from .client.clients import AsyncClient, Client, Later
 from .common.arguments import flag, folder, seconds, store_options, weight_bound
 from .common.display import card, shown_half_made
 from .common.hidden import Hidden, forgetful, redacted
-from .common.logs import warn
 from .common.queries import QueryArguments, build_query
 from .common.times import to_unix
-from .common.warnings import ForeignFileWarning
 from .dask.frames import frame
 from .errors import InvalidRequest, NotArchivedError
 from .identity import Asked
 from .kept import Kept
-from .records.archive import Archived, FileProblem, Refreshed, Synced, Verification, refreshed, synced, windows
-from .records.tables import Records
+from .records.archive import (
+    Refreshed,
+    Synced,
+    Verification,
+    refreshed,
+    synced,
+)
 from .records.universe import UniversePlan, UniverseReport
 from .results.sets import SeriesSet, wrap
 from .universes.planning import planned_blocking, planned_later
@@ -383,7 +386,7 @@ class Archive(Kept):
         return answer
 
     @overload
-    def verify(self) -> Verification: ...
+    def verify(self, *, consistent: bool = False) -> Verification: ...
     @overload
     def verify(
         self,
@@ -417,11 +420,25 @@ class Archive(Kept):
         interval: "Interval | None" = None,
         *,
         progress: "Progress" = False,
+        consistent: bool = False,
         **arguments: "Unpack[QueryArguments]",
     ) -> Verification | Refreshed | Later[Refreshed]:
         """Compares every file with its checksum; with a client and a query, asks the kept windows again instead.
 
         Changes nothing: a sync mends files, :meth:`refresh` takes over revised history.
+
+        Args:
+            client: Asks the service.
+            type: Data type by its wire name, or a series method's name.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            progress: As of :meth:`Client.points`.
+            consistent: Without a client, also compares each bucket with what the finer buckets make that are kept of
+                the same query: hours with their minutes, days with their hours. Of candles, open interest and funding
+                rates the first, last, least and most value are the same, sums of volumes and liquidations to 1e-9 of
+                their size. Sums and means over exchanges (``group_by``), filled gaps and other types are left out.
+            arguments: As of :meth:`Client.points`.
 
         Returns:
             Without a client a :class:`Verification`; with one, what the service tells otherwise than it did.
@@ -430,9 +447,9 @@ class Archive(Kept):
             ArchiveError: The folder or the store cannot be read.
         """
         if client is None:
-            found = self._engine.survey()
-            problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
-            return Verification(found["files"], found["bytes"], problems)
+            return self._verified(flag(consistent, "consistent"))
+        if consistent:
+            raise InvalidRequest("consistent: what is kept is compared with itself: leave the client out")
         asks = _client(client, "verify")
         if type is None:
             raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
@@ -458,20 +475,6 @@ class Archive(Kept):
         if starts is None:
             raise NotArchivedError(f"{self.path}: nothing is kept of this query: there is nothing to verify")
         return arguments | {"start": starts}
-
-    def contents(self) -> Records[Archived]:
-        """The windows that are kept, by query.
-
-        Files among the ledgers that are not this archive's are left alone; a :class:`~marketpoints.ForeignFileWarning`
-        names them.
-
-        Raises:
-            DamagedFileError: A ledger is not what was written.
-        """
-        kept, foreign = self._engine.contents()
-        for path, problem in foreign:
-            warn(f"{path}: {problem}", ForeignFileWarning)
-        return Records([window for entry in kept for window in windows(entry)], Archived)
 
     @shown_half_made
     def __repr__(self) -> str:

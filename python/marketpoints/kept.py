@@ -3,10 +3,23 @@
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
+from .common.logs import warn
 from .common.queries import QueryArguments, build_query
 from .common.times import to_unix
+from .common.warnings import ForeignFileWarning
 from .errors import InvalidRequest
-from .records.archive import Compacted, Missing, Vintage, missing, vintages
+from .records.archive import (
+    Archived,
+    Compacted,
+    FileProblem,
+    Missing,
+    Verification,
+    Vintage,
+    inconsistencies,
+    missing,
+    vintages,
+    windows,
+)
 from .records.tables import Records
 
 if TYPE_CHECKING:
@@ -23,6 +36,28 @@ class Kept:
     """The part of an archive that tells what it keeps and kept."""
 
     _engine: _engine.Archive
+
+    def contents(self) -> Records[Archived]:
+        """The windows that are kept, by query.
+
+        Files among the ledgers that are not this archive's are left alone; a :class:`~marketpoints.ForeignFileWarning`
+        names them.
+
+        Raises:
+            DamagedFileError: A ledger is not what was written.
+        """
+        kept, foreign = self._engine.contents()
+        for path, problem in foreign:
+            warn(f"{path}: {problem}", ForeignFileWarning)
+        return Records([window for entry in kept for window in windows(entry)], Archived)
+
+    def _verified(self, consistent: bool) -> Verification:
+        """Every file compared with its checksum, and buckets with what finer ones make."""
+        found = self._engine.survey()
+        problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
+        compared, differ = self._engine.consistency() if consistent else (0, [])
+        differing = inconsistencies(differ)
+        return Verification(found["files"], found["bytes"], problems, compared=compared, inconsistencies=differing)
 
     def missing(
         self,

@@ -140,6 +140,29 @@ impl Archive {
         Ok([list, PyList::new(py, foreign)?])
     }
 
+    /// Buckets compared with what finer ones make, and the values that differ.
+    fn consistency<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyList>)> {
+        let told = self.beside(py, points::Archive::consistency)?;
+        let list = PyList::empty(py);
+        for one in told.found {
+            let entry = about(py, &one.key, &[])?;
+            entry.set_item("finer", one.finer)?;
+            revised(
+                py,
+                &entry,
+                Revision {
+                    id: one.id,
+                    time: one.time,
+                    column: one.column.to_owned(),
+                    before: one.kept,
+                    after: one.made,
+                },
+            )?;
+            list.append(entry)?;
+        }
+        Ok((told.compared, list))
+    }
+
     fn survey<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let survey = self.beside(py, points::Archive::survey)?;
         let problems: Vec<_> =
@@ -188,20 +211,26 @@ pub(super) fn checked(py: Python<'_>, answer: Result<Each<Checked>, ClientError>
     each(py, answer, |checked| {
         let about = describe(py, &checked.synced)?;
         let list = PyList::empty(py);
-        for Revision { id, time, column, before, after } in checked.revisions {
+        for revision in checked.revisions {
             let entry = PyDict::new(py);
-            for (name, value) in id.fields() {
-                entry.set_item(python_name(name), value)?;
-            }
-            entry.set_item("time", moment(py, time)?)?;
-            entry.set_item("column", column)?;
-            entry.set_item("before", cell(py, before)?)?;
-            entry.set_item("after", cell(py, after)?)?;
+            revised(py, &entry, revision)?;
             list.append(entry)?;
         }
         about.set_item("revisions", list)?;
         Ok(about)
     })
+}
+
+/// Says what a value was and is.
+fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyResult<()> {
+    let Revision { id, time, column, before, after } = revision;
+    for (name, value) in id.fields() {
+        entry.set_item(python_name(name), value)?;
+    }
+    entry.set_item("time", moment(py, time)?)?;
+    entry.set_item("column", column)?;
+    entry.set_item("before", cell(py, before)?)?;
+    entry.set_item("after", cell(py, after)?)
 }
 
 /// The reports of a call. Where some symbols failed, the error's `results` are the reports of the others.

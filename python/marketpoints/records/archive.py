@@ -16,6 +16,7 @@ __all__ = [
     "Archived",
     "Compacted",
     "FileProblem",
+    "Inconsistency",
     "Missing",
     "Refreshed",
     "Revision",
@@ -195,6 +196,29 @@ class FileProblem:
     problem: str
 
 
+@dataclass(frozen=True)
+class Inconsistency:
+    """A value that the finer buckets of the same query make otherwise.
+
+    Attributes:
+        id: Whose.
+        time: Bucket start, ``datetime64[ns]`` in UTC.
+        finer: Wire name of the interval of the finer buckets.
+        column: Name of the column.
+        kept: What is kept of the bucket; None where there is no value. Times are ``datetime64[ns]``.
+        made: What the finer buckets make.
+        key: The last folder's name, as in :class:`Archived`.
+    """
+
+    id: SeriesId
+    time: "np.datetime64"
+    finer: str
+    column: str
+    kept: "float | np.datetime64 | None"
+    made: "float | np.datetime64 | None"
+    key: str
+
+
 @dataclass(frozen=True, repr=False)
 class Verification:
     """What a look at every file found; true when nothing is wrong.
@@ -203,17 +227,23 @@ class Verification:
         files: Files whose checksum is right.
         bytes: Their size.
         problems: All others.
+        compared: Buckets that were compared with the finer ones in them, once for each finer interval.
+        inconsistencies: Values that those make otherwise.
     """
 
     files: int
     bytes: int
     problems: Records[FileProblem]
+    compared: int = field(default=0, kw_only=True)
+    inconsistencies: Records[Inconsistency] = field(default_factory=lambda: Records([], Inconsistency), kw_only=True)
 
     def __bool__(self) -> bool:
-        return not self.problems
+        return not self.problems and not self.inconsistencies
 
     def _facts(self) -> dict[str, str]:
-        return {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
+        facts = {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
+        found = {"compared": f"{self.compared:,}", "inconsistencies": f"{len(self.inconsistencies):,}"}
+        return facts | (found if self.compared else {})
 
     @shown_half_made
     def __repr__(self) -> str:
@@ -266,15 +296,21 @@ def _sum(reports: Reports) -> dict[str, Any]:
 
 
 def _revisions(about: Mapping[str, Any]) -> Records[Revision]:
-    known = {one.name for one in fields(SeriesId)}
     revisions = [
-        Revision(
-            SeriesId(**{name: value for name, value in one.items() if name in known}),
-            *(one[name] for name in ("time", "column", "before", "after")),
-        )
-        for one in about["revisions"]
+        Revision(_id(one), *(one[name] for name in ("time", "column", "before", "after"))) for one in about["revisions"]
     ]
     return Records(revisions, Revision)
+
+
+def inconsistencies(found: Sequence[Mapping[str, Any]]) -> Records[Inconsistency]:
+    """What the engine says of values that finer buckets make otherwise."""
+    parts = ("time", "finer", "column", "before", "after", "key")
+    return Records([Inconsistency(_id(one), *(one[name] for name in parts)) for one in found], Inconsistency)
+
+
+def _id(about: Mapping[str, Any]) -> SeriesId:
+    known = {one.name for one in fields(SeriesId)}
+    return SeriesId(**{name: value for name, value in about.items() if name in known})
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:

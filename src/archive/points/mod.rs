@@ -6,6 +6,7 @@
 //! vintages, unfinished files and what was set aside.
 
 mod about;
+mod consistent;
 mod coverage;
 mod edges;
 mod fault;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub use consistent::{Consistency, Inconsistency};
 pub use coverage::{gaps, within};
 pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};

@@ -1,0 +1,305 @@
+//! Whether what is kept of one market agrees with itself: a bucket holds what the finer buckets in it make.
+
+use std::collections::BTreeMap;
+
+use super::coverage::within;
+use super::fault::ArchiveFault;
+use super::key::Key;
+use super::partition::partitions;
+use super::revision::Cell;
+use super::{Archive, Content};
+use crate::clock::SECOND;
+use crate::columns::{Column, NO_TIME, Series};
+use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
+use crate::weight::Window;
+
+/// Sums agree up to this share of their size: they were added in another order.
+const TOLERANCE: f64 = 1e-9;
+
+/// What the rows of finer buckets make of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    First,
+    Last,
+    Least,
+    Most,
+    Sum,
+}
+
+/// A value that the finer buckets make otherwise.
+#[derive(Debug, Clone)]
+pub struct Inconsistency {
+    /// Of which query.
+    pub key: Key,
+    /// Wire name of the interval of the finer buckets.
+    pub finer: &'static str,
+    /// Whose.
+    pub id: SeriesId,
+    /// Bucket start, Unix nanoseconds.
+    pub time: i64,
+    /// Name of the column.
+    pub column: &'static str,
+    /// What is kept.
+    pub kept: Cell,
+    /// What the finer buckets make.
+    pub made: Cell,
+}
+
+/// What a comparison found.
+#[derive(Debug, Clone, Default)]
+pub struct Consistency {
+    /// Buckets that were compared, once for each finer interval.
+    pub compared: u64,
+    /// Values that differ.
+    pub found: Vec<Inconsistency>,
+}
+
+/// Which columns of a type the finer buckets make, and how; none where they do not.
+fn folds(key: &Key) -> &'static [(&'static str, Fold)] {
+    let query = key.query();
+    // Means over exchanges are weighted anew in each bucket, and filled gaps begin where nothing was traded.
+    if query.group_by.is_some() || query.gapfill || query.session.is_some() {
+        return &[];
+    }
+    match DataType::find(&query.data_type) {
+        Some(DataType::TradeAgg | DataType::TradeSideAgnosticAgg) => &[
+            ("open", Fold::First),
+            ("high", Fold::Most),
+            ("low", Fold::Least),
+            ("close", Fold::Last),
+            ("volume", Fold::Sum),
+            ("first_timestamp", Fold::First),
+            ("last_timestamp", Fold::Last),
+        ],
+        Some(DataType::OpenInterestAgg) => {
+            &[("open", Fold::First), ("high", Fold::Most), ("low", Fold::Least), ("close", Fold::Last)]
+        }
+        Some(DataType::FundingRateAgg) => &[
+            ("rate_open", Fold::First),
+            ("rate_high", Fold::Most),
+            ("rate_low", Fold::Least),
+            ("rate_close", Fold::Last),
+        ],
+        Some(DataType::LiquidationAgg) => &[("liquidations", Fold::Sum)],
+        _ => &[],
+    }
+}
+
+impl Archive {
+    /// Compares each bucket that is kept with what the finer buckets make that are kept of the same query: candles, open
+    /// interest, funding rates and liquidations. Files that are not what was written are left to [`Archive::survey`].
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Access`] when the folder cannot be read.
+    pub fn consistency(&self) -> Result<Consistency, ArchiveFault> {
+        let mut told = Consistency::default();
+        let kept = self.contents()?.0;
+        for coarse in kept.iter().filter(|content| !folds(&content.key).is_empty()) {
+            for fine in kept.iter().filter(|content| is_finer(&content.key, &coarse.key)) {
+                for window in shared_buckets(coarse, fine) {
+                    let read = |key| self.read(key, window);
+                    match read(&coarse.key).and_then(|one| Ok((one, read(&fine.key)?))) {
+                        Ok((one, other)) => told.compare(&coarse.key, &fine.key, (&one, &other), window),
+                        Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {}
+                        Err(fault) => return Err(fault),
+                    }
+                }
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// Whether a query is another's but for its interval, of which several make one of the other's.
+fn is_finer(fine: &Key, coarse: &Key) -> bool {
+    let bare = |key: &Key| PointsQuery { interval: None, ..key.query().clone() };
+    let (one, other) = (coarse.interval().seconds, fine.interval().seconds);
+    other < one && one % other == 0 && bare(fine) == bare(coarse)
+}
+
+/// The buckets of a query, file by file, whose finer ones are kept too.
+fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
+    let grid = coarse.key.grid();
+    let mut found = Vec::new();
+    for part in coarse.windows.iter().flat_map(|window| partitions(&coarse.key, *window)) {
+        // The buckets that start in the file, to the end of the last.
+        let span = Window { from: grid.ceil(part.window.from), to: grid.ceil(part.window.to) };
+        let whole = within(&fine.windows, span).into_iter();
+        let whole = whole.map(|window| Window { from: grid.ceil(window.from), to: grid.floor(window.to) });
+        found.extend(whole.filter(|window| window.from < window.to));
+    }
+    found
+}
+
+/// Two series of one market, of which one may have no rows.
+type Pair<'a> = (Option<&'a Series>, Option<&'a Series>);
+
+impl Consistency {
+    fn compare(&mut self, coarse_key: &Key, fine_key: &Key, (coarse, fine): (&[Series], &[Series]), window: Window) {
+        let mut pairs: BTreeMap<Vec<(String, String)>, Pair<'_>> = BTreeMap::new();
+        for one in coarse {
+            pairs.entry(bare(&one.id)).or_default().0 = Some(one);
+        }
+        for one in fine {
+            pairs.entry(bare(&one.id)).or_default().1 = Some(one);
+        }
+        self.compared += ((window.to - window.from) / coarse_key.interval().seconds) as u64;
+        for (one, other) in pairs.into_values() {
+            let Some(id) = one.or(other).map(|series| SeriesId::clone(&series.id)) else { continue };
+            let id = SeriesId { interval: Some(coarse_key.interval().name.to_owned()), ..id };
+            let (starts, rows) = (starts_of(coarse_key.grid(), one), starts_of(coarse_key.grid(), other));
+            let mut every: Vec<i64> = starts.keys().chain(rows.keys()).copied().collect();
+            every.sort_unstable();
+            every.dedup();
+            for start in every {
+                let (kept, made) = (starts.get(&start), rows.get(&start));
+                for (column, fold) in folds(coarse_key) {
+                    let of = |series: Option<&Series>, rows: Option<&(usize, usize)>| {
+                        series.zip(rows).and_then(|(series, (from, to))| fold.of(series.column(column)?, *from, *to))
+                    };
+                    let (kept, made) = (of(one, kept), of(other, made));
+                    if !fold.agree(kept, made) {
+                        let cell = |value: Option<Value>| value.map_or(Cell::Absent, Value::cell);
+                        self.found.push(Inconsistency {
+                            key: coarse_key.clone(),
+                            finer: fine_key.interval().name,
+                            id: id.clone(),
+                            time: start.saturating_mul(SECOND),
+                            column,
+                            kept: cell(kept),
+                            made: cell(made),
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a series is of, without its interval.
+fn bare(id: &SeriesId) -> Vec<(String, String)> {
+    let known = id.fields().into_iter().filter(|(name, _)| *name != "interval");
+    let known = known.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    let mut all: Vec<_> = known.chain(id.extra.iter().cloned()).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The rows of each bucket, by its start.
+fn starts_of(grid: Grid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
+    let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
+    for (row, time) in series.into_iter().flat_map(|series| series.timestamps.iter().enumerate()) {
+        let start = grid.floor(time.div_euclid(SECOND));
+        found.entry(start).or_insert((row, row)).1 = row + 1;
+    }
+    found
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    Number(f64),
+    Time(i64),
+}
+
+impl Value {
+    fn cell(self) -> Cell {
+        match self {
+            Self::Number(value) => Cell::Float(value),
+            Self::Time(value) => Cell::Time(value),
+        }
+    }
+}
+
+impl Fold {
+    /// What some rows of a column make; `None` where none of them has a value.
+    fn of(self, column: &Column, from: usize, to: usize) -> Option<Value> {
+        match column {
+            Column::Float(values) => {
+                let mut told = values[from..to].iter().copied().filter(|value| !value.is_nan());
+                let value = match self {
+                    Self::First => told.next(),
+                    Self::Last => told.next_back(),
+                    Self::Least => told.reduce(f64::min),
+                    Self::Most => told.reduce(f64::max),
+                    Self::Sum => told.reduce(|sum, value| sum + value),
+                };
+                value.map(Value::Number)
+            }
+            Column::Time(values) => {
+                let mut told = values[from..to].iter().copied().filter(|value| *value != NO_TIME);
+                let value = if self == Self::First { told.next() } else { told.next_back() };
+                value.map(Value::Time)
+            }
+            _ => None,
+        }
+    }
+
+    fn agree(self, kept: Option<Value>, made: Option<Value>) -> bool {
+        match (kept, made) {
+            (Some(Value::Number(one)), Some(Value::Number(other))) if self == Self::Sum => {
+                (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+            }
+            (Some(Value::Number(one)), Some(Value::Number(other))) => one == other,
+            (Some(Value::Time(one)), Some(Value::Time(other))) => one == other,
+            // Nothing was traded, or a sum of nothing.
+            (None, None) => true,
+            (Some(Value::Number(one)), None) | (None, Some(Value::Number(one))) => self == Self::Sum && one == 0.0,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    fn content(interval: &str, windows: &[Window]) -> Content {
+        let query = PointsQuery::parse(&format!("type=TRADE_AGG&exchange=A&rawSymbol=B&interval={interval}")).unwrap();
+        Content { key: Key::new("here", &query).unwrap(), windows: windows.to_vec(), rows: 0, bytes: 0, files: 0 }
+    }
+
+    #[test]
+    fn buckets_are_shared_where_all_finer_ones_are_kept_across_files_too() {
+        let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
+        // Mondays; files end with the year.
+        let (first, last) = (at("2025-12-15T00:00:00Z"), at("2026-01-12T00:00:00Z"));
+        let weeks = content("WEEK", &[Window { from: first, to: last }]);
+        let counted = |days: &[Window]| -> Vec<i64> {
+            let found = shared_buckets(&weeks, &content("DAY", days));
+            found.iter().flat_map(|window| (window.from..window.to).step_by(7 * 86_400)).collect()
+        };
+        let all: Vec<i64> = (0..4).map(|week| first + week * 7 * DAY).collect();
+        assert_eq!(counted(&[Window { from: first, to: last }]), all);
+        assert_eq!(counted(&[Window { from: first + DAY, to: last + DAY }]), all[1..]);
+        assert_eq!(counted(&[Window { from: first, to: last - DAY }]), all[..3]);
+        // The week of the new year lacks a day.
+        let days = [
+            Window { from: first, to: at("2026-01-01T00:00:00Z") },
+            Window { from: at("2026-01-02T00:00:00Z"), to: last },
+        ];
+        assert_eq!(counted(&days), [all[0], all[1], all[3]]);
+    }
+
+    #[test]
+    fn only_sums_may_differ_by_how_they_were_added() {
+        let number = |value| Some(Value::Number(value));
+        assert!(
+            Fold::Sum.agree(number(1.0), number(1.0 + 1e-12)) && !Fold::Most.agree(number(1.0), number(1.0 + 1e-12))
+        );
+        assert!(!Fold::Sum.agree(number(1.0), number(1.0 + 1e-6)));
+        assert!(Fold::Sum.agree(number(0.0), None) && !Fold::First.agree(number(0.0), None));
+        assert!(Fold::Last.agree(None, None) && !Fold::Last.agree(None, Some(Value::Time(7))));
+    }
+
+    #[test]
+    fn an_hour_is_no_finer_than_itself_and_another_query_is_another() {
+        let key =
+            |text: &str| Key::new("here", &PointsQuery::parse(&format!("type=TRADE_AGG&{text}")).unwrap()).unwrap();
+        let hour = key("rawSymbol=B&interval=HOUR");
+        assert!(is_finer(&key("rawSymbol=B&interval=MINUTE"), &hour));
+        assert!(!is_finer(&hour, &hour) && !is_finer(&key("rawSymbol=C&interval=MINUTE"), &hour));
+        assert!(folds(&key("rawSymbol=B&interval=HOUR&gapfill=true")).is_empty() && !folds(&hour).is_empty());
+    }
+}
