@@ -4,10 +4,14 @@ That they still run is shown by `make test`: `pytest --nbmake notebooks`, and `t
 the one that needs frameworks. `make notebooks` makes their outputs anew.
 """
 
+import base64
+import io
 import json
 import re
 from pathlib import Path
 
+import numpy as np
+import PIL.Image
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -46,6 +50,18 @@ def test_outputs_are_kept_and_none_is_an_error(path):
     assert bool(pictures) == (path.stem not in WITHOUT_PICTURES)
     # A story needs words.
     assert sum(cell["cell_type"] == "markdown" for cell in cells) >= 4
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_shows_something(path):
+    """Data is drawn in colours, everything else in greys: bars beside the axes once left an empty frame."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    for place, picture in enumerate(data["image/png"] for data in outputs if "image/png" in data):
+        image = PIL.Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+        pixels = np.asarray(image).astype(int)
+        coloured = (pixels.max(axis=2) - pixels.min(axis=2) > 40).mean()
+        assert coloured > 0.01, f"picture {place}: {coloured:.2%} of it is coloured"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
