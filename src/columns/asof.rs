@@ -44,6 +44,7 @@ fn joined<T: Copy + Default + Send>(
 }
 
 /// A copy of times that ascend, each of them there; `None` where they do not.
+#[allow(clippy::needless_bitwise_bool)] // an early end would keep the compiler from comparing many at a time
 pub fn copy_of_ascending(times: &[i64]) -> Option<Vec<i64>> {
     let ascends = AtomicBool::new(times.first() != Some(&NO_TIME)); // the least of all numbers
     let mut copy = zeros(times.len());
@@ -51,7 +52,6 @@ pub fn copy_of_ascending(times: &[i64]) -> Option<Vec<i64>> {
         let own = &times[from..from + copy.len()];
         copy.copy_from_slice(own);
         let before = times[from.saturating_sub(1)..].iter();
-        // Without an early end: the compiler compares many at a time.
         if !before
             .zip(if from == 0 { &own[1.min(own.len())..] } else { own })
             .fold(true, |all, (one, next)| all & (one <= next))
