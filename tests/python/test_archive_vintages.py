@@ -349,3 +349,29 @@ def test_killed_at_any_moment_no_vintage_is_lost(revising, tmp_path):
         assert closes(archive.read(*QUERY, as_of=NOW + before + 0.5)) == rows
     assert archive.verify()
     assert not list((tmp_path / "_marketpoints" / "unfinished").glob("*"))
+
+
+def test_a_reader_sees_one_moment_while_another_writes(revising, tmp_path):
+    service, client = revising
+    archive, window = mp.Archive(tmp_path), {"start": END - 3_000 * HOUR, "end": END}
+    hours = range(window["start"], END, HOUR)
+    service.closes = dict.fromkeys(hours, 0.0)
+    archive.sync(client, *QUERY, **window)
+    first = content(archive.read(*QUERY))
+
+    def write():
+        for step in range(1, 16):
+            service.now, service.closes = NOW + float(step), dict.fromkeys(hours, float(step))
+            mp.Archive(tmp_path).refresh(client, *QUERY, **window)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    looks = 0
+    while writer.is_alive():
+        assert content(archive.read(*QUERY, as_of=NOW + 0.5)) == first
+        assert list(archive.verify().problems) == []
+        looks += 1
+    writer.join()
+    assert looks > 3
+    for step in range(1, 16):
+        assert set(closes(archive.read(*QUERY, as_of=NOW + step)).values()) == {float(step)}

@@ -10,6 +10,9 @@ use super::{Archive, vintage};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
 
+/// How often a key is looked over anew while somebody writes it.
+const LOOKS: usize = 100;
+
 /// What is kept of one key.
 #[derive(Debug, Clone)]
 pub struct Content {
@@ -85,14 +88,24 @@ impl Archive {
         }
         for name in self.ledgers()? {
             match self.open_ledger(&name) {
-                Ok((key, ledger)) => self.look(&key, &ledger, &mut survey, &mut known)?,
+                Ok((key, ledger)) => self.look_in_peace(&key, ledger, &mut survey, &mut known)?,
                 Err(fault) => survey.note(fault)?,
             }
         }
         let vintages = own("vintages");
-        for name in self.store.list("")? {
-            let is_ours = name.starts_with("type=") || name.starts_with(&vintages);
-            if is_ours && !known.contains(&name) {
+        let is_ours = |name: &String| name.starts_with("type=") || name.starts_with(&vintages);
+        let mut unknown = self.store.list("")?;
+        unknown.retain(|name| is_ours(name) && !known.contains(name));
+        if !unknown.is_empty() {
+            // A writer may have put them in place since its ledger was read.
+            for name in self.ledgers()? {
+                if let Ok((key, ledger)) = self.open_ledger(&name) {
+                    known.extend(names_of(&key, &ledger));
+                }
+            }
+        }
+        for name in unknown {
+            if !known.contains(&name) {
                 if let Err(fault) = self.store.check(&name) {
                     survey.note(fault)?;
                     continue;
@@ -105,16 +118,32 @@ impl Archive {
         Ok(survey)
     }
 
-    fn look(
+    /// As [`Archive::look`], anew while a writer changes what the ledger names.
+    fn look_in_peace(
         &self,
         key: &Key,
-        ledger: &Ledger,
+        mut ledger: Ledger,
         survey: &mut Survey,
         known: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveFault> {
+        let mut own = Survey::default();
+        for _ in 0..LOOKS {
+            own = Survey::default();
+            self.look(key, &ledger, &mut own)?;
+            let now = if own.problems.is_empty() { None } else { self.ledger(&key.name)? };
+            let Some((now, _)) = now.filter(|(now, _)| *now != ledger) else { break };
+            ledger = now;
+        }
+        survey.files += own.files;
+        survey.bytes += own.bytes;
+        survey.problems.extend(own.problems);
+        known.extend(names_of(key, &ledger));
+        Ok(())
+    }
+
+    fn look(&self, key: &Key, ledger: &Ledger, survey: &mut Survey) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
-            known.insert(name.clone());
             let bytes = match self.store.read(&name) {
                 Ok(found) => found.map(|found| found.bytes),
                 Err(fault) => {
@@ -124,7 +153,9 @@ impl Archive {
             };
             let found = bytes.as_ref().map(|bytes| sha256(bytes));
             let next = ledger.pending.get(partition).and_then(|next| next.part.as_ref()).map(|part| &part.sha256);
+            let goes = ledger.pending.get(partition).is_some_and(|next| next.part.is_none());
             match found {
+                None if goes => {}
                 Some(found) if found == part.sha256 || Some(&found) == next => {
                     survey.files += 1;
                     survey.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
@@ -132,14 +163,8 @@ impl Archive {
                 _ => survey.note(self.strange(key, &name, bytes.as_ref()))?,
             }
         }
-        known.extend(ledger.pending.keys().map(|partition| part_name(key, partition)));
-        let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);
-        known.extend(ledger.going.iter().chain(coming).map(|name| vintage::file(key, name)));
-        for (name, vintage) in &ledger.vintages {
+        for (name, vintage) in ledger.vintages.iter().filter(|(name, _)| !ledger.going.contains(name)) {
             let file = vintage::file(key, name);
-            if !known.insert(file.clone()) {
-                continue; // it is going
-            }
             match self.store.read(&file) {
                 Ok(Some(found)) if sha256(&found.bytes) == vintage.part.sha256 => {
                     survey.files += 1;
@@ -176,6 +201,14 @@ impl Archive {
             _ => Err(ArchiveFault::file(&path, FileState::Foreign, "the ledger of another archive; move it away")),
         }
     }
+}
+
+/// Every file that a ledger names, those that come and go included.
+fn names_of(key: &Key, ledger: &Ledger) -> Vec<String> {
+    let parts = ledger.parts.keys().chain(ledger.pending.keys()).map(|partition| part_name(key, partition));
+    let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);
+    let vintages = ledger.vintages.keys().chain(&ledger.going).chain(coming).map(|name| vintage::file(key, name));
+    parts.chain(vintages).collect()
 }
 
 impl Survey {

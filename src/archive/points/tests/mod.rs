@@ -148,6 +148,20 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
 }
 
 #[test]
+fn a_file_that_a_killed_writer_removed_is_no_problem() {
+    let (_folder, archive) = archive();
+    hold(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    let path = archive.path().join(ledger::name(&key().name));
+    let mut announced = Ledger::parse(&key().name, &std::fs::read(&path).unwrap()).unwrap();
+    announced.pending.insert("1970-01-01".to_owned(), Pending::new(None, &[window(0, 2)], Some(AT), None));
+    std::fs::write(&path, announced.seal()).unwrap();
+    assert!(archive.survey().unwrap().problems.is_empty());
+    std::fs::remove_file(archive.path().join(part_name(&key(), "1970-01-01"))).unwrap();
+    assert!(archive.survey().unwrap().problems.is_empty());
+    assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), []);
+}
+
+#[test]
 fn one_writer_at_a_time_holds_a_key() {
     let (_folder, archive) = archive();
     let first = hold(&archive);
