@@ -9,7 +9,7 @@ try:
 except ImportError:  # the second one
     from nautilus_trader.testkit.providers import TestInstrumentProvider
 
-__all__ = ["instrument", "recipe", "shown"]
+__all__ = ["given", "instrument", "shown"]
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +18,9 @@ def instrument():
 
 
 @pytest.fixture
-def recipe(recipes, book, instrument, tmp_path):
-    """Runs the documents' recipe for a major version with candles; returns its names."""
-
-    def run(version, candles):
-        names = {"candles": candles, "book": book, "instrument": instrument, "folder": str(tmp_path)}
-        return recipes(f"NautilusTrader {version}", **names)
-
-    return run
+def given(book, instrument, tmp_path):
+    """Names that the documents' recipes take beside ``candles``."""
+    return {"book": book, "instrument": instrument, "folder": str(tmp_path)}
 
 
 def shown(value, digits):

@@ -5,7 +5,7 @@ from collections import deque
 import crossing
 import numpy as np
 import pytest
-from nautilus import instrument, recipe, shown
+from nautilus import given, instrument, shown
 from nautilus_trader.backtest.engine import BacktestEngine, BacktestEngineConfig
 from nautilus_trader.config import LoggingConfig
 from nautilus_trader.model.currencies import USDT
@@ -15,15 +15,15 @@ from nautilus_trader.model.objects import Money
 from nautilus_trader.persistence.catalog import ParquetDataCatalog
 from nautilus_trader.trading.strategy import Strategy
 
-__all__ = ["instrument", "recipe"]
+__all__ = ["given", "instrument"]
 
 BINANCE = Venue("BINANCE")
 
 
 @pytest.fixture
-def made(recipe, candles):
+def made(recipes, given, candles):
     """The names of the documents' recipe."""
-    return recipe(1, candles)
+    return recipes("NautilusTrader 1", candles=candles, **given)
 
 
 def run(strategy, instrument, data, book_type=BookType.L1_MBP):
@@ -88,8 +88,8 @@ def test_a_strategy_sees_a_bar_when_it_is_over(made, candles, instrument):
     assert watch.seen == list(zip(candles.closes_at.astype("int64").tolist(), candles["close"].tolist(), strict=True))
 
 
-def test_a_crossing_of_means_trades_as_computed(recipe, crossed, instrument):
-    names = recipe(1, crossed)
+def test_a_crossing_of_means_trades_as_computed(recipes, given, crossed, instrument):
+    names = recipes("NautilusTrader 1", candles=crossed, **given)
 
     class Crossing(Trading):
         def on_start(self):

@@ -6,7 +6,7 @@ from decimal import Decimal
 import crossing
 import numpy as np
 import pytest
-from nautilus import instrument, recipe, shown
+from nautilus import given, instrument, shown
 from nautilus_trader.backtest import BacktestEngine, BacktestEngineConfig
 from nautilus_trader.common import LoggerConfig
 from nautilus_trader.execution import MakerTakerFeeModel
@@ -26,15 +26,15 @@ from nautilus_trader.persistence import ParquetDataCatalog
 from nautilus_trader.risk import RiskEngineConfig
 from nautilus_trader.trading import Strategy
 
-__all__ = ["instrument", "recipe"]
+__all__ = ["given", "instrument"]
 
 BINANCE, USDT = Venue("BINANCE"), Currency.from_str("USDT")
 
 
 @pytest.fixture
-def made(recipe, crossed):
+def made(recipes, given, crossed):
     """The names of the documents' recipe."""
-    return recipe(2, crossed)
+    return recipes("NautilusTrader 2", candles=crossed, **given)
 
 
 def run(strategy, instrument, data, book_type=BookType.L1_MBP):
