@@ -8,15 +8,11 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger, Part, Pending, part_name, sha256};
 use super::partition::{Partition, named, partitions};
-use super::store::{Found, Lock, Staged, Version};
+use super::store::{Contest, Found, Lock, Staged, Version};
 use super::vintages::ComingVintage;
 use super::{Archive, gaps, joined, keep, part_file, within};
 use crate::columns::Series;
 use crate::weight::Window;
-
-/// How often a change is begun anew that another writer came before. With a lock that holds there is none; a lock of an
-/// object store may pass to another writer while its holder sleeps.
-const TRIES: usize = 20;
 
 /// The right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]
@@ -62,7 +58,7 @@ impl Archive {
         self.store.sweep(&key.name)?;
         let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
         let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
-        hold.load_anew(0)?;
+        hold.load_anew(&mut Contest::default())?;
         Ok(Some(hold))
     }
 }
@@ -113,26 +109,28 @@ impl Hold {
         self.again(|hold| hold.try_commit(&set, answer, at))
     }
 
-    /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it.
+    /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it. With a
+    /// lock that holds nobody does; a lock of an object store may pass to another writer while its holder sleeps.
     pub(super) fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
-        for tries in 1..TRIES {
+        let mut contest = Contest::default();
+        loop {
             match work(self) {
-                Err(ArchiveFault::Conflict { .. }) => self.load_anew(tries)?,
+                Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(&mut contest) => {
+                    self.load_anew(&mut contest)?;
+                }
                 done => return done,
             }
         }
-        work(self)
     }
 
     /// Reads the ledger, or makes it anew, and ends what a writer began, however often others come before.
-    fn load_anew(&mut self, tried: usize) -> Result<(), ArchiveFault> {
-        for _ in tried..TRIES {
+    fn load_anew(&mut self, contest: &mut Contest) -> Result<(), ArchiveFault> {
+        loop {
             match self.load() {
-                Err(ArchiveFault::Conflict { .. }) => {}
+                Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(contest) => {}
                 done => return done,
             }
         }
-        self.load()
     }
 
     fn load(&mut self) -> Result<(), ArchiveFault> {

@@ -4,6 +4,7 @@
 
 mod address;
 mod background;
+mod contest;
 mod folder;
 mod lease;
 mod objects;
@@ -19,6 +20,7 @@ use object_store::UpdateVersion;
 
 use super::fault::ArchiveFault;
 pub(super) use address::Address;
+pub(super) use contest::Contest;
 pub(super) use folder::Folder;
 pub(super) use objects::Objects;
 
@@ -107,6 +109,12 @@ pub(super) trait Store: Debug + Send + Sync {
 
     /// Removes what dead processes left: of an owner, whose lock is held, and of others whose lock nobody holds.
     fn sweep(&self, owner: &str) -> Result<(), ArchiveFault>;
+
+    /// Waits after another writer came before, so that not all begin anew at once; `false` when it is time to give up. Where
+    /// a lock holds nobody else comes before.
+    fn wait_for_turn(&self, _contest: &mut Contest) -> bool {
+        false
+    }
 
     /// How long to wait before asking again for a lock that somebody else has.
     fn patience(&self) -> Duration;

@@ -15,10 +15,11 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use super::address::Address;
+use super::contest::Pause;
 use super::secrets::Secrets;
 use super::trouble::{fault, is_bucket_missing};
 use super::watch::Watch;
-use super::{Found, Lock, Staged, Store, Version, aside, background, own};
+use super::{Contest, Found, Lock, Staged, Store, Version, aside, background, own};
 use crate::archive::points::fault::ArchiveFault;
 use crate::archive::points::ledger::sha256;
 use crate::clock::{RunningClock, SharedClock};
@@ -41,6 +42,7 @@ struct Inner {
     /// Time without a sign of life after which a writer counts as gone.
     lease: Duration,
     clock: SharedClock,
+    pause: Pause,
     /// Locks that others have.
     watches: Mutex<HashMap<String, Watch>>,
     /// Whether the store was seen to refuse what it must.
@@ -67,7 +69,7 @@ impl Objects {
     /// [`ArchiveFault::Address`] for settings that the store does not know.
     pub(in crate::archive::points) fn new(address: Address, lease: Duration) -> Result<Self, ArchiveFault> {
         let opened = address.open()?;
-        Ok(Self::with(address, opened, lease, Arc::new(RunningClock::wall())))
+        Ok(Self::with(address, opened, lease, Arc::new(RunningClock::wall()), Arc::new(std::thread::sleep)))
     }
 
     pub(in crate::archive::points) fn with(
@@ -75,10 +77,11 @@ impl Objects {
         opened: Arc<dyn ObjectStore>,
         lease: Duration,
         clock: SharedClock,
+        pause: Pause,
     ) -> Self {
         let opened = Mutex::new((std::process::id(), opened));
         let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
-        Self { inner: Arc::new(Inner { address, secrets, opened, lease, clock, watches, heeds }) }
+        Self { inner: Arc::new(Inner { address, secrets, opened, lease, clock, pause, watches, heeds }) }
     }
 
     pub(super) fn lease(&self) -> Duration {
@@ -291,6 +294,10 @@ impl Store for Objects {
 
     fn sweep(&self, _owner: &str) -> Result<(), ArchiveFault> {
         Ok(()) // there are no unfinished objects
+    }
+
+    fn wait_for_turn(&self, contest: &mut Contest) -> bool {
+        contest.wait(&*self.inner.clock, &self.inner.pause)
     }
 
     fn patience(&self) -> Duration {

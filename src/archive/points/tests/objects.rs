@@ -24,7 +24,8 @@ impl Shared {
     fn objects(&self, lease: Duration) -> Objects {
         let options = [("skip_signature".to_owned(), "true".to_owned())];
         let address = Address::parse("s3://bucket/some/prefix", &options).unwrap();
-        Objects::with(address, Arc::clone(&self.store) as _, lease, Arc::clone(&self.clock) as _)
+        let pause = Arc::new(std::thread::sleep);
+        Objects::with(address, Arc::clone(&self.store) as _, lease, Arc::clone(&self.clock) as _, pause)
     }
 
     /// The archive as another program sees it.
