@@ -24,7 +24,28 @@ impl LinesFile {
     /// # Errors
     /// It cannot be written, another writer has it, or it begins with something else than the header.
     pub fn open(path: &Path, header: &str) -> Result<(Self, String), ArchiveError> {
-        let file = file_at(path)?;
+        Self::taken(path, file_at(path)?, header)
+    }
+
+    /// Opens a file some folders below a root, which may lie behind a link; none of these folders may be one.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and where a link leads elsewhere.
+    pub fn open_below(root: &Path, folders: &[&str], name: &str, header: &str) -> Result<(Self, String), ArchiveError> {
+        let mut path = root.to_owned();
+        for folder in folders {
+            path.push(folder);
+            if fs::symlink_metadata(&path).is_ok_and(|about| about.file_type().is_symlink()) {
+                return Err(ArchiveError::new(
+                    &path,
+                    "a link, and none is followed here: put a folder, or nothing, in its place",
+                ));
+            }
+        }
+        Self::open(&path.join(name), header)
+    }
+
+    fn taken(path: &Path, file: File, header: &str) -> Result<(Self, String), ArchiveError> {
         // Where there are no locks, whoever shares the file has to see to it.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(ArchiveError::new(path, "another recording writes it; give each a folder of its own"));

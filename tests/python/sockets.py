@@ -15,6 +15,18 @@ DATE = b"Wed, 22 Apr 2026 18:00:00 GMT"
 DATE_SECOND = 1_776_880_800
 
 
+def framed(message, kind=TEXT):
+    """A whole frame of a server."""
+    payload = message.encode() if isinstance(message, str) else message
+    if len(payload) < 126:
+        length = bytes([len(payload)])
+    elif len(payload) < 1 << 16:
+        length = b"\x7e" + struct.pack(">H", len(payload))
+    else:
+        length = b"\x7f" + struct.pack(">Q", len(payload))
+    return bytes([128 | kind]) + length + payload
+
+
 class Peer:
     """One connection, after the handshake."""
 
@@ -51,9 +63,7 @@ class Peer:
     def say(self, message, kind=TEXT):
         """Sends a text, an object as JSON, or bytes as they are."""
         payload = message if isinstance(message, (bytes, str)) else json.dumps(message)
-        payload = payload.encode() if isinstance(payload, str) else payload
-        length = bytes([len(payload)]) if len(payload) < 126 else b"\x7e" + struct.pack(">H", len(payload))
-        self.connection.sendall(bytes([128 | kind]) + length + payload)
+        self.connection.sendall(framed(payload, kind))
 
     def grant(self):
         """Waits for a request, grants it and returns it."""

@@ -80,7 +80,7 @@ class Client(
 
         Args:
             channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
-            queue: Most events that wait to be taken.
+            queue: Most events that wait to be taken; fewer where they take more than about 256 MiB together.
             overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
                 drops the oldest and counts them in ``dropped``.
             backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,

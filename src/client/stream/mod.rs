@@ -3,6 +3,7 @@
 
 mod backoff;
 mod common;
+mod cost;
 mod event;
 mod gap;
 mod queue;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::cost::MOST_WAITING;
 use super::gap::StreamItem;
 use crate::client::error::ClientError;
 use crate::client::log::{self, Level, Record};
@@ -34,7 +35,9 @@ pub struct Taken {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Result<StreamItem, ClientError>>,
+    /// What waits, each with about the bytes that it takes.
+    waiting: VecDeque<(Result<StreamItem, ClientError>, usize)>,
+    bytes: usize,
     ended: bool,
     dropped: u64,
     /// What is to be logged by who waits next.
@@ -44,8 +47,8 @@ struct State {
 impl State {
     /// Drops the oldest event; of what tells that something is missing only when nothing else waits.
     fn drop_oldest(&mut self) {
-        let oldest = self.waiting.iter().position(|told| matches!(told, Ok(StreamItem::Event(_)))).unwrap_or(0);
-        self.waiting.remove(oldest);
+        let oldest = self.waiting.iter().position(|(told, _)| matches!(told, Ok(StreamItem::Event(_)))).unwrap_or(0);
+        self.bytes -= self.waiting.remove(oldest).map_or(0, |(_, bytes)| bytes);
         self.dropped += 1;
     }
 }
@@ -68,8 +71,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one; `false` when the stream has ended.
-    pub(super) async fn push(&self, told: Result<StreamItem, ClientError>) -> bool {
+    /// Adds one that takes about so many bytes; `false` when the stream has ended.
+    pub(super) async fn push(&self, told: Result<StreamItem, ClientError>, bytes: usize) -> bool {
         loop {
             // Registered before the look, so that what is taken in between is noticed.
             let emptied = self.emptied.notified();
@@ -80,12 +83,16 @@ impl Queue {
                 if state.ended {
                     return false;
                 }
-                let full = state.waiting.len() >= self.most;
-                if full && self.overflow == Overflow::DropOldest {
+                let full = |state: &State| {
+                    let too_large = state.bytes.saturating_add(bytes) > MOST_WAITING && !state.waiting.is_empty();
+                    state.waiting.len() >= self.most || too_large
+                };
+                while full(&state) && self.overflow == Overflow::DropOldest {
                     state.drop_oldest();
                 }
-                if !full || self.overflow == Overflow::DropOldest {
-                    state.waiting.push_back(told);
+                if !full(&state) {
+                    state.waiting.push_back((told, bytes));
+                    state.bytes += bytes;
                     drop(state);
                     self.filled.notify_waiters();
                     return true;
@@ -100,7 +107,7 @@ impl Queue {
         let mut state = self.lock();
         if !state.ended {
             state.ended = true;
-            state.waiting.extend(error.map(Err));
+            state.waiting.extend(error.map(|error| (Err(error), 0)));
         }
         drop(state);
         self.filled.notify_waiters();
@@ -153,7 +160,9 @@ impl Queue {
     pub(super) fn take(&self, most: usize) -> Taken {
         let mut state = self.lock();
         let count = most.min(state.waiting.len());
-        let events = state.waiting.drain(..count).collect();
+        let taken: Vec<_> = state.waiting.drain(..count).collect();
+        state.bytes -= taken.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        let events = taken.into_iter().map(|(told, _)| told).collect();
         let ended = state.ended && state.waiting.is_empty();
         drop(state);
         self.emptied.notify_waiters();
@@ -200,12 +209,12 @@ mod tests {
     async fn what_tells_of_missing_events_is_not_dropped_for_newer_ones() {
         let queue = Queue::new(3, Overflow::DropOldest);
         for told in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
-            assert!(queue.push(Ok(told)).await);
+            assert!(queue.push(Ok(told), 1).await);
         }
         assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["broke".into(), "c".into(), "d".into()], 2));
         // Unless nothing else waits: memory is bounded.
         for reason in ["1", "2", "3", "4"] {
-            assert!(queue.push(Ok(gap(reason))).await);
+            assert!(queue.push(Ok(gap(reason)), 1).await);
         }
         assert_eq!(names(queue.take(9)), ["2", "3", "4"]);
     }
@@ -213,10 +222,10 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_makes_the_connection_wait() {
         let queue = Arc::new(Queue::new(2, Overflow::Wait));
-        assert!(queue.push(Ok(event("a"))).await && queue.push(Ok(event("b"))).await);
+        assert!(queue.push(Ok(event("a")), 1).await && queue.push(Ok(event("b")), 1).await);
         let more = tokio::spawn({
             let queue = Arc::clone(&queue);
-            async move { queue.push(Ok(event("c"))).await }
+            async move { queue.push(Ok(event("c")), 1).await }
         });
         tokio::task::yield_now().await;
         assert!(!more.is_finished());
@@ -229,7 +238,7 @@ mod tests {
     async fn or_the_oldest_are_dropped_and_counted() {
         let queue = Queue::new(2, Overflow::DropOldest);
         for name in ["a", "b", "c", "d"] {
-            assert!(queue.push(Ok(event(name))).await);
+            assert!(queue.push(Ok(event(name)), 1).await);
         }
         assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["c".to_owned(), "d".to_owned()], 2));
     }
@@ -237,10 +246,10 @@ mod tests {
     #[tokio::test]
     async fn the_end_comes_after_what_waits_and_frees_who_waits() {
         let queue = Arc::new(Queue::new(1, Overflow::Wait));
-        assert!(queue.push(Ok(event("a"))).await);
+        assert!(queue.push(Ok(event("a")), 1).await);
         let blocked = tokio::spawn({
             let queue = Arc::clone(&queue);
-            async move { queue.push(Ok(event("b"))).await }
+            async move { queue.push(Ok(event("b")), 1).await }
         });
         tokio::task::yield_now().await;
         queue.end(Some(ClientError::new(ErrorKind::Tier, "over")));
@@ -252,5 +261,27 @@ mod tests {
         let last = queue.take(9);
         assert!(last.ended);
         assert_eq!((names(first), names(last)), (vec!["a".to_owned()], vec!["over".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn few_large_ones_fill_it_as_well() {
+        let queue = Arc::new(Queue::new(1_000, Overflow::Wait));
+        // One that is too large by itself still comes through.
+        assert!(queue.push(Ok(event("a")), 2 * MOST_WAITING).await);
+        let more = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            async move { queue.push(Ok(event("b")), 1).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!more.is_finished());
+        assert_eq!(names(queue.take(1)), ["a"]);
+        assert!(more.await.unwrap());
+        let queue = Queue::new(1_000, Overflow::DropOldest);
+        for name in ["a", "b", "c", "d"] {
+            assert!(queue.push(Ok(event(name)), MOST_WAITING / 3).await);
+        }
+        assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["b".into(), "c".into(), "d".into()], 1));
+        assert!(queue.push(Ok(event("e")), MOST_WAITING).await);
+        assert_eq!(queue.dropped(), 1);
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::common::{Common, Standing};
+use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
 use super::event::Event;
 use super::gap::{Gap, ServiceTime, StreamItem};
 use super::record::Recorder;
@@ -230,6 +231,8 @@ impl Session {
     /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
     async fn receive(&self, socket: &mut Socket) -> Result<Message, End> {
         let patience = self.common.options.ping_after;
+        // Messages that came already are there without waiting: without a pause no timer would ever run beside a flood.
+        tokio::task::coop::consume_budget().await;
         let message = match timeout(patience, socket.next()).await {
             Ok(message) => message,
             Err(_) => {
@@ -256,12 +259,12 @@ impl Session {
     /// Waits for the answer to a request; events may come before it.
     async fn granted(&mut self, socket: &mut Socket, id: u64, time: ServiceTime) -> Result<(), End> {
         loop {
-            let Some(frame) = self.frame(self.receive(socket).await?).await? else { continue };
+            let Some((frame, cost)) = self.frame(self.receive(socket).await?).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
             // A service that cannot tell which request it refuses leaves the id out.
             let of_this = frame.get("id").is_none_or(|told| told.is_null() || told.as_u64() == Some(id));
             if !(is_answer && of_this) {
-                self.tell(frame, time).await?;
+                self.tell(frame, cost, time).await?;
                 continue;
             }
             let Some(error) = frame.get("error").filter(|error| !error.is_null()) else { return Ok(()) };
@@ -271,20 +274,34 @@ impl Session {
 
     async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
         match self.frame(message).await? {
-            Some(frame) => self.tell(frame, time).await,
+            Some((frame, cost)) => self.tell(frame, cost, time).await,
             None => Ok(()),
         }
     }
 
-    /// The object of a message; `None` for one that holds none. One that should and does not is told as an error.
-    async fn frame(&self, message: Message) -> Result<Option<Map<String, Value>>, End> {
+    /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
+    /// not, or would take too much, is told as an error.
+    async fn frame(&self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, End> {
         let bytes = match message {
             Message::Text(text) => bytes::Bytes::from(text),
             Message::Binary(bytes) => bytes,
             _ => return Ok(None),
         };
+        let cost = cost::of_text(&bytes);
+        if cost > MOST_OF_A_FRAME {
+            self.malformed(&too_much(cost), &bytes).await?;
+            return Ok(None);
+        }
         match serde_json::from_slice::<Value>(&bytes) {
-            Ok(Value::Object(frame)) => return Ok(Some(frame)),
+            Ok(Value::Object(frame)) => {
+                // Points that are no objects become some.
+                let points = frame.get("points").and_then(Value::as_array).map_or(0, Vec::len);
+                let cost = cost.max(points.saturating_mul(OBJECT));
+                if cost <= MOST_OF_A_FRAME {
+                    return Ok(Some((frame, cost)));
+                }
+                self.malformed(&too_much(cost), &bytes).await?;
+            }
             Ok(_) => self.malformed("is no object", &bytes).await?,
             Err(bad) => self.malformed(&format!("is no JSON: {bad}"), &bytes).await?,
         }
@@ -299,7 +316,7 @@ impl Session {
     }
 
     /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
-    async fn tell(&mut self, frame: Map<String, Value>, time: ServiceTime) -> Result<(), End> {
+    async fn tell(&mut self, frame: Map<String, Value>, cost: usize, time: ServiceTime) -> Result<(), End> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return self.push(Err(self.refusal(error))).await;
         }
@@ -314,6 +331,7 @@ impl Session {
         if events.is_empty() {
             return Ok(());
         }
+        let each = cost / events.len();
         self.alive = true;
         self.tell_gap(time).await?;
         self.whole_until = self.whole_until.max(events.iter().filter_map(Event::time).max());
@@ -324,13 +342,18 @@ impl Session {
             events = kept.unwrap_or_default();
         }
         for event in events {
-            self.push(Ok(StreamItem::Event(event))).await?;
+            self.push_of(Ok(StreamItem::Event(event)), each).await?;
         }
         Ok(())
     }
 
     async fn push(&self, told: Result<StreamItem, ClientError>) -> Result<(), End> {
-        if self.common.queue.push(told).await { Ok(()) } else { Err(End::Closed) }
+        self.push_of(told, OBJECT).await
+    }
+
+    /// Hands on what takes about so many bytes.
+    async fn push_of(&self, told: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
+        if self.common.queue.push(told, cost).await { Ok(()) } else { Err(End::Closed) }
     }
 
     fn refusal(&self, error: &Value) -> ClientError {
@@ -364,6 +387,10 @@ fn after_request(mut error: ClientError, id: u64) -> End {
 
 async fn send(socket: &mut Socket, message: Message) -> Result<(), End> {
     socket.send(message).await.map_err(|error| End::Broken(torn(&error)))
+}
+
+fn too_much(cost: usize) -> String {
+    format!("would take about {} MiB of memory, more than {}", cost >> 20, MOST_OF_A_FRAME >> 20)
 }
 
 fn silent() -> ClientError {

@@ -14,8 +14,12 @@ use crate::client::transport::{Transport, date};
 use crate::protocol::ErrorBody;
 use crate::protocol::stream::Family;
 
-/// Largest message that is read.
-const MAX_MESSAGE: usize = 64 << 20;
+/// Largest message that is read: a book of a million levels.
+const MAX_MESSAGE: usize = 16 << 20;
+/// Bytes that are read at a time; frames that were read already keep timers waiting.
+const READ: usize = 32 << 10;
+/// Most bytes that wait for a peer that does not read: subscriptions, and answers to its pings.
+const MAX_UNWRITTEN: usize = 16 << 20;
 /// What is read of a refusal.
 const MAX_REFUSAL: usize = 64 << 10;
 
@@ -58,6 +62,10 @@ async fn shake_hands(transport: &Transport, url: &str) -> Result<(Socket, Servic
     }
     let time = ServiceTime::new(date(response.headers()));
     let upgraded = response.upgrade().await.map_err(|error| broken(&error).error)?;
-    let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MAX_MESSAGE))
+        .max_frame_size(Some(MAX_MESSAGE))
+        .read_buffer_size(READ)
+        .max_write_buffer_size(MAX_UNWRITTEN);
     Ok((WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await, time))
 }

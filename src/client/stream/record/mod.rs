@@ -73,6 +73,8 @@ pub(super) struct Recorder {
     folder: PathBuf,
     /// Rows tell when they came.
     clock: SharedClock,
+    /// Symbols that are recorded, by exchange: a service that tells of others writes into none of their files.
+    markets: HashMap<String, HashSet<String>>,
     state: Mutex<State>,
 }
 
@@ -86,7 +88,9 @@ impl Recorder {
         channels: impl IntoIterator<Item = &'a Channel>,
         clock: SharedClock,
     ) -> Result<Self, ClientError> {
+        let mut markets: HashMap<String, HashSet<String>> = HashMap::new();
         for channel in channels {
+            markets.entry(channel.exchange.clone()).or_default().insert(channel.symbol.clone());
             if ChannelKind::find(&channel.kind).and_then(Dump::of).is_none() {
                 let kinds = Dump::KINDS.map(|kind| kind.spec().name).join(", ");
                 let problem = format!(
@@ -100,7 +104,7 @@ impl Recorder {
                 return Err(ClientError::invalid(problem));
             }
         }
-        Ok(Self { folder: folder.to_owned(), clock, state: Mutex::default() })
+        Ok(Self { folder: folder.to_owned(), clock, markets, state: Mutex::default() })
     }
 
     /// Rows written so far.
@@ -143,7 +147,7 @@ impl Recorder {
         let now = self.clock.now().div_euclid(1_000);
         let mut touched = Vec::new();
         for event in events {
-            let Some((place, row)) = placed(event) else {
+            let Some((place, row)) = placed(event).filter(|(place, _)| self.is_asked(place)) else {
                 state.left_out += 1;
                 continue;
             };
@@ -165,6 +169,10 @@ impl Recorder {
         Ok(())
     }
 
+    fn is_asked(&self, place: &Place) -> bool {
+        self.markets.get(&place.exchange).is_some_and(|symbols| symbols.contains(&place.symbol))
+    }
+
     /// The file of a place, opened where it is not.
     fn day<'a>(&self, state: &'a mut State, place: &Place) -> Result<&'a mut Day, ArchiveError> {
         state.turn += 1;
@@ -173,8 +181,9 @@ impl Recorder {
             Entry::Vacant(free) => {
                 let date = Timestamp::from_second(place.day.saturating_mul(86_400));
                 let date = date.map_or_else(|_| place.day.to_string(), |time| time.strftime("%F").to_string());
-                let folder = self.folder.join(place.dump.folder()).join(&place.exchange).join(&place.symbol);
-                let (file, tail) = LinesFile::open(&folder.join(format!("{date}.csv")), place.dump.header())?;
+                let folders = [place.dump.folder(), &place.exchange, &place.symbol];
+                let (file, tail) =
+                    LinesFile::open_below(&self.folder, &folders, &format!("{date}.csv"), place.dump.header())?;
                 free.insert(Day::of(file, place.dump, &tail))
             }
         };

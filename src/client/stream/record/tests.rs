@@ -201,6 +201,52 @@ fn what_cannot_be_a_row_is_counted() {
 }
 
 #[test]
+fn a_service_writes_into_no_file_of_a_market_that_nobody_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = recorder(folder.path());
+    let mut elsewhere = trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0);
+    elsewhere["series"]["exchange"] = "BINANCE".into();
+    let told =
+        [trade("ETHUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0), elsewhere, trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)];
+    recorder.events(&events(&json!(told))).unwrap();
+    assert_eq!((recorder.rows(), recorder.left_out()), (1, 2));
+    let names = |path: &str| {
+        fs::read_dir(folder.path().join(path)).unwrap().map(|one| one.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    assert_eq!((names("trades"), names("trades/BYBIT")), (vec!["BYBIT".into()], vec!["BTCUSDT".into()]));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
+    let told = || events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)]));
+    for (place, depth) in [("trades", 0), ("trades/BYBIT", 1), ("trades/BYBIT/BTCUSDT", 2)] {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let link = folder.path().join(place);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        let error = recorder(folder.path()).events(&told()).unwrap_err();
+        assert!(error.problem.starts_with("a link") && error.path.ends_with(&link), "{depth}: {error}");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{place}");
+    }
+    // The folder of the recording is its owner's choice.
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("recorded")).unwrap();
+    recorder(&folder.path().join("recorded")).events(&told()).unwrap();
+    assert!(outside.path().join("trades/BYBIT/BTCUSDT/2026-01-22.csv").is_file());
+    let day = "trades/BYBIT/BTCUSDT/2026-01-22.csv";
+    for name in [day, "trades/BYBIT/BTCUSDT", RECORDING] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let recorder = recorder(folder.path());
+        let done = if name == RECORDING { recorder.opened(&[], 0) } else { recorder.events(&told()) };
+        assert!(done.is_err(), "{name}");
+    }
+}
+
+#[test]
 fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("recording");
@@ -225,7 +271,8 @@ fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
 #[test]
 fn many_markets_take_no_more_files_than_a_process_has() {
     let folder = tempfile::tempdir().unwrap();
-    let recorder = recorder(folder.path());
+    let channels: Vec<_> = (0..1_200).map(|market| Channel::new("TRADE", "BYBIT", format!("COIN{market}"))).collect();
+    let recorder = Recorder::new(folder.path(), &channels, Arc::new(ManualClock::default())).unwrap();
     for round in 0..2 {
         for market in 0..1_200 {
             let one = trade(&format!("COIN{market}"), &format!("{round}"), "BUY", (MIDNIGHT, 0), 5.0);
