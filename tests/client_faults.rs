@@ -69,6 +69,7 @@ async fn a_good_answer_and_the_key_in_its_header() {
     ));
 }
 
+// faults.md row 14
 #[tokio::test]
 async fn connections_that_break_are_tried_again() {
     // Faults 14 and 18: closed before and within the head, a body shorter than announced, a broken chunk.
@@ -88,6 +89,7 @@ async fn connections_that_break_are_tried_again() {
     }
 }
 
+// faults.md row 14
 #[tokio::test]
 async fn a_body_that_stays_cut_is_an_error_and_never_data() {
     let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", BODY.len(), &BODY[..50]);
@@ -97,6 +99,7 @@ async fn a_body_that_stays_cut_is_an_error_and_never_data() {
     assert!(error.message.ends_with("(after 3 attempts)"), "{error}");
 }
 
+// faults.md row 11
 #[tokio::test]
 async fn passing_failures_of_the_service_are_tried_again() {
     for status in ["500 Internal Server Error", "502 Bad Gateway", "503 Busy", "504 Late", "408 Slow"] {
@@ -113,6 +116,7 @@ async fn passing_failures_of_the_service_are_tried_again() {
     assert!(error.message.contains("boom") && requests == 3);
 }
 
+// faults.md row 11
 #[tokio::test]
 async fn what_can_never_pass_is_not_tried_again() {
     use ErrorKind::{Authentication, Decode, InvalidRequest, Tier};
@@ -161,6 +165,7 @@ async fn an_error_in_a_200_is_no_record() {
     }
 }
 
+// faults.md row 11
 #[tokio::test]
 async fn a_bare_forbidden_is_tried_once_more() {
     let (outcome, requests) = play(vec![send("403 Forbidden", "forbidden"), send("200 OK", BODY)]).await;
@@ -169,6 +174,7 @@ async fn a_bare_forbidden_is_tried_once_more() {
     assert_eq!((outcome.unwrap_err().kind, requests), (ErrorKind::Tier, 2));
 }
 
+// faults.md row 1
 #[tokio::test]
 async fn rate_limits_are_waited_for_and_then_told() {
     let slow = || Step::Send(answer("429 Too Many Requests", "Retry-After: 0\r\n", r#"{"error":"RATE_LIMITED"}"#));
@@ -179,6 +185,7 @@ async fn rate_limits_are_waited_for_and_then_told() {
     assert_eq!((error.kind, error.retry_after, requests), (ErrorKind::RateLimit, Some(0.0), 3));
 }
 
+// faults.md row 2
 #[tokio::test]
 async fn a_long_retry_after_is_told_at_once_when_the_caller_will_not_wait() {
     let slow = Step::Send(answer("429 Too Many Requests", "Retry-After: 300\r\n", "slow down"));
@@ -194,6 +201,7 @@ async fn a_long_retry_after_is_told_at_once_when_the_caller_will_not_wait() {
 }
 
 /// A key whose day is spent elsewhere: the service says when the next begins.
+// faults.md row 8
 #[tokio::test]
 async fn a_spent_day_is_told_at_once_with_the_services_own_wait() {
     fn choose(head: &str) -> Step {
@@ -327,6 +335,7 @@ async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would
     assert!(error.kind == ErrorKind::InvalidRequest && error.message.contains("interval=\"5m\""), "{error}");
 }
 
+// faults.md row 12
 #[tokio::test]
 async fn the_key_never_follows_a_redirect_to_another_origin() {
     let other = Scripted::start(vec![send("200 OK", BODY)]);
@@ -342,6 +351,7 @@ async fn the_key_never_follows_a_redirect_to_another_origin() {
     assert_eq!(close(&outcome.unwrap()), 2.5);
 }
 
+// faults.md row 15
 #[tokio::test]
 async fn silence_ends_in_a_timeout() {
     let server = Scripted::start(vec![Step::Stall]);
@@ -350,6 +360,7 @@ async fn silence_ends_in_a_timeout() {
     assert_eq!((error.kind, server.requests().len()), (ErrorKind::Timeout, 2));
 }
 
+// faults.md row 14
 #[tokio::test]
 async fn a_refused_connection_costs_no_budget() {
     let server = Scripted::start(vec![Step::Close]);
@@ -428,6 +439,7 @@ async fn one_failed_request_does_not_lose_the_others() {
     assert_eq!(partial.failures[0].status, Some(400));
 }
 
+// faults.md row 10
 #[tokio::test]
 async fn a_dropped_call_stops_sending_and_stays_charged() {
     let server = Scripted::start(vec![Step::Stall]);
@@ -442,6 +454,7 @@ async fn a_dropped_call_stops_sending_and_stays_charged() {
     assert_eq!(client.budget().unwrap().remaining, 1_499);
 }
 
+// faults.md row 26
 #[tokio::test]
 async fn answers_that_contradict_each_other_are_refused() {
     let two = BODY.replace(
@@ -454,6 +467,7 @@ async fn answers_that_contradict_each_other_are_refused() {
     assert!(error.message.contains("column close differs"), "{error}");
 }
 
+// faults.md row 27
 #[tokio::test]
 async fn points_outside_the_window_are_cut_and_nothing_is_an_empty_series() {
     let outside = BODY.replace("1776880800", "1776880860");
@@ -467,6 +481,7 @@ async fn points_outside_the_window_are_cut_and_nothing_is_an_empty_series() {
     }
 }
 
+// faults.md row 37
 #[tokio::test]
 async fn a_listing_that_repeats_itself_comes_to_an_end() {
     let page = |next: u32| {

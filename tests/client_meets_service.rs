@@ -168,6 +168,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(future)
 }
 
+// faults.md row 53
 #[test]
 fn planned_weight_is_charged_weight_for_every_multiplier() {
     let (_service, client) = start(Tier::Advanced);

@@ -231,6 +231,7 @@ mod tests {
         assert!(read_parquet(&folder.path().join("missing.parquet")).is_err());
     }
 
+    // faults.md row 47
     #[test]
     fn no_flipped_bit_is_read_as_data() {
         let folder = tempfile::tempdir().unwrap();

@@ -127,6 +127,7 @@ mod tests {
         assert_eq!(POLICY.pause(u32::MAX, 7.0), LARGEST_STEP);
     }
 
+    // faults.md row 2
     #[test]
     fn retry_after_in_every_form() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777); // Sun, 06 Nov 1994 08:49:37 GMT

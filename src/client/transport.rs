@@ -286,6 +286,7 @@ fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
 mod tests {
     use super::*;
 
+    // faults.md row 4
     #[test]
     fn nonsense_headers_are_as_good_as_none() {
         let mut headers = HeaderMap::new();

@@ -310,6 +310,7 @@ mod tests {
         settle_columns(table.finish(), &[], &[], 0)
     }
 
+    // faults.md row 23
     #[test]
     fn unknown_fields_become_columns_of_what_they_hold() {
         let columns = table(

@@ -267,6 +267,7 @@ mod tests {
     use super::*;
     use crate::decode::Kernel;
 
+    // faults.md row 22
     #[test]
     fn timestamps_out_of_range_are_refused() {
         let read = |text: &str| time(&mut Reader::new(text.as_bytes(), Kernel::Scalar)).map_err(|error| error.problem);

@@ -96,6 +96,7 @@ def test_a_second_sync_and_a_second_read_through_weigh_nothing(service, tmp_path
         assert through.plan("candles", *MARKET, **window).requests == ()
 
 
+# faults.md row 48
 def test_only_gaps_are_asked(service, tmp_path):
     archive = mp.Archive(tmp_path)
     with service.client("unlimited") as client:
@@ -136,6 +137,7 @@ def test_max_weight_bounds_what_is_left_to_pay(service, tmp_path):
             archive.verify(client, "orderbook_heatmap", *MARKET, **book, max_weight=9)
 
 
+# faults.md row 48
 def test_asked_and_empty_is_not_never_asked(service, tmp_path):
     archive = mp.Archive(tmp_path)
     query = ("candles", "BINANCE_FUTURES", "NOSUCHUSDT", "1h")
@@ -242,6 +244,7 @@ def test_a_bucket_is_closed_when_the_services_clock_says_so(tmp_path):
         assert kept.end <= np.datetime64(int(time.time()), "s")
 
 
+# faults.md row 49
 def test_revised_history_is_told_and_taken_over_only_when_asked(tmp_path):
     closes = {}
     with scripted(lambda path: candles(path, lambda second: closes.get(second, 1.0))) as (url, asked):
@@ -318,6 +321,7 @@ def test_what_arrived_before_a_failure_is_kept(tmp_path):
         assert len(asked) == before + 3
 
 
+# faults.md row 46
 def test_two_calls_at_once_pay_once(service, tmp_path):
     async def both():
         async with service.async_client("unlimited", archive=tmp_path) as client:
@@ -378,6 +382,7 @@ def test_what_is_no_folder_is_refused_and_a_file_address_is_one(demo, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# faults.md row 50
 def test_hostile_names_stay_in_the_folder(tmp_path):
     inside = tmp_path / "archive"
     symbols = ["../../../up", "BTC/USDT", "btcusdt", "BTCUSDT", "CON", "a" * 5_000, "x?*:|<>\\", "é end. "]

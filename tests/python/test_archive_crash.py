@@ -160,6 +160,7 @@ def rows(books):
             yield start, series.snapshot(index).tobytes()
 
 
+# faults.md row 46
 def test_a_dead_holder_does_not_block(service, twin, tmp_path):
     child = twin(tmp_path, 1)
     child.communicate(timeout=60)

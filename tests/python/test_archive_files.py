@@ -183,6 +183,7 @@ def test_a_sync_mends_only_what_is_broken(archive, client, tmp_path, how):
     assert content(archive.read("side_candles", *MARKET)) == content(client.side_candles(*MARKET, **WINDOW))
 
 
+# faults.md row 47
 @pytest.mark.parametrize("how", ["gone", "empty", "truncated", "garbage"])
 def test_a_lost_ledger_is_made_anew_from_the_files_without_paying(archive, client, tmp_path, how):
     expected = content(archive.read("side_candles", *MARKET))
@@ -225,6 +226,7 @@ def test_a_file_that_nobody_committed_is_no_data(archive, client, tmp_path):
         archive.read("side_candles", *MARKET, start="2020-01-01", end="2020-01-02")
 
 
+# faults.md row 45
 def test_a_folder_that_cannot_be_written_costs_nothing(demo, client, tmp_path):
     (tmp_path / "file").write_text("no folder")
     before = demo.spent
@@ -235,6 +237,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing(demo, client, tmp_path):
     assert demo.spent == before
 
 
+# faults.md row 45
 def test_an_answer_that_cannot_be_kept_is_not_lost(demo, client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, start=END - HOUR, end=END)

@@ -160,6 +160,7 @@ def twin(service):
     return start
 
 
+# faults.md row 48
 @pytest.mark.parametrize("kill_after", [1, 2])
 def test_a_killed_sync_resumes_without_paying_twice(service, twin, bucket, kill_after):
     with service.client("unlimited", archive_source="twin") as client:
@@ -220,6 +221,7 @@ def rows(books):
             yield int(start), series.snapshot(index).tobytes()
 
 
+# faults.md row 46
 def test_two_processes_that_sync_the_same_pay_once(service, twin, bucket):
     def both():
         children = [twin(bucket), twin(bucket)]
@@ -235,6 +237,7 @@ def test_two_processes_that_sync_the_same_pay_once(service, twin, bucket):
         assert content(kept) == content(client.orderbook_heatmap(*BOOKS[1:], **BOOK))
 
 
+# faults.md row 46
 def test_writers_of_different_windows_lose_nothing(demo, client, bucket):
     """Each with an archive of its own, all in the same files."""
     failures = []
@@ -293,6 +296,7 @@ DAMAGES = {
 }
 
 
+# faults.md row 47
 @pytest.mark.parametrize("how", DAMAGES)
 def test_what_is_not_what_was_written_is_told_apart_and_never_data(archive, demo, client, bucket, how):
     error, state, damage = DAMAGES[how]
@@ -360,6 +364,7 @@ def test_a_newer_archive_and_another_services_are_left_alone(archive, demo, clie
         archive.sync(client, "side_candles", *MARKET, **WINDOW)
 
 
+# faults.md row 45
 def test_answers_of_the_store_that_are_lost_lose_nothing(demo, client, environment_of):
     with running("lossy") as lossy:
         environment_of(lossy)

@@ -45,6 +45,7 @@ def bucket(store, monkeypatch, request):
     return store.bucket(f"crash-{request.node.callspec.params['seed']}")
 
 
+# faults.md row 46
 @pytest.mark.parametrize("seed", range(4))
 def test_one_of_two_writers_is_killed_and_nothing_that_was_kept_is_lost(service, bucket, seed):
     rng = random.Random(seed)

@@ -91,6 +91,7 @@ def writer(live, folder, first, last):
     return child
 
 
+# faults.md row 46
 def test_while_it_is_written_and_its_writers_are_killed(served):
     live, client, folder, reader = served
     for pause in (0.0, 0.02, 0.05, 0.1, 0.2):
@@ -110,6 +111,7 @@ def test_while_it_is_written_and_its_writers_are_killed(served):
     assert all(isinstance(error, mp.NotArchivedError) for error in reader.refused), reader.refused
 
 
+# faults.md row 46
 def test_while_a_writer_sleeps_in_the_middle(served):
     live, _, folder, reader = served
     child = writer(live, folder, FIRST, FIRST + 10 * DAY)
@@ -123,6 +125,7 @@ def test_while_a_writer_sleeps_in_the_middle(served):
     child.stdout.close()
 
 
+# faults.md row 47
 @pytest.mark.parametrize("whole", [True, False])
 def test_while_it_is_deleted_and_synced_anew(served, whole):
     _live, client, folder, reader = served

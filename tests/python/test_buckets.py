@@ -94,6 +94,7 @@ def test_weeks_start_on_monday(client):
     assert other.gaps().tolist() == np.array(ns(*sundays[1:3])).tolist()
 
 
+# faults.md row 27
 def test_gaps_at_the_ends_of_what_was_asked(scripted_points):
     """The service holds less than was asked: requested and covered differ, gaps say where (D3, 27)."""
     held = [START + HOUR * hour for hour in (2, 3, 5)]

@@ -184,6 +184,7 @@ def everything_shown(thing):
     return f"{thing!r} {thing} {html} {getattr(thing, '__dict__', '')}"
 
 
+# faults.md row 36
 def test_the_key_is_shown_nowhere(service):
     key = service.keys["free"]
     client = service.client("free", retries=0)
@@ -242,6 +243,7 @@ def test_a_closed_client_says_so(demo):
     assert "closed" in repr(client)
 
 
+# faults.md row 41
 def test_a_pickle_never_carries_the_key(monkeypatch, demo):
     key = demo.keys["basic"]
     monkeypatch.delenv("MARKETPOINTS_API_KEY", raising=False)

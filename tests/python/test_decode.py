@@ -83,6 +83,7 @@ def test_tables_equal_the_slow_decoder(kind, stamps, data, seed):
         assert [math.copysign(1, x) for x in found if x == 0] == [math.copysign(1, x) for x in expected if x == 0]
 
 
+# faults.md row 23
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(times, unknown), unique_by=lambda pair: pair[0], max_size=5), st.integers(0, 2**32))
 def test_unknown_fields_never_break_a_known_type(rows, seed):
@@ -137,6 +138,7 @@ CANDLES = (
 )
 
 
+# faults.md row 20
 def test_every_truncation_is_an_error_with_its_offset():
     for end in range(len(CANDLES)):
         with pytest.raises(mp.DecodeError) as caught:
@@ -152,6 +154,7 @@ def decoded(body):
         return None, error.offset
 
 
+# faults.md row 43
 @pytest.mark.filterwarnings("ignore::marketpoints.RenamedFieldWarning")  # a corrupted name is another one
 def test_every_corrupted_byte_is_an_error_or_an_answer_and_never_a_short_one():
     for index in range(len(CANDLES)):
@@ -168,6 +171,7 @@ def test_every_corrupted_byte_is_an_error_or_an_answer_and_never_a_short_one():
             assert [len(series) for series in answer] == points
 
 
+# faults.md rows 28 and 31
 @pytest.mark.parametrize(
     ("body", "word"),
     [

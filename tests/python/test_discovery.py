@@ -52,6 +52,7 @@ def test_an_absent_list_is_an_empty_one(name):
         assert getattr(client, name)(type="TRADE_AGG") == []
 
 
+# faults.md row 11
 @pytest.mark.parametrize("name", ["symbols", "normalized_symbols"])
 def test_what_would_be_a_server_error_is_not_sent(name):
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client, pytest.raises(mp.InvalidRequest, match="type="):

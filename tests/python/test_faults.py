@@ -95,6 +95,7 @@ def test_wrong_headers(service, impatient):
     assert get(service, "/v1/usage", service.keys["free"]).headers["Content-Type"] == "application/json"
 
 
+# faults.md row 55
 def test_a_seed_makes_the_same_faults_again(service):
     rule = service.faults.set(status=500, path="/v1/usage", probability=0.3)
 

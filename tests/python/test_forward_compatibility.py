@@ -122,6 +122,7 @@ def test_d3_21_a_renamed_price_is_told_and_refused_when_strict():
         assert len(mp.decode_points(body({"id": {"type": "TRADE_AGG"}, "points": []}), strict=True)) == 1
 
 
+# faults.md row 16
 def test_a_body_of_several_gzip_members_is_read_whole():
     whole = body({"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [candle(START), candle(START + 3_600)]})
     for cut in (1, len(whole) // 2, len(whole) - 1):

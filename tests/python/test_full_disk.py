@@ -69,6 +69,7 @@ def client(service):
         yield made
 
 
+# faults.md row 45
 @pytest.mark.parametrize("kilobytes", [200, 400, 600])
 def test_several_writers_on_a_full_disk_harm_nothing(service, client, disk, kilobytes):
     folder = disk(kilobytes) / "archive"
@@ -103,6 +104,7 @@ def test_several_writers_on_a_full_disk_harm_nothing(service, client, disk, kilo
     assert list((folder / "_marketpoints" / "unfinished").iterdir()) == []
 
 
+# faults.md row 45
 @pytest.mark.parametrize("kilobytes", [200, 600])
 def test_a_universe_on_a_full_disk_stops_paying_and_is_brought_to_its_end(service, client, disk, kilobytes):
     archive = mp.Archive(disk(kilobytes) / "archive")

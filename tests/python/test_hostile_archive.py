@@ -109,6 +109,7 @@ def test_a_damaged_archive_json_lets_no_other_service_in(demo, client, tmp_path)
     assert len(archive.read("candles", *MARKET).timestamps) == 24
 
 
+# faults.md row 47
 @pytest.mark.parametrize(
     "place", ["data", "query", "part", "own", "unfinished", "quarantine", "lock", "ledger", "file"]
 )

@@ -96,6 +96,7 @@ def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_pat
             client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)
 
 
+# faults.md row 47
 @pytest.mark.parametrize("what", ["file", "day", "market", "kind"])
 def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
     for symbol in ("BTCUSDT", "ETHUSDT"):
@@ -118,6 +119,7 @@ def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
         assert len(client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)["close"]) == 1
 
 
+# faults.md row 47
 def test_a_sheet_that_is_missing_is_told(tmp_path):
     folder = tmp_path / "dumps" / "token_supply"
     folder.mkdir(parents=True)

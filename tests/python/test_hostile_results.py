@@ -29,6 +29,7 @@ print(peak // 1024)
 """
 
 
+# faults.md row 17
 @pytest.mark.parametrize(
     ("call", "count", "shape"),
     [
@@ -57,6 +58,7 @@ def test_labels_of_a_long_frame_stay_what_they_were(count):
     assert answer.to_arrow()["symbol"].to_pylist() == expected
 
 
+# faults.md row 35
 def test_names_with_a_nul_make_frames_all_the_same():
     points = candles(CANDLES)
     for point in points["points"]:
@@ -140,6 +142,7 @@ def _answers():
     }
 
 
+# faults.md row 35
 @pytest.mark.parametrize(
     "draw",
     [
@@ -164,6 +167,7 @@ def test_a_name_in_a_picture_is_neither_mathematics_nor_a_control_character(draw
     assert not any("$" in text.replace(r"\$", "") for text in texts)
 
 
+# faults.md row 35
 def test_an_explorer_names_what_it_shows_without_backslashes(tmp_path):
     of = _answers()
     shown = mp.decode_points(body(candles(CANDLES, rawSymbol="$A$")))
@@ -198,6 +202,7 @@ except KeyboardInterrupt:
 """
 
 
+# faults.md row 38
 def test_ctrl_c_in_the_first_answer_of_a_process_is_no_panic():
     # NumPy is imported at the first array; where that was interrupted, rust-numpy panicked.
     assert run(FIRST) == "1\n"

@@ -84,6 +84,7 @@ def overlapping(tmp_path):
     return tmp_path
 
 
+# faults.md row 46
 def test_two_ingests_at_once_count_every_trade_once(overlapping):
     store = overlapping / "store"
     with locked(store / ".changes"):  # an answer under way: nothing is put in its place until it is done
@@ -96,6 +97,7 @@ def test_two_ingests_at_once_count_every_trade_once(overlapping):
     assert candles(store) == candles(overlapping / "whole")
 
 
+# faults.md row 46
 def test_a_killed_ingest_lets_the_next_one_go_on(overlapping):
     store = overlapping / "store"
     with locked(store / ".changes"):
@@ -111,6 +113,7 @@ def test_a_killed_ingest_lets_the_next_one_go_on(overlapping):
     assert candles(store) == candles(overlapping / "whole")
 
 
+# faults.md row 45
 def test_a_re_ingest_that_is_killed_at_any_moment_is_brought_to_its_end(tmp_path):
     """Three days that overlap, each time with other trades, while ingests of them die."""
     rng = random.Random(20241201)
@@ -154,6 +157,7 @@ def test_ctrl_c_ends_the_wait(overlapping, caplog):
     assert not caplog.records
 
 
+# faults.md row 47
 @pytest.mark.parametrize(
     "place",
     [
@@ -202,6 +206,7 @@ def test_a_store_may_lie_behind_a_link(tmp_path):
     assert candles(tmp_path / "store")[1] == [100.0]
 
 
+# faults.md row 47
 @pytest.mark.parametrize(
     "place", [".gate", ".changes", ".ingest", "candles_1m/exchange=BYBIT/symbol=BTCUSDT/date=2024-12-01/part.parquet"]
 )
@@ -222,6 +227,7 @@ def test_a_pipe_in_a_store_holds_up_nobody(tmp_path, place):
         assert candles(store)[1] == [100.0]
 
 
+# faults.md row 47
 def test_what_is_no_file_among_the_dumps_is_told_and_the_rest_is_taken(tmp_path):
     dumps = tmp_path / "dumps"
     dump(dumps, 1, [(1, 100)])
@@ -350,6 +356,7 @@ def on_a_terminal(*words, url):
 HOUR = ("--start", str(DAY), "--end", str(DAY + 3_600))
 
 
+# faults.md row 35
 @pytest.mark.parametrize(
     "words",
     [

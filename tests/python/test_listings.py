@@ -27,6 +27,7 @@ def points(path):
     return {}
 
 
+# faults.md row 33
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [("BTCUSD", "BTCUSDT"), ("btcusdt", "BTCUSDT"), ("BTC/USDT", "BTCUSDT"), ("BTC-USDT", "BTCUSDT")],
@@ -96,6 +97,7 @@ def test_a_listing_is_asked_once_for_each_exchange_and_type_and_kept():
         assert len(asked) == 1
 
 
+# faults.md row 33
 @pytest.mark.parametrize(
     "reply",
     [

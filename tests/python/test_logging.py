@@ -123,6 +123,7 @@ def test_nothing_is_printed_by_default():
     assert run(code) == "refused\n"  # `run` checks standard error
 
 
+# faults.md row 42
 def test_the_interpreter_may_end_while_records_are_made():
     code = """
         import logging, threading

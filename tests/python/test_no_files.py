@@ -58,6 +58,7 @@ def a_place(folder, place):
     return next((own / place).iterdir())
 
 
+# faults.md row 47
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", ["data", "ledger", "archive.json"])
 def test_what_is_no_file_in_an_archive_is_told_and_left_alone(demo, client, tmp_path, place, kind):
@@ -85,6 +86,7 @@ def test_a_pipe_in_the_place_of_a_lock_is_told(client, tmp_path):
         archive.sync(client, "candles", *MARKET, **MORE)
 
 
+# faults.md row 47
 @pytest.mark.parametrize("kind", KINDS)
 def test_settings_that_are_no_files_are_refused_at_once(tmp_path, kind):
     path = tmp_path / "settings"
@@ -144,6 +146,7 @@ def test_a_budget_in_a_pipe_is_the_process_own(demo, tmp_path, caplog):
     assert is_still(file, "pipe")
 
 
+# faults.md row 47
 def test_foreign_files_among_the_ledgers_are_named_and_stay(client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)
@@ -158,6 +161,7 @@ def test_foreign_files_among_the_ledgers_are_named_and_stay(client, tmp_path):
     assert [problem.path for problem in archive.verify().problems] == ["_marketpoints/ledger/foo.json"]
 
 
+# faults.md row 47
 def test_no_flipped_byte_of_archive_json_hides_what_is_kept(client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)

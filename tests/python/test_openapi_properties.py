@@ -79,6 +79,7 @@ def check(case, service):
     case.validate_response(response, excluded_checks=excluded)
 
 
+# faults.md row 53
 @API.parametrize()
 @BOUNDED
 @pytest.mark.timeout(600 if ASKED else 100)

@@ -59,6 +59,7 @@ def call(client, *query, **arguments):
 ENDS = [KeyboardInterrupt(), SystemExit(7), Enough("now"), GeneratorExit(), asyncio.CancelledError()]
 
 
+# faults.md row 43
 @pytest.mark.parametrize("error", ENDS, ids=repr)
 @pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
 def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
@@ -89,6 +90,7 @@ def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
     assert len(cause.failures) == 19
 
 
+# faults.md row 43
 @pytest.mark.parametrize("count", [1, 3])
 def test_after_the_last_answer_everything_comes_along(demo, count):
     told = []

@@ -383,6 +383,7 @@ def test_bad_rows_are_reported_with_their_line_and_do_not_stop_the_rest(tmp_path
     assert (candle["open"][0], candle["close"][0], candle["volume"][0]) == (2.5, 3.0, 8.0)
 
 
+# faults.md row 47
 def test_a_truncated_dump_is_not_taken_for_a_whole_one(tmp_path):
     make_trades(tmp_path / "dumps", "OKEX", "ABC-USDT", seed=1)
     path = tmp_path / "dumps/trades/OKEX/ABC-USDT/2024-03-02.csv.gz"

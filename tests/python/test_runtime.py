@@ -74,6 +74,7 @@ def test_the_awaited_client_answers_the_same(demo, client):
     assert len(markets) == 2
 
 
+# faults.md row 39
 def test_one_client_serves_one_loop_after_another(demo):
     awaited = demo.async_client("unlimited")
     counts = [len(asyncio.run(awaited.candles(*MARKET, "1h", period=36_000)).timestamps) for _ in range(3)]
@@ -87,6 +88,7 @@ def test_both_clients_have_the_same_methods():
     assert public(mp.Client) == public(mp.AsyncClient)
 
 
+# faults.md row 39
 def test_an_awaited_call_can_be_cancelled():
     async def main(url, asked):
         async with mp.AsyncClient("key", url, timeout=60, retries=0) as client:
@@ -111,6 +113,7 @@ def test_errors_reach_the_awaiting_side(demo):
     asyncio.run(main())
 
 
+# faults.md row 38
 @pytest.mark.parametrize(
     "call",
     ["client.usage()", "asyncio.run(wait(client))"],
@@ -142,6 +145,7 @@ def test_ctrl_c_interrupts(call):
     assert (out, problems, child.returncode) == ("interrupted\n", "", 0)
 
 
+# faults.md row 41
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_gets_an_engine_of_its_own(environment):
     code = """
@@ -164,6 +168,7 @@ def test_a_forked_child_gets_an_engine_of_its_own(environment):
     assert run(code, environment) == "both\n"
 
 
+# faults.md row 41
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_ends_cleanly():
     code = """

@@ -101,6 +101,7 @@ BAD_SETTINGS = [
 ]
 
 
+# faults.md row 36
 @pytest.mark.parametrize("bad", BAD_SETTINGS, ids=lambda bad: ", ".join(f"{name}={bad[name]!r}" for name in bad))
 @pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
 def test_a_client_that_cannot_be_made_leaves_no_secret_in_any_frame(kind, bad, monkeypatch):
@@ -154,6 +155,7 @@ def test_a_stream_that_is_refused_leaves_no_secret_in_any_frame(service):
     assert SECRET not in everything_that_is_shown(caught.value)
 
 
+# faults.md row 36
 @pytest.mark.parametrize(
     "bad",
     [
@@ -202,6 +204,7 @@ def test_a_client_of_a_service_that_cannot_be_made_leaves_no_secret_in_any_frame
             assert SECRET not in everything_that_is_shown(caught.value)
 
 
+# faults.md row 36
 @pytest.mark.parametrize(
     ("path", "options"),
     [
@@ -232,6 +235,7 @@ def test_an_archive_that_cannot_be_named_leaves_no_secret_in_any_frame(path, opt
 MAKERS = [mp.Client, mp.AsyncClient, mp.LocalService, mp.Archive, mp.Dialect]
 
 
+# faults.md row 36
 @pytest.mark.parametrize(
     ("make", "name"),
     [(make, name) for make in MAKERS for name in inspect.signature(make).parameters],
@@ -296,6 +300,7 @@ def test_what_led_to_a_call_keeps_its_locals():
         assert frame.f_locals["kept"] == "of the user"
 
 
+# faults.md row 36
 @pytest.mark.parametrize("text", [f"https://user:{SECRET}@host", f"https://host/#{SECRET}", f"https://host?{SECRET}"])
 def test_an_address_with_credentials_or_a_fragment_is_refused_everywhere(text, monkeypatch):
     makers = [lambda: mp.Client("key", text), lambda: mp.AsyncClient("key", text), lambda: mp.Dialect(base_url=text)]
@@ -326,6 +331,7 @@ def classes_with_a_repr():
 KINDS = sorted(set(classes_with_a_repr()), key=lambda kind: kind.__name__)
 
 
+# faults.md row 36
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_repr_of_a_half_made_object_does_not_raise(kind):
     concrete = type(kind.__name__, (kind,), {})

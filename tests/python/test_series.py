@@ -144,6 +144,7 @@ def test_a_wrong_column_is_named_with_a_hint():
     assert list(series) == list(series.columns)
 
 
+# faults.md row 25
 def test_a_set_of_several_asks_which():
     answer = mp.decode_points(body(liquidations("SELL"), liquidations("BUY")))
     with pytest.raises(mp.SelectionError, match=r"2 series.*XRPUSDT SELL; LIQUIDATION_AGG BYBIT XRPUSDT BUY"):
@@ -189,6 +190,7 @@ def test_any_buffer_is_a_body():
         mp.decode_points(data.decode())
 
 
+# faults.md row 21
 def test_optional_values_are_nan_and_unknown_identity_is_kept():
     series = {
         "id": {"type": "FUNDING_RATE_AGG", "colour": {"of": "money"}},
@@ -308,6 +310,7 @@ def test_recorded_candles(shared):
     assert answer.id.coin == "BTC"
 
 
+# faults.md row 26
 def test_recorded_liquidations_come_sorted(shared):
     path = shared and shared / "recorded" / "liq_btc_24h.json"
     made = liquidations("BUY")

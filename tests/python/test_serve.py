@@ -216,6 +216,7 @@ def test_a_second_ctrl_c_does_not_wait():
             assert child.wait(60) == -signal.SIGINT
 
 
+# faults.md row 51
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here")
 def test_a_killed_service_leaves_nothing_running():
     with serving() as (child, url, _):

@@ -57,6 +57,7 @@ def child(code, *arguments, **variables):
             process.kill()
 
 
+# faults.md row 6
 def test_a_plan_over_budget_in_two_processes_draws_no_429(service):
     """Each spends 13 × 56 + 40 of 1,500; together 36 more than the bucket holds, which refill in 2.88 s."""
     known = {"MARKETPOINTS_API_KEY": service.keys["advanced"], "MARKETPOINTS_BASE_URL": service.url}
@@ -141,6 +142,7 @@ def test_neither_the_key_nor_the_address_stands_in_the_file(keyed, tmp_path, mon
         assert stat.S_IMODE(files[0].parent.stat().st_mode) & 0o077 == 0
 
 
+# faults.md row 45
 def test_a_folder_that_cannot_be_written_stops_nobody(keyed, tmp_path, monkeypatch, caplog):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MARKETPOINTS_CACHE_DIR", str(tmp_path / "file"))
@@ -173,6 +175,7 @@ def line_of(folder):
         return None
 
 
+# faults.md row 46
 @pytest.mark.parametrize(("end", "said"), [(signal.SIGKILL, ""), (signal.SIGINT, "interrupted\n")])
 def test_who_leaves_the_line_holds_up_nobody(keyed, tmp_path, monkeypatch, end, said):
     """A process that waits for 100 of weight, 8 s, is killed or interrupted: the next in line needs 0.08 s."""

@@ -93,6 +93,7 @@ def endless(frame):
         yield frame
 
 
+# faults.md row 17
 @pytest.mark.parametrize("point", ["{}", "7", '{"a":1}', '{"series":{},"trade":{"id":"1"}}'])
 def test_a_frame_of_very_many_small_values_is_refused_before_it_takes_memory(point):
     frame = framed('{"points":[' + ",".join([point] * (12 * MEBI // (len(point) + 1))) + "]}")
@@ -102,6 +103,7 @@ def test_a_frame_of_very_many_small_values_is_refused_before_it_takes_memory(poi
     assert memory < 300, memory
 
 
+# faults.md row 17
 def test_events_that_nobody_takes_are_bounded_in_bytes_too():
     large = framed(json.dumps({"points": [{"series": {"type": "TRADE"}, "trade": {"note": "x" * 8 * MEBI}}]}))
     memory, told = attacked(floods(endless(large)), 4, takes=False)
@@ -114,6 +116,7 @@ def test_pings_that_are_not_read_back_take_no_memory():
     assert memory < 100, memory
 
 
+# faults.md row 15
 def test_a_flood_starves_no_timer():
     """A service that only pings never says that it takes the key: the attempt ends in the time that it has."""
 
@@ -159,6 +162,7 @@ HARMFUL = {
 }
 
 
+# faults.md row 14
 @pytest.mark.parametrize("what", HARMFUL)
 def test_a_frame_that_breaks_the_rules_breaks_the_connection_and_no_more(what):
     scripts = [sends(framed(json.dumps({"points": [trade(1)]})), HARMFUL[what]), sends(LAST)]
@@ -170,6 +174,7 @@ def test_a_frame_that_breaks_the_rules_breaks_the_connection_and_no_more(what):
             assert gap.reason
 
 
+# faults.md row 14
 def test_a_conversation_that_is_cut_at_any_place_goes_on_with_the_next_connection(tmp_path):
     whole = (
         framed(json.dumps({"points": [trade(1)]})) + framed(b"now", PING) + framed(json.dumps({"points": [trade(2)]}))
@@ -214,6 +219,7 @@ def test_a_recording_holds_only_what_was_asked_and_lies_where_it_was_meant(tmp_p
     assert names == {"recorded/recording.jsonl", "recorded/trades/BINANCE_FUTURES/BTCUSDT/2026-04-22.csv"}
 
 
+# faults.md row 47
 @pytest.mark.parametrize("place", ["trades", "trades/BINANCE_FUTURES", "trades/BINANCE_FUTURES/BTCUSDT"])
 def test_a_recording_follows_no_link(tmp_path, place):
     recorded, outside = tmp_path / "recorded", tmp_path / "outside"

@@ -87,6 +87,7 @@ def test_records_of_a_listing():
         assert not raw(repr(markets) + repr(markets[0]) + markets._repr_html_() + markets[0]._repr_html_())
 
 
+# faults.md row 35
 def test_warnings_and_logs(caplog):
     with pytest.warns(mp.UnknownSymbolWarning) as told:
         logs.warn(EVIL, mp.UnknownSymbolWarning)
@@ -103,6 +104,7 @@ def test_warnings_and_logs(caplog):
     assert not raw("".join(str(one.message) for one in told))
 
 
+# faults.md row 35
 def test_problems_of_an_ingest(tmp_path):
     name = EVIL.replace("\x00", "").replace("/", "")
     folder = tmp_path / "dumps" / "trades" / "BYBIT" / name
@@ -149,6 +151,7 @@ def on_a_terminal(url, *words):
 FETCH = ("fetch", "candles", "BYBIT", "X", "1m", "--start", str(WINDOW["start"]), "--end", str(WINDOW["end"]))
 
 
+# faults.md row 35
 @pytest.mark.parametrize("more", [(), ("--format", "csv"), ("--format", "json")], ids=str)
 def test_a_fetch_shows_no_control_character_on_a_terminal(more):
     with scripted(hostile) as (url, _):
@@ -180,6 +183,7 @@ def test_names_of_keys_are_shown_escaped(tmp_path):
     assert "/v1/usage" in text and text.isascii() and not raw(text)
 
 
+# faults.md row 54
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_a_keys_file_that_others_may_read_is_told(tmp_path, mode):
     keys = tmp_path / "keys"
@@ -206,6 +210,7 @@ def test_keys_that_only_their_owner_reads_and_hashes_are_no_matter(tmp_path):
     mp.LocalService(keys=str(keys)).stop()
 
 
+# faults.md row 54
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
 def test_a_service_that_other_machines_reach_is_told(host):
     try:
@@ -217,6 +222,7 @@ def test_a_service_that_other_machines_reach_is_told(host):
         pytest.skip(f"no such addresses here: {error}")
 
 
+# faults.md row 54
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "127.255.3.4", "::1"])
 def test_every_loopback_address_is_this_machine(host):
     try:

@@ -16,6 +16,7 @@ from marketpoints.common.times import iso, to_duration, to_unix
 NOON = 1_767_268_800  # 2026-01-01 12:00:00 UTC, by `date -u -d`
 
 
+# faults.md row 32
 @pytest.mark.parametrize(
     "value",
     [
@@ -61,6 +62,7 @@ def test_fractions_of_a_second():
     assert to_unix(np.datetime64("2026-01-01T12:00:00.250")) == NOON + 0.25
 
 
+# faults.md row 32
 def test_the_hour_that_comes_twice():
     berlin = ZoneInfo("Europe/Berlin")
     first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=berlin)

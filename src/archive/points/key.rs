@@ -234,6 +234,7 @@ mod tests {
     proptest! {
         /// Two requests share a key exactly when they are the same but for the order of exchanges and of parameters of
         /// different names.
+        // faults.md row 50
         #[test]
         fn two_different_requests_never_share_a_key(all in prop::collection::vec(queries(), 2..40)) {
             let mut known: HashMap<String, PointsQuery> = HashMap::new();

@@ -59,6 +59,7 @@ mod tests {
     }
 
     proptest! {
+        // faults.md row 50
         #[test]
         fn names_are_safe_and_decode_to_the_value(value in any::<String>()) {
             let name = hive(&value);

@@ -26,6 +26,7 @@ fn seconds(seconds: u64) -> Refusal {
     Refusal::Wait(Duration::from_secs(seconds))
 }
 
+// faults.md row 7
 #[test]
 fn the_line_is_first_come_first_served_and_small_ones_do_not_overtake() {
     let mut account = free();
@@ -310,6 +311,7 @@ proptest! {
 }
 
 /// 80,349 s is what is left of a day at 01:40:51: no bucket of the table takes as long to refill.
+// faults.md row 2
 #[test]
 fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     let day = Duration::from_secs(80_349);

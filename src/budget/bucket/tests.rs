@@ -136,6 +136,7 @@ fn rate_and_capacity_change_together() {
     assert_eq!((bucket.remaining(0), bucket.limits().burst), (10, 10));
 }
 
+// faults.md row 9
 #[test]
 fn a_clock_that_jumps_back_changes_nothing() {
     let mut bucket = free(1_000 * SECOND);

@@ -57,6 +57,7 @@ async fn two_processes_spend_from_one_file() {
     assert!(left(&late).await <= 22);
 }
 
+// faults.md row 47
 #[tokio::test]
 async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_never_with_more() {
     let place = tempfile::tempdir().unwrap();
@@ -85,6 +86,7 @@ async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_ne
     assert!((20..=30).contains(&left(&ledger(&folder(place.path()))).await));
 }
 
+// faults.md row 47
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_in_the_files_place_is_refused_and_what_it_points_to_stays() {
@@ -142,6 +144,7 @@ async fn d3_09_no_jump_of_the_wall_clock_changes_the_level() {
     }
 }
 
+// faults.md row 46
 #[tokio::test]
 async fn a_holder_of_the_lock_that_is_gone_blocks_nobody() {
     let place = tempfile::tempdir().unwrap();
@@ -222,6 +225,7 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
     assert!(file_in(place.path()).exists());
 }
 
+// faults.md row 46
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_at_once_never_spend_more_than_there_is() {
     let place = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ fn number(text: &str) -> Result<f64> {
     Ok(value)
 }
 
+// faults.md row 30
 #[test]
 fn numbers_in_every_spelling_of_the_service() {
     let cases: [(&str, f64); 10] = [
@@ -28,6 +29,7 @@ fn numbers_in_every_spelling_of_the_service() {
     assert_eq!(number("-0.0").unwrap().to_bits(), (-0.0f64).to_bits());
 }
 
+// faults.md row 30
 #[test]
 fn what_is_no_number_is_refused() {
     for text in ["", "-", "01", "1.", ".5", "1e", "1e+", "+1", "NaN", "Infinity", "-Infinity", "1e400", "0x1", "1 2"] {
@@ -36,6 +38,7 @@ fn what_is_no_number_is_refused() {
     assert!(number("NaN").unwrap_err().problem.contains("NaN"));
 }
 
+// faults.md row 31
 #[test]
 fn strings_are_checked_and_unescaped() {
     let string = |text: &[u8]| Reader::new(text, Kernel::Scalar).string().map(Cow::into_owned);
@@ -45,6 +48,7 @@ fn strings_are_checked_and_unescaped() {
     }
 }
 
+// faults.md row 31
 #[test]
 fn depth_is_bounded() {
     let deep = "[".repeat(100_000);

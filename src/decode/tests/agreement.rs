@@ -155,6 +155,7 @@ fn named_as_the_wrapper(random: &mut Rng, values: &[&str]) -> (String, Vec<f64>)
     (body, wanted)
 }
 
+// faults.md row 31
 #[test]
 fn a_number_named_as_the_wrapper_of_profiles_reads_the_same_in_every_portion() {
     let mut random = Rng::with_seed(15);

@@ -99,6 +99,7 @@ fn a_wrong_row_among_many_is_named_with_its_place() {
     assert_eq!(row, 300);
 }
 
+// faults.md row 28
 #[test]
 fn a_wrong_number_in_a_long_list_is_named_with_its_place() {
     let mut random = Rng::with_seed(24);

@@ -57,6 +57,7 @@ fn an_empty_list_takes_the_kind_of_the_first_that_is_not() {
     assert_eq!(list.row(1), [1.0, 2.0]);
 }
 
+// faults.md row 31
 #[test]
 fn values_that_no_double_or_text_holds_are_kept_as_they_were_sent() {
     let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
@@ -210,6 +211,7 @@ fn d3_31_time_grows_with_the_number_of_series_and_not_with_its_square() {
     assert_eq!(all[59_999].id.coin.as_deref(), Some("C59999"));
 }
 
+// faults.md row 17
 #[test]
 fn a_bound_on_memory_is_seen_while_the_body_comes() {
     let element = candle(1, "");

@@ -29,6 +29,7 @@ fn huge(word: &str) -> Vec<String> {
     ]
 }
 
+// faults.md row 31
 #[test]
 fn messages_are_bounded_and_print_whatever_the_body_holds() {
     let words = ["A".repeat(200_000), "é".repeat(20_000), "9".repeat(100_000), "\\u001b[2J\\n".repeat(5_000)];

@@ -28,6 +28,7 @@ fn problem(text: &str) -> String {
     points(text.as_bytes()).unwrap_err().to_string()
 }
 
+// faults.md row 21
 #[test]
 fn omitted_numbers_are_zero_times_missing_and_rows_ascend() {
     let series = one(&format!("{{\"series\":[{{{ID},{POINTS}}}]}}"));
@@ -77,6 +78,7 @@ fn nested_and_flat_heatmaps_agree() {
     assert_eq!((nested.levels().unwrap().1, flat.levels().unwrap().1), (&[2][..], &[-1][..]));
 }
 
+// faults.md row 24
 #[test]
 fn a_profile_reads_from_below_its_wrapper() {
     let series = one(
@@ -103,6 +105,7 @@ fn a_volume_profile_holds_triplets() {
     assert!(problem(&body("1,2,3,4")).contains("profile of point 0: 4 values are no triplets"));
 }
 
+// faults.md rows 22 and 24
 #[test]
 fn problems_are_named_with_their_place() {
     let point = |point: &str| problem(&format!(r#"{{"series":[{{"id":{{"type":"TRADE_AGG"}},"points":[{point}]}}]}}"#));
@@ -136,6 +139,7 @@ fn problems_are_named_with_their_place() {
     );
 }
 
+// faults.md row 20
 #[test]
 fn a_cut_body_is_an_error_at_every_byte() {
     let text = format!("{{\"series\":[{{{ID},{POINTS}}}]}}");
@@ -144,6 +148,7 @@ fn a_cut_body_is_an_error_at_every_byte() {
     }
 }
 
+// faults.md row 31
 #[test]
 fn a_flood_of_unknown_fields_is_kept_in_a_bounded_number_of_columns() {
     let fields: Vec<String> = (0..2_000).map(|index| format!("\"f{index}\":{index}")).collect();

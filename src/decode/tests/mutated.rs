@@ -152,6 +152,7 @@ fn attack(count: usize, seed: u64) {
     assert!(good > count / 5 && bad > count / 5, "{good} good, {bad} bad: no good mixture");
 }
 
+// faults.md row 31
 #[test]
 fn mangled_bodies_are_read_alike_by_every_kernel_and_in_any_portions() {
     attack(1_500, 41);

@@ -189,6 +189,7 @@ impl Clock for Restless {
     }
 }
 
+// faults.md row 4
 #[test]
 fn a_refusal_tells_the_same_budget_in_its_words_and_in_its_headers() {
     let bench = Bench::with(|config| config.clock = Arc::new(Restless(AtomicI64::new(NOW * SECOND))));

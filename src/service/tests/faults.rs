@@ -121,6 +121,7 @@ fn a_probability_hits_the_same_requests_again_and_clear_ends_it() {
     assert!((0..10).all(|_| bench.get("free", "/v1/usage").status == 200));
 }
 
+// faults.md row 54
 #[test]
 fn nothing_that_comes_over_the_network_switches_faults() {
     let bench = Bench::new();

@@ -45,6 +45,7 @@ fn all(stream: &mut TcpStream) -> Vec<u8> {
     bytes
 }
 
+// faults.md row 52
 #[test]
 fn silent_half_open_and_idle_connections_make_room_for_the_next() {
     let bench = patient(|limits| limits.connections = 6);
@@ -79,6 +80,7 @@ fn a_request_under_way_never_makes_room() {
     assert_eq!(parse(&all(&mut next)).status, 200);
 }
 
+// faults.md row 52
 #[test]
 fn a_head_that_does_not_end_is_cut() {
     let bench = patient(|limits| limits.head_within = Duration::from_millis(50));
@@ -87,6 +89,7 @@ fn a_head_that_does_not_end_is_cut() {
     }
 }
 
+// faults.md row 52
 #[test]
 fn a_peer_that_does_not_take_its_answer_is_cut() {
     let bench = patient(|limits| {
@@ -104,6 +107,7 @@ fn a_peer_that_does_not_take_its_answer_is_cut() {
     assert!((answer.body.len() as i64) < answer.number("content-length"), "{}", taken.len());
 }
 
+// faults.md row 52
 #[test]
 fn answers_that_nobody_takes_hold_a_bounded_memory() {
     let bench = Bench::with(|config| {
@@ -177,6 +181,7 @@ fn laden(change: impl FnOnce(&mut crate::service::ServiceConfig)) -> (Bench, Vec
     (bench, asked)
 }
 
+// faults.md row 52
 #[test]
 fn heavy_answers_leave_room_for_light_ones() {
     let (bench, asked) = laden(|_| ());
@@ -200,6 +205,7 @@ fn work_ends_when_its_answer_is_late() {
     }
 }
 
+// faults.md row 52
 #[test]
 fn work_ends_when_who_asked_hangs_up() {
     let (bench, asked) = laden(|_| ());

@@ -24,6 +24,7 @@ fn two_services_stand_side_by_side_with_keys_and_budgets_of_their_own() {
     assert_eq!(second.raw(&format!("{request}Connection: close\r\n\r\n")).status, 401);
 }
 
+// faults.md row 51
 #[test]
 fn a_second_stop_does_nothing_and_the_port_is_free_again() {
     let bench = Bench::new();
@@ -41,6 +42,7 @@ fn a_second_stop_does_nothing_and_the_port_is_free_again() {
     assert_eq!(bench.service.port(), port);
 }
 
+// faults.md row 51
 #[test]
 fn a_request_under_way_is_finished_before_the_stop() {
     let bench = Bench::new();
@@ -96,6 +98,7 @@ fn refused(change: impl FnOnce(&mut ServiceConfig)) -> ServiceError {
     error
 }
 
+// faults.md row 51
 #[test]
 fn a_busy_port_is_named() {
     let holder = TcpListener::bind(("127.0.0.1", 0)).unwrap();

@@ -67,6 +67,7 @@ fn a_key_is_sent_once() {
     }
 }
 
+// faults.md row 52
 #[test]
 fn strange_targets_are_answered_and_reach_nothing_else() {
     let bench = Bench::new();
@@ -146,6 +147,7 @@ fn a_short_body_is_thrown_away_and_a_long_or_unclear_one_is_refused() {
     }
 }
 
+// faults.md row 52
 #[test]
 fn malformed_requests_get_a_400_in_json_and_the_service_goes_on() {
     let bench = Bench::new();
@@ -208,6 +210,7 @@ fn every_answer_and_refusal_has_the_date_of_the_services_clock() {
     assert_eq!(NOW, 1_776_880_800);
 }
 
+// faults.md row 54
 #[test]
 fn a_foreign_host_is_refused_before_the_key_is_looked_at() {
     let bench = Bench::new();

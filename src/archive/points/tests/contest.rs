@@ -84,6 +84,7 @@ fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClo
     (archive, ahead, pauses, clock)
 }
 
+// faults.md row 46
 #[test]
 fn a_writer_whom_others_come_before_many_times_waits_and_is_not_lost() {
     let (archive, ahead, pauses, _) = raced();

@@ -93,6 +93,7 @@ fn what_is_committed_is_read_and_nothing_else() {
 
 /// A commit that stops after any of its steps leaves what was before or what was to be, file by file, and nothing that
 /// was paid for is lost.
+// faults.md row 45
 #[test]
 fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let (before, after) = (closes(&[1, MONTH + 1], 0.5), closes(&[2, MONTH + 2], 0.25));
@@ -284,6 +285,7 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     }
 }
 
+// faults.md row 47
 #[test]
 fn no_flipped_bit_of_any_file_is_read_as_data() {
     let (_folder, archive) = archive();

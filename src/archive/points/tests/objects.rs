@@ -124,6 +124,7 @@ fn a_lock_that_is_renewed_does_not_pass_on() {
     drop(lock);
 }
 
+// faults.md row 46
 #[test]
 fn writers_that_all_think_they_hold_the_key_lose_nothing() {
     let shared = Shared::new();
@@ -170,6 +171,7 @@ fn a_writer_that_wakes_after_another_took_over_starts_from_what_that_one_kept() 
     assert_eq!(shared.archive().asked(&key()).unwrap(), [window(0, 7)]);
 }
 
+// faults.md row 45
 #[test]
 fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let (before, after) = (closes(&[1, MONTH + 1], 0.5), closes(&[2, MONTH + 2], 0.25));

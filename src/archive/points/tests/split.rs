@@ -125,6 +125,7 @@ fn check(found: &[Series], wanted: &[Series], body: &str) {
     }
 }
 
+// faults.md row 23
 #[test]
 fn rows_split_into_answers_make_the_same_columns_as_one_answer() {
     let mut random = Rng::with_seed(31);
@@ -151,6 +152,7 @@ fn rows_split_into_answers_make_the_same_columns_as_one_answer() {
     }
 }
 
+// faults.md row 23
 #[test]
 fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
     let mut random = Rng::with_seed(32);

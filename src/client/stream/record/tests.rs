@@ -216,6 +216,7 @@ fn a_service_writes_into_no_file_of_a_market_that_nobody_asked() {
     assert_eq!((names("trades"), names("trades/BYBIT")), (vec!["BYBIT".into()], vec!["BTCUSDT".into()]));
 }
 
+// faults.md row 47
 #[cfg(unix)]
 #[test]
 fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {

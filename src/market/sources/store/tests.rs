@@ -57,6 +57,7 @@ fn nothing_after_now_is_told() {
     assert!(visited(&store, 0, i64::MAX, 10 * DAY * SECOND - 1).is_empty());
 }
 
+// faults.md row 47
 #[test]
 fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
     let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();

@@ -132,6 +132,7 @@ fn volumes_meanwhile(place: &PartitionPath) -> Vec<f64> {
     seen
 }
 
+// faults.md row 46
 #[test]
 fn no_answer_between_the_steps_of_a_re_ingest_lacks_a_trade() {
     // The shared trade goes from the first file to the second in one step.
@@ -162,6 +163,7 @@ fn a_change_reaches_as_far_as_files_were_cut_against_each_other() {
     assert_eq!(volumes_meanwhile(&place), [103.0, 239.0]);
 }
 
+// faults.md row 45
 #[test]
 fn an_ingest_that_is_ended_within_a_change_leaves_the_store_as_it_was() {
     for most in 0..10 {
@@ -182,6 +184,7 @@ fn an_ingest_that_is_ended_within_a_change_leaves_the_store_as_it_was() {
     panic!("asked too often");
 }
 
+// faults.md row 45
 #[test]
 fn an_ingest_that_was_killed_among_the_files_of_a_change_is_brought_to_its_end() {
     let place = changed();
