@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import attacks
+import streams
 
 HERE = Path(__file__).resolve()
 ARM = platform.machine() in ("aarch64", "arm64")
@@ -29,6 +30,8 @@ PARTS = {
     "connections": 2,
     "websockets": 1,
     "gzip-bombs": 1,
+    "streams": 2,
+    "store-kill": 2,
 }
 
 
@@ -43,6 +46,8 @@ def attack(name, seconds, seed):
         "connections": attacks.connections,
         "websockets": attacks.websockets,
         "gzip-bombs": attacks.gzip_bombs,
+        "streams": streams.streams,
+        "store-kill": streams.store_kill,
     }
     work = act.get(name) or act[kind]
     with tempfile.TemporaryDirectory() as folder:

@@ -101,6 +101,15 @@ def test_no_crate_is_banned_and_none_is_there_twice_without_being_named(told):
     assert skipped <= there, "these are not there twice any more; take them out of deny.toml"
 
 
+def test_no_crate_asks_for_any_version_of_another(told):
+    assert RULES["bans"]["wildcards"] == "deny"
+    asked = [
+        (label(one), need["name"]) for one in told["packages"] for need in one["dependencies"] if need["req"] == "*"
+    ]
+    named = {need["name"] for one in told["packages"] for need in one["dependencies"] if need.get("path")}
+    assert [(who, what) for who, what in asked if what not in named] == []
+
+
 def test_every_crate_is_from_the_registry(told):
     root = told["resolve"]["root"]
     assert [label(one) for one in told["packages"] if one["source"] != REGISTRY and one["id"] != root] == []
