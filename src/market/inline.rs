@@ -12,21 +12,43 @@ const LONGEST: i64 = 2 * 86_400;
 const LONG_OF_TRADES: i64 = 2 * 86_400;
 const LONG_OF_MINUTES: i64 = 60 * 86_400;
 
+/// Longest window, in seconds, and most buckets that are some milliseconds of work.
+const LIGHT_OF_TRADES: i64 = 3_600;
+const LIGHT_OF_MINUTES: i64 = 86_400;
+const LIGHT_BUCKETS: i64 = 60;
+
+/// How much of a market a query looks at, counted once for each exchange.
+struct Extent {
+    of_trades: bool,
+    seconds: i64,
+    buckets: i64,
+}
+
+/// `None` for a type or an interval that nobody knows.
+fn extent(query: &PointsQuery, now: i64) -> Option<Extent> {
+    let data_type = DataType::find(&query.data_type)?;
+    let interval = query.interval.as_deref().and_then(Interval::find)?;
+    let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
+    let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
+    let buckets = Buckets::new(interval, query.from, query.period, now);
+    let seconds = buckets.end.saturating_sub(buckets.from).saturating_mul(markets);
+    Some(Extent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
+}
+
 impl Market {
     /// Whether [`Self::points`] may take a second or more: the window is long, counted once for each exchange that is
     /// asked, and for all of a coin's as eight.
     pub fn is_long(query: &PointsQuery, now: i64) -> bool {
-        let (Some(data_type), Some(interval)) =
-            (DataType::find(&query.data_type), query.interval.as_deref().and_then(Interval::find))
-        else {
-            return false;
-        };
-        let of_trades =
-            [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
-        let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
-        let buckets = Buckets::new(interval, query.from, query.period, now);
-        let seconds = buckets.end.saturating_sub(buckets.from).saturating_mul(markets);
-        seconds > if of_trades { LONG_OF_TRADES } else { LONG_OF_MINUTES }
+        extent(query, now)
+            .is_some_and(|asked| asked.seconds > if asked.of_trades { LONG_OF_TRADES } else { LONG_OF_MINUTES })
+    }
+
+    /// Whether [`Self::points`] takes some milliseconds: the window is short and holds few buckets, counted as there.
+    pub fn is_light(query: &PointsQuery, now: i64) -> bool {
+        extent(query, now).is_some_and(|asked| {
+            let longest = if asked.of_trades { LIGHT_OF_TRADES } else { LIGHT_OF_MINUTES };
+            asked.seconds <= longest && asked.buckets <= LIGHT_BUCKETS
+        })
     }
 
     /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
@@ -100,5 +122,25 @@ mod tests {
             assert!(!is_long(&change, days * day) && is_long(&change, days * day + 3_600), "{change}");
         }
         assert!(!is_long("type=NO", 10_000 * day));
+    }
+
+    #[test]
+    fn short_windows_of_few_buckets_are_light() {
+        let is_light = |change: &str, period: i64| {
+            let text = format!("from=1640995200&period={period}&{change}");
+            Market::is_light(&PointsQuery::parse(&text).unwrap(), NOW * SECOND)
+        };
+        let (one, two) = ("exchange=BYBIT&rawSymbol=BTCUSDT", "exchange=BYBIT&exchange=BINANCE&coin=BTC");
+        for (change, longest, more) in [
+            (format!("type=TPO_AGG&interval=MINUTE&{one}"), 3_600, 60),
+            (format!("type=TPO_AGG&interval=MINUTE&{two}"), 1_800, 60),
+            (format!("type=VOLUME_PROFILE_AGG&interval=FIVE_MINUTES&{one}"), 3_600, 300),
+            (format!("type=LIQUIDATION_AGG&interval=MINUTE&{one}"), 3_600, 60),
+            (format!("type=BLOCK_BOOK_SNAPSHOT_AGG&interval=HOUR&{one}"), 86_400, 3_600),
+            ("type=FUNDING_RATE_AGG&interval=HOUR&coin=BTC".to_owned(), 10_800, 3_600),
+        ] {
+            assert!(is_light(&change, longest) && !is_light(&change, longest + more), "{change}");
+        }
+        assert!(!is_light("type=NO&interval=MINUTE", 60) && !is_light(&format!("type=TPO_AGG&{one}"), 60));
     }
 }

@@ -74,6 +74,8 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 /// How much work an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
+    /// Some milliseconds: it never waits for others that are more.
+    Light,
     /// As most.
     Usual,
     /// A second or more: some room is kept from it.
@@ -108,9 +110,10 @@ where
     let running = async {
         let long = match amount {
             Work::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
-            Work::Usual => None,
+            Work::Usual | Work::Light => None,
         };
-        let Ok(permit) = Arc::clone(&shared.computations).acquire_owned().await else {
+        let places = if amount == Work::Light { &shared.light_computations } else { &shared.computations };
+        let Ok(permit) = Arc::clone(places).acquire_owned().await else {
             return Err(stopped());
         };
         let (source, charge) = (Arc::clone(&shared.source), charge.clone());

@@ -43,7 +43,7 @@ async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller,
         );
         return Err(ErrorBody::internal(message).into());
     }
-    let body = compute(&shared, None, Work::Usual, move |source| {
+    let body = compute(&shared, None, Work::Light, move |source| {
         let list = source.list(row.list, &filters, now)?;
         let mut body = Map::new();
         if list.as_array().is_none_or(|entries| !entries.is_empty()) {

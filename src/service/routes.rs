@@ -50,7 +50,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         // Looks at the last price, so it is no work for this thread; what is computed is the refusal alone.
         let query = readable.query.clone();
         let check = move |market: &Market| Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?);
-        compute(shared, None, Work::Usual, check).await?;
+        compute(shared, None, Work::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.div_euclid(SECOND))?;
     let charge = access.charge(weight)?;
@@ -61,7 +61,13 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
     }
     // Files that may have to be read are no work for this thread.
     let short = !shared.source.is_archive() && Market::runs_inline(&query, now);
-    let amount = if Market::is_long(&query, now) { Work::Long } else { Work::Usual };
+    let amount = if Market::is_long(&query, now) {
+        Work::Long
+    } else if Market::is_light(&query, now) {
+        Work::Light
+    } else {
+        Work::Usual
+    };
     let work = move |source: &Market| {
         let series = source.points(&query, now)?;
         Ok(encode::points_in_parts(&series, query.flatten))
@@ -83,7 +89,7 @@ async fn markets(
     let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, Work::Usual, move |source| {
+    let body = compute(&shared, None, Work::Light, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });

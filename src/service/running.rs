@@ -52,6 +52,7 @@ impl Service {
             keys,
             bound_to: config.host,
             computations: Arc::new(Semaphore::new(computations)),
+            light_computations: Arc::new(Semaphore::new(computations)),
             long_computations: Arc::new(Semaphore::new((computations / 2).max(1))),
             unsent: Unsent::new(config.limits.unsent),
             limits: config.limits,

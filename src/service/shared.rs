@@ -23,7 +23,9 @@ pub(super) struct Shared {
     pub(super) bound_to: IpAddr,
     /// One permit for each computation that may run at a time.
     pub(super) computations: Arc<Semaphore>,
-    /// Of these, one permit for each that may take long: it leaves room for the others.
+    /// As many more for those that take some milliseconds: a line of others must not hold them up.
+    pub(super) light_computations: Arc<Semaphore>,
+    /// Of the first, one permit for each that may take long: it leaves room for the others.
     pub(super) long_computations: Arc<Semaphore>,
     pub(super) unsent: Unsent,
     pub(super) limits: ConnectionLimits,

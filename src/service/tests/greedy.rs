@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use super::harness::{Bench, LARGE, held, large, parse};
+use super::harness::{Bench, LARGE, held, large, minutes, parse};
 use crate::market::Market;
 use crate::service::ConnectionLimits;
 
@@ -188,6 +188,27 @@ fn heavy_answers_leave_room_for_light_ones() {
     assert_eq!(bench.get("unlimited", LIGHT).status, 200);
     assert_eq!(bench.get("unlimited", "/v1/exchanges").status, 200);
     drop(asked);
+}
+
+// faults.md row 52
+#[test]
+fn lists_and_short_answers_wait_for_no_line_of_others() {
+    let cores = available_parallelism().map_or(2, |cores| cores.get().max(2));
+    let bench = patient(|_| ());
+    let usual = minutes(200, "&rawSymbol=HELD&gapfill=true");
+    let mut asked: Vec<_> = (0..4 * cores).map(|_| connect(&bench, &request(&bench, &usual))).collect();
+    for _ in 0..cores {
+        bench.started.recv().unwrap();
+    }
+    // All that may be computed at once is, and as much again waits three times over.
+    let short = minutes(1, "&rawSymbol=BTCUSDT&gapfill=true");
+    for target in ["/v1/exchanges", "/v1/types", "/v1/markets", "/v1/usage", &short] {
+        assert_eq!(bench.get("unlimited", target).status, 200, "{target}");
+    }
+    for _ in 0..4 * cores {
+        bench.release.send(()).unwrap();
+    }
+    assert!(asked.iter_mut().all(|stream| parse(&all(stream)).status == 200));
 }
 
 #[test]
