@@ -9,15 +9,25 @@ use super::*;
 use crate::archive::points::store::{Contest, Lock, Staged, Version};
 use crate::clock::{Clock, ManualClock};
 
-/// A store in which another writer touches the ledger between a look at it and its change, so many times.
-#[derive(Debug)]
-struct Rival {
-    store: Objects,
-    ahead: Arc<AtomicU32>,
+/// What others do at a name before it is read, or before it is put in place.
+type Meddle = Box<dyn Fn(&dyn Store, &str) + Send + Sync>;
+
+/// A store in which others do something at every look or change.
+struct Meddled {
+    store: Box<dyn Store>,
+    before_read: Meddle,
+    before_place: Meddle,
 }
 
-impl Store for Rival {
+impl std::fmt::Debug for Meddled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
+impl Store for Meddled {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
+        (self.before_read)(&*self.store, name);
         self.store.read(name)
     }
     fn is_local(&self) -> bool {
@@ -33,11 +43,7 @@ impl Store for Rival {
         self.store.create(owner, name, bytes)
     }
     fn stage(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<Box<dyn Staged>, ArchiveFault> {
-        let is_ahead = |left: u32| left.checked_sub(1);
-        if name.contains("/ledger/") && self.ahead.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_ahead).is_ok() {
-            let Found { bytes, version } = self.store.read(name)?.unwrap();
-            self.store.stage("rival", name, bytes.to_vec())?.place(&version)?;
-        }
+        (self.before_place)(&*self.store, name);
         self.store.stage(owner, name, bytes)
     }
     fn removes(&self) -> bool {
@@ -63,7 +69,8 @@ impl Store for Rival {
     }
 }
 
-/// An archive of two closes, how often the rival is still to come first, the pauses, and the clock, which they move.
+/// An archive, how often another writer is still to touch the ledger between a look at it and its change, the pauses, and the
+/// clock, which they move.
 #[expect(clippy::type_complexity)]
 fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClock>) {
     let (ahead, clock) = (Arc::new(AtomicU32::new(0)), Arc::new(ManualClock::default()));
@@ -79,7 +86,16 @@ fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClo
     let address = Address::parse("s3://bucket/some/prefix", &options).unwrap();
     let lease = Duration::from_secs(3_600);
     let store = Objects::with(address, Arc::new(InMemory::new()), lease, Arc::clone(&clock) as _, Arc::new(pause));
-    let store = Arc::new(Rival { store, ahead: Arc::clone(&ahead) });
+    let left = Arc::clone(&ahead);
+    let touch = move |store: &dyn Store, name: &str| {
+        let is_ahead = |left: u32| left.checked_sub(1);
+        if name.contains("/ledger/") && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_ahead).is_ok() {
+            let Found { bytes, version } = store.read(name).unwrap().unwrap();
+            store.stage("rival", name, bytes.to_vec()).unwrap().place(&version).unwrap();
+        }
+    };
+    let (before_read, before_place): (Meddle, Meddle) = (Box::new(|_, _| ()), Box::new(touch));
+    let store = Arc::new(Meddled { store: Box::new(store), before_read, before_place });
     let archive = Archive { store, path: "s3://bucket/some/prefix".into(), plain_options: None };
     (archive, ahead, pauses, clock)
 }
@@ -120,4 +136,36 @@ fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
     ahead.store(0, Ordering::SeqCst);
     writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap();
     assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 1, 2, 3], 0.5));
+}
+
+// faults.md row 47
+#[test]
+fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
+    let (_folder, archive) = archive();
+    let mut writer = hold(&archive);
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    drop(writer);
+    // As a writer leaves it that is killed when the file is in its place and the ledger does not say so yet.
+    let name = part_name(&key(), "1970-01-01");
+    let bytes = std::fs::read(archive.path().join(&name)).unwrap();
+    let mut announced = Ledger::new(&key());
+    let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: 2 };
+    announced.pending.insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(AT), None));
+    std::fs::write(archive.path().join(ledger::name(&key().name)), announced.seal()).unwrap();
+    assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
+    // Somebody deletes the archive, and the file goes after the first look at it.
+    let looks = AtomicU32::new(0);
+    let vanish = move |store: &dyn Store, read: &str| {
+        if read.ends_with(".parquet") && looks.fetch_add(1, Ordering::SeqCst) == 1 {
+            store.remove(read).unwrap();
+        }
+    };
+    let store = Box::new(Folder::new(archive.path()));
+    let meddled = Meddled { store, before_read: Box::new(vanish), before_place: Box::new(|_, _| ()) };
+    let seen = Archive { store: Arc::new(meddled), ..archive.clone() };
+    let told = seen.read(&key(), window(0, 2)).unwrap_err();
+    assert!(
+        matches!(told, ArchiveFault::NotAsked { .. } | ArchiveFault::File { state: FileState::Missing, .. }),
+        "{told}"
+    );
 }

@@ -112,8 +112,9 @@ fn a_lock_that_is_renewed_does_not_pass_on() {
     let lock = one.try_lock("key").unwrap().unwrap();
     let read = || other.read(&own("lock/key.json")).unwrap().unwrap().version;
     for _ in 0..5 {
-        let before = read();
         assert!(other.try_lock("key").unwrap().is_none());
+        // Not before that look: the next sign of life must be one that it did not see.
+        let before = read();
         while read() == before {
             std::thread::yield_now();
         }
