@@ -266,11 +266,12 @@ def csv(clock, rng, folder):
             figures["files"] += 1
         figures["files"] += 20
         try:
-            report = mp.ingest(root, root / "store")
+            report = mp.ingest(root, folder / f"store-{rng.getrandbits(48)}")
             figures["good rows"] += report.rows
             figures["problems"] += len(report.problems)
         except mp.Error:
             figures["refused ingests"] += 1
+    assert figures["good rows"] and figures["problems"], figures  # both sides were tried
     return figures
 
 
