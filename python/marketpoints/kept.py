@@ -1,5 +1,6 @@
 """What an archive keeps and kept, told without a client."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
@@ -57,7 +58,8 @@ class Kept:
         problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
         compared, differ = self._engine.consistency() if consistent else (0, [])
         differing = inconsistencies(differ)
-        return Verification(found["files"], found["bytes"], problems, compared=compared, inconsistencies=differing)
+        seen = Verification(found["files"], found["bytes"], problems)
+        return replace(seen, consistent=consistent, compared=compared, inconsistencies=differing)
 
     def missing(
         self,

@@ -26,6 +26,18 @@ def test_backtesting_takes_closed_candles_by_their_start():
     assert adapters.backtesting(answer.only).equals(adapters.backtesting(answer))
 
 
+@pytest.mark.parametrize("given", [None, 5, [], {"open": [1.0]}])
+def test_what_is_no_series_is_told(given, tmp_path):
+    told = "a (NoneType|int|list|dict) is no series; give results of the client or an archive"
+    for adapter in (adapters.backtesting, adapters.closes):
+        with pytest.raises(mp.InvalidRequest, match=f"^candles: {told}"):
+            adapter(given)
+    with pytest.raises(mp.InvalidRequest, match=f"^result: {told}"):
+        adapters.freqtrade(given, tmp_path, "BTC/USDT")
+    with pytest.raises(mp.InvalidRequest, match=f"^book: {told}"):
+        adapters.hftbacktest(given, tick_size=0.1)
+
+
 def test_backtesting_takes_no_other_series():
     book = {"id": {"type": "OPEN_INTEREST_AGG", "interval": "HOUR"}, "points": []}
     with pytest.raises(mp.SelectionError, match="OPEN_INTEREST_AGG HOUR: these are no candles"):

@@ -289,3 +289,18 @@ def test_frames_tell_when_a_row_was_known_and_asked():
     assert (supply.to_pandas(known_at=True)["known_at"] == supply.to_pandas().index).all()
     read = mp.SeriesSet([series([START], [1])]).to_pandas(known_at=True)
     assert str(read["known_at"].iloc[0]).startswith("2026-01-01 01:00")
+
+
+def test_the_series_of_a_set_are_all_told_apart_whatever_their_order():
+    """The service sends sides in no fixed order: a plain name would be one side's today and the other's tomorrow."""
+    hours = series([START, START + HOUR], [1, 2])
+    bought = series([START], [5], type="LIQUIDATION_AGG", name="liquidations", side="BUY")
+    sold = series([START], [7], type="LIQUIDATION_AGG", name="liquidations", side="SELL")
+    for order in ([bought, sold], [sold, bought]):
+        frame = mp.align(hours, mp.SeriesSet(order), max_age=0)
+        assert set(frame.columns) == {"close", "liquidations_BUY", "liquidations_SELL", "time"}
+        # The second hour has no row: with max_age=0 the amounts of the first are not told again.
+        assert frame["liquidations_BUY"].fillna(0).tolist() == [5, 0]
+        assert frame["liquidations_SELL"].fillna(0).tolist() == [7, 0]
+    # Of series that were given one by one the first keeps the plain name.
+    assert {"liquidations", "liquidations_SELL"} < set(mp.align(hours, bought, sold).columns)

@@ -121,5 +121,7 @@ def test_what_is_damaged_is_told_as_such_and_not_compared(client, tmp_path):
     file.write_bytes(file.read_bytes()[:-1])
     told = archive.verify(consistent=True)
     assert (len(told.problems), told.compared, len(told.inconsistencies)) == (1, 0, 0)
+    # That nothing could be compared is seen.
+    assert told.consistent and "compared 0" in repr(told) and "compared" not in repr(archive.verify())
     with pytest.raises(mp.InvalidRequest, match="consistent: what is kept is compared with itself"):
         archive.verify(client, "candles", *MARKET, consistent=True)

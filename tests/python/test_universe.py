@@ -139,6 +139,13 @@ def test_a_symbol_that_is_not_listed_is_refused_before_it_is_paid(service, clien
     service.assert_spent(1)
 
 
+def test_a_window_that_no_time_tells_is_refused(client, tmp_path):
+    for window in ({"start": None, "period": "999999d"}, {"start": "1600-01-01"}):
+        plan = mp.Archive(tmp_path).plan_all(client, {**SMALL, "type": "candles", "coin": None, **window})
+        assert [one.status for one in plan.series] == ["refused", "refused"] and plan.weight == 0
+        assert all("1677 to 2262" in one.reason for one in plan.series)
+
+
 def test_what_the_service_has_no_row_of_is_empty(tmp_path):
     with mp.LocalService(now=END, strict_symbols=False) as service, service.client(check_symbols=False) as client:
         universe = {**SMALL, "type": "candles", "symbol": ["BTCUSDT", "NOSUCHCOIN"]}

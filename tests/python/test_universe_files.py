@@ -71,6 +71,7 @@ BLOCK = {"type": "candles", "exchange": "BYBIT", "symbol": "BTCUSDT", "interval"
         ({"interval": "7m"}, r"series\[1\]\.interval: '7m' is no interval; those are 1m, 5m"),
         ({"interval": "HOURR"}, r"series\[1\]\.interval: 'HOURR' is no interval; .*did you mean HOUR\?"),
         ({"interval": None}, r"series\[1\]\.interval: it is missing"),
+        ({"interval": []}, r"series\[1\]\.interval: the list is empty"),
         ({"type": None}, r"series\[1\]\.type: it is missing"),
         ({"type": []}, r"series\[1\]\.type: the list is empty"),
         ({"type": "candels"}, r"series\[1\]\.type: type 'candels' is no data type; did you mean candles\?"),

@@ -10,7 +10,7 @@ from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest, SelectionError
 from ..results.buckets import step_of
 from ..results.series import Series
-from ..results.sets import IDENTITY, SeriesSet, no_field
+from ..results.sets import IDENTITY, SeriesSet, as_set, no_field
 from .digits import Instrument, digits, rounded
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def closed_candles(candles: Series | SeriesSet) -> "tuple[Series, npt.NDArray[np
     Raises:
         SelectionError: It is no candle series, or a set of none or several.
     """
-    every = candles if isinstance(candles, SeriesSet) else SeriesSet([candles])
+    every = as_set(candles, "candles")
     lacking = [[name for name in OHLCV.values() if name not in one] for one in every]
     # Told before one of several is to be picked: no other would do either.
     if every and all(lacking):
@@ -122,7 +122,7 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
         SelectionError: There is no series, their names are not distinct, their intervals differ, or one has no such
             column or several rows of one time.
     """
-    candles = candles if isinstance(candles, SeriesSet) else SeriesSet([candles])
+    candles = as_set(candles, "candles")
     names = _names(candles, by)
     intervals = {series.id.interval for series in candles}
     if len(intervals) > 1:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..common.arguments import number
 from ..errors import InvalidRequest, SelectionError
 from ..results.heatmap import Heatmap
-from ..results.sets import SeriesSet
+from ..results.sets import SeriesSet, as_set
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,7 @@ def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
     """
     import numpy as np
 
-    series = book.only if isinstance(book, SeriesSet) else book
+    series = as_set(book, "book").only
     if not isinstance(series, Heatmap):
         raise SelectionError(f"{series.id}: this is no order book; take client.orderbook_heatmap(…)")
     if (series.split < 0).any():

@@ -12,7 +12,7 @@ from ..common.optional import load
 from ..common.times import Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from ..results.series import Series
-from ..results.sets import SeriesSet
+from ..results.sets import SeriesSet, as_set
 
 if TYPE_CHECKING:
     import os
@@ -77,7 +77,7 @@ def freqtrade(
         raise InvalidRequest(
             f"pair: {pair!r} is none; spell it as freqtrade does: BTC/USDT, or BTC/USDT:USDT of futures"
         )
-    every = result if isinstance(result, SeriesSet) else SeriesSet([result])
+    every = as_set(result, "result")
     if len(every) and all(one.id.type == METHODS["open_interest"] for one in every):
         kind_of, timeframe, dates, columns = "open_interest", _timeframe(every[0]), *_interest(every)
     elif every.only.id.type == METHODS["funding_rate"]:

@@ -6,7 +6,7 @@ from ..common.optional import load
 from ..errors import InvalidRequest
 from ..results.heatmap import Heatmap
 from ..results.series import Series
-from ..results.sets import SeriesSet
+from ..results.sets import SeriesSet, as_set
 from .bars import OHLCV, closed_candles
 from .books import Sides, sides
 from .digits import Instrument, digits, rounded, units
@@ -92,7 +92,7 @@ def nautilus_arrow(result: Series | SeriesSet, instrument: Instrument, *, block_
         InvalidRequest: The instrument tells no digits, or not enough of them to tell two levels apart.
     """
     pyarrow = load("pyarrow")
-    every = result if isinstance(result, SeriesSet) else SeriesSet([result])
+    every = as_set(result, "result")
     if len(every) == 1 and isinstance(every[0], Heatmap):
         times, columns = _depths(every[0], instrument, block_size)
     else:

@@ -227,6 +227,7 @@ class Verification:
         files: Files whose checksum is right.
         bytes: Their size.
         problems: All others.
+        consistent: Whether buckets were to be compared with the finer ones in them.
         compared: Buckets that were compared with the finer ones in them, once for each finer interval.
         inconsistencies: Values that those make otherwise.
     """
@@ -234,6 +235,7 @@ class Verification:
     files: int
     bytes: int
     problems: Records[FileProblem]
+    consistent: bool = field(default=False, kw_only=True)
     compared: int = field(default=0, kw_only=True)
     inconsistencies: Records[Inconsistency] = field(default_factory=lambda: Records([], Inconsistency), kw_only=True)
 
@@ -243,7 +245,7 @@ class Verification:
     def _facts(self) -> dict[str, str]:
         facts = {"files": f"{self.files:,}", "bytes": f"{self.bytes:,}", "problems": f"{len(self.problems):,}"}
         found = {"compared": f"{self.compared:,}", "inconsistencies": f"{len(self.inconsistencies):,}"}
-        return facts | (found if self.compared else {})
+        return facts | (found if self.consistent else {})
 
     @shown_half_made
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from ..common.times import SECOND, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide
 from .series import Series
-from .sets import SeriesSet
+from .sets import SeriesSet, as_set
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,8 @@ def align(
     Returns:
         A frame with a row for each of ``left``. ``known_at`` (the index in pandas) is when that row was known, ``time``
         the start of its bucket; both UTC. Columns of several series that have the same name are told apart by what
-        differs between them: ``close_ETHUSDT``, ``open_1h``, ``open_open_interest``.
+        differs between them: ``close_ETHUSDT``, ``open_1h``, ``open_open_interest``. The first keeps the plain name;
+        of several series of one set none does: ``liquidations_BUY``, ``liquidations_SELL``.
 
     Raises:
         InvalidRequest: An argument cannot be right.
@@ -54,7 +55,8 @@ def align(
     """
     if as_frame not in wide.FRAMES:
         raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, wide.FRAMES))}")
-    series = [one for other in others for one in _each(other)]
+    joined = [_each(other) for other in others]
+    series = [one for each in joined for one in each]
     ages = _ages(max_age, others)
     moments, starts, own = _rows(left)
     every = series if own is None else [own, *series]
@@ -62,8 +64,11 @@ def align(
     for one, held in zip(every, plain, strict=True):
         if one.columns and not held:
             raise SelectionError(f"{one.id}: price levels have no one value a row; join what you make of them")
-    named = wide.names([one.id for one in every], plain)
     given = len(every) - len(series)
+    # In which order a set's series come is the service's chance: none of them has the plain name.
+    alone = [len(each) == 1 for each in joined for _ in each]
+    apart = {given + place for place, one in enumerate(alone) if not one}
+    named = wide.names([one.id for one in every], plain, apart=apart)
     columns = {} if own is None else dict(zip(named[0], plain[0].values(), strict=True))
     for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
         columns |= zip(names, _joined(moments, _ascending(one), age, list(held.values())), strict=True)
@@ -138,11 +143,7 @@ def _refuse_several(left: Any) -> Any:
 
 
 def _each(given: object) -> list[Series]:
-    if isinstance(given, Series):
-        return [given]
-    if isinstance(given, SeriesSet):
-        return list(given)
-    raise InvalidRequest(f"others: a {type(given).__name__} is no series; give results of the client or an archive")
+    return list(as_set(given, "others"))
 
 
 def _ages(max_age: Any, others: Sequence[Any]) -> list[int]:

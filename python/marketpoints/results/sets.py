@@ -29,6 +29,19 @@ IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
 
+def as_set(given: object, name: str) -> "SeriesSet":
+    """A set of series as it is; a series as a set of one.
+
+    Raises:
+        InvalidRequest: It is neither: its message begins with the ``name`` of the argument.
+    """
+    if isinstance(given, SeriesSet):
+        return given
+    if isinstance(given, Series):
+        return SeriesSet([given])
+    raise InvalidRequest(f"{name}: a {type(given).__name__} is no series; give results of the client or an archive")
+
+
 class SeriesSet(Items[Series], frames.Exported):
     """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 

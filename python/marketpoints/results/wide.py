@@ -1,6 +1,6 @@
 """Several series side by side: a row a time, and a column for each value of each series."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import _engine
@@ -34,7 +34,7 @@ def pivot(every: "Sequence[Series]", label: "Label", as_frame: Frame) -> Any:
     stamps = [np.ascontiguousarray(one._stamps(label)).view("int64") for one in every]
     times = np.unique(np.concatenate([*stamps, np.array([], dtype=np.int64)]))
     plain = [values(one) for one in every]
-    named = names([one.id for one in every], plain, first=True)
+    named = names([one.id for one in every], plain, apart=range(len(every)))
     columns: dict[str, Any] = {}
     for one, known, own, held in zip(every, stamps, named, plain, strict=True):
         if len(held) < len(one.columns) or (len(known) > 1 and not (np.diff(known) > 0).all()):
@@ -56,13 +56,14 @@ def values(one: "Series") -> dict[str, Any]:
     return {} if set(columns) - set(plain) == {"levels"} and set(plain) <= {"split"} else plain
 
 
-def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, first: bool = False) -> list[list[str]]:
+def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Collection[int] = ()) -> list[list[str]]:
     """The columns' names of each series as a frame has them: where several have one, with what tells the series apart.
 
     Args:
         ids: What each series is of.
         plain: Its own names of its columns, such as the :func:`values`.
-        first: Whether the first series that has a name is told apart too; otherwise it keeps the plain name.
+        apart: Places of series that are told apart also where they are the first that has a name; any other keeps the
+            plain name there.
     """
     having: dict[str, list[int]] = {}
     for place, own in enumerate(plain):
@@ -78,7 +79,7 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, first: boo
         words = []
         for name in own:
             word = name
-            if place != having[name][0] or (first and len(having[name]) > 1):
+            if place != having[name][0] or (place in apart and len(having[name]) > 1):
                 word = known = f"{name}_{label[name][place]}".rstrip("_")
                 while word in taken:
                     numbers[known] = numbers.get(known, 1) + 1

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..common.limits import TIERS, Tier
+from ..common.times import LARGEST_NANOSECONDS, SECOND
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
 from ..records.pieces import Part, Slice, Wanted, query_of
 from ..records.plan import Budget
@@ -172,7 +173,11 @@ def _prepare(entry: Entry, now: float, tier: str | None) -> None:
     except (InvalidRequest, TypeError) as problem:
         entry.refusal = str(problem)
         return
-    entry.window = entry.query.window(now, tier)
+    start, end = entry.query.window(now, tier)
+    if max(-start, end) > LARGEST_NANOSECONDS // SECOND:
+        entry.refusal = "the window lies beyond the years 1677 to 2262, which times in nanoseconds do not hold"
+        return
+    entry.window = start, end
 
 
 def _merged(entries: Iterable[Entry]) -> list[Entry]:

@@ -253,6 +253,8 @@ def _block(given: Mapping[str, Any], place: _Place) -> Block:
     for key in ("type", "interval"):
         if given.get(key) is None:
             raise InvalidRequest(f"{place.of(key)}: it is missing; name one or several")
+        if isinstance(given[key], (list, tuple)) and not given[key]:
+            raise InvalidRequest(f"{place.of(key)}: the list is empty; name one or several")
     filters = given.get("markets")
     if filters is not None:
         filters = _filters(filters, given, place)
