@@ -190,7 +190,9 @@ def test_the_archive_s_blocks_run(demo, tmp_path, monkeypatch):
         kept = play(work, client=client)["candles"]
     hours = 181 * 24  # January to June
     assert len(kept.only) == hours
-    lines = scans.strip().splitlines()
+    imports, _, lines = scans.strip().partition("\n\n")
+    assert imports == "import duckdb\nimport polars as pl\nimport pyarrow.dataset"
+    lines = lines.splitlines()
     assert len(lines) == 3
     with duckdb.connect() as connection:
         found = [eval(line, {"pl": pl, "duckdb": connection, "pyarrow": pyarrow}) for line in lines]
