@@ -156,6 +156,16 @@ def test_what_the_service_has_no_row_of_is_empty(tmp_path):
             assert report and report.weight == paid
 
 
+def test_a_window_that_is_still_to_come_is_empty_and_says_so(service, client, tmp_path):
+    archive = mp.Archive(tmp_path)
+    archive.sync_all(client, {**SMALL, "type": "candles"})
+    report = archive.sync_all(client, {**SMALL, "type": "candles", "start": END + DAY, "end": END + 3 * DAY})
+    assert [(one.status, one.reason) for one in report.series] == [
+        ("empty", "no bucket of its window has closed yet")
+    ] * 2
+    assert report and report.weight == 0
+
+
 def test_markets_come_by_filters(service, client, tmp_path):
     filters = {
         "exchange": "BINANCE_FUTURES",

@@ -82,7 +82,7 @@ class SeriesReport(OfSeries):
 
     Attributes:
         rows: Rows that this run kept.
-        reason: Why it was refused or failed; empty where it was not.
+        reason: Why it was refused or failed, or that nothing of it has closed yet; else empty.
     """
 
     rows: int
@@ -299,6 +299,8 @@ def reported(
         sums = {name: sum(getattr(one, name) for one in own) for name in TOTALS}
         problem = next((one for one in reversed(own) if not one), None)
         status, reason = "complete" if archived or sums["rows"] else "empty", ""
+        if part.window is not None and part.window[0] >= part.window[1]:
+            status, reason = "empty", "no bucket of its window has closed yet"
         if part.refusal:
             status, reason = "refused", part.refusal
         elif problem is not None:
