@@ -207,3 +207,21 @@ def test_axes_that_are_placed_stay_where_they_are():
     before = neighbours[1].get_position().bounds
     decoded(points("SKEW_OPTION_SUMMARY_AGG", [START])).plot(ax=neighbours[0])
     assert neighbours[1].get_position().bounds == before
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first"),
+    [
+        ("2026-05-18", "2026-06-01", "19 May"),  # the corner tells the month of the last day
+        ("2025-12-20", "2026-01-05", "21 Dec"),
+        ("2026-05-03", "2026-05-17", "03"),
+        ("2026-06-01", "2026-06-01T12:00", "Jun-01"),
+    ],
+)
+def test_the_first_day_tells_its_month_where_the_corner_does_not(client, start, end, first):
+    axes = client.candles(*MARKET, start=start, end=end).plot()
+    below = axes.figure.axes[-1]
+    below.figure.canvas.draw()
+    low, high = below.get_xlim()
+    labels = [one.get_text() for one in below.get_xticklabels() if low <= one.get_position()[0] <= high]
+    assert first in labels[:2], labels

@@ -206,7 +206,20 @@ def times(ax: Any) -> None:
     locator = dates.AutoDateLocator(minticks=3 if most >= 7 else 2, maxticks=most, tz="UTC")
     ax.xaxis.set_major_locator(locator)
     beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
-    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC", offset_formats=beside))
+
+    class Dates(dates.ConciseDateFormatter):  # type: ignore[misc, name-defined]
+        """Short dates, whose month stands at the first day as well: the corner tells that of the last alone."""
+
+        def format_ticks(self, values: Any) -> list[str]:
+            labels: list[str] = super().format_ticks(values)
+            days = [dates.num2date(value, tz="UTC") for value in values]
+            if days and all((day.hour, day.minute) == (0, 0) for day in days) and any(day.day != 1 for day in days):
+                first, last = days[0], days[-1]
+                if first.day != 1 and (first.year, first.month) != (last.year, last.month):
+                    labels[0] = f"{first:%d %b}"
+            return labels
+
+    ax.xaxis.set_major_formatter(Dates(locator, tz="UTC", offset_formats=beside))
     ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
