@@ -13,8 +13,7 @@ from .common.queries import QueryArguments, build_query
 from .common.times import to_unix
 from .dask.frames import frame
 from .errors import InvalidRequest, NotArchivedError
-from .identity import Asked
-from .kept import Kept
+from .kept import Inventory, read
 from .records.archive import (
     Refreshed,
     Synced,
@@ -23,7 +22,7 @@ from .records.archive import (
     synced,
 )
 from .records.universe import UniversePlan, UniverseReport
-from .results.sets import SeriesSet, wrap
+from .results.sets import SeriesSet
 from .universes.planning import planned_blocking, planned_later
 from .universes.running import check_weight, run_blocking, run_later
 from .universes.universe import Universe, universe_of
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Archive"]
 
 
-class Archive(Kept):
+class Archive(Inventory):
     """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
@@ -117,12 +116,7 @@ class Archive(Kept):
                 :class:`NewerFormatError`.
         """
         query = build_query("read", type, exchange, symbol, interval, arguments, open_window=True)
-        asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
-        try:
-            return wrap(self._engine.read(query, to_unix(as_of, "as_of")), *asked)
-        except NotArchivedError as error:
-            error.results = wrap(error.results or [], *asked)
-            raise
+        return read(self._engine, query, to_unix(as_of, "as_of"))
 
     def to_dask(
         self,

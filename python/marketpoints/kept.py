@@ -1,6 +1,5 @@
 """What an archive keeps and kept, told without a client."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
@@ -8,7 +7,8 @@ from .common.logs import warn
 from .common.queries import QueryArguments, build_query
 from .common.times import to_unix
 from .common.warnings import ForeignFileWarning
-from .errors import InvalidRequest
+from .errors import InvalidRequest, NotArchivedError
+from .identity import Asked
 from .records.archive import (
     Archived,
     Compacted,
@@ -22,6 +22,7 @@ from .records.archive import (
     windows,
 )
 from .records.tables import Records
+from .results.sets import SeriesSet, wrap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,10 +31,25 @@ if TYPE_CHECKING:
     from .common.arguments import Names
     from .common.times import Interval, Time
 
-__all__ = ["Kept"]
+__all__ = ["Inventory", "read"]
 
 
-class Kept:
+def read(archive: _engine.Archive, query: _engine.Query, as_of: float | None) -> SeriesSet:
+    """What an archive holds of a query, as a client would answer.
+
+    Raises:
+        NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its
+            ``results`` are the rest.
+    """
+    asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
+    try:
+        return wrap(archive.read(query, as_of), *asked)
+    except NotArchivedError as error:
+        error.results = wrap(error.results or [], *asked)
+        raise
+
+
+class Inventory:
     """The part of an archive that tells what it keeps and kept."""
 
     _engine: _engine.Archive
@@ -57,9 +73,14 @@ class Kept:
         found = self._engine.survey()
         problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
         compared, differ = self._engine.consistency() if consistent else (0, [])
-        differing = inconsistencies(differ)
-        seen = Verification(found["files"], found["bytes"], problems)
-        return replace(seen, consistent=consistent, compared=compared, inconsistencies=differing)
+        return Verification(
+            found["files"],
+            found["bytes"],
+            problems,
+            consistent=consistent,
+            compared=compared,
+            inconsistencies=inconsistencies(differ),
+        )
 
     def missing(
         self,

@@ -13,10 +13,11 @@ from ..common.protocols import Kept
 from ..common.queries import QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
-from ..identity import Asked, Window
+from ..identity import Window
+from ..kept import read
 from ..results.frames import LABELS, series_table, spelt, to_arrow
 from ..results.series import Series
-from ..results.sets import SeriesSet, wrap
+from ..results.sets import SeriesSet
 
 __all__ = ["Span", "frame"]
 
@@ -52,13 +53,7 @@ class Asks:
 
     def read(self, archive: _engine.Archive, window: tuple[int, int]) -> SeriesSet:
         """The series of a window, Unix seconds."""
-        query = self.query(window)
-        asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
-        try:
-            return wrap(archive.read(query, self.as_of), *asked)
-        except NotArchivedError as error:
-            error.results = wrap(error.results or [], *asked)
-            raise
+        return read(archive, self.query(window), self.as_of)
 
 
 @dataclass(frozen=True)
