@@ -39,13 +39,14 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	  then .venv-frameworks/$*/bin/python -m pytest --quiet -c tests/frameworks/pytest.ini tests/frameworks/test_$*.py $(wildcard tests/frameworks/test_$*_*.py); \
 	  else echo "$*: UNTRIED: it wants $$(sed -n '1s,^# ,,p' tests/frameworks/$*.txt), and there is none here"; fi
 
-# A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package.
+# A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package; the
+# package's own dependency is named here.
 # A framework that wants a newer Python than is to be had here is named as untried, and looked for again each time.
 .venv-frameworks/%/.ready: tests/frameworks/%.txt tests/frameworks/interpreter.py
 	@rm -rf .venv-frameworks/$*
 	@set -e; python=$$($(PYTHON) tests/frameworks/interpreter.py $<); if [ -n "$$python" ]; then set -x; \
 	  "$$python" -m venv .venv-frameworks/$*; \
-	  .venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<; \
+	  .venv-frameworks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $< 'lazy-loader>=0.5'; \
 	  .venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
 	    open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'; \
 	  touch $@; fi

@@ -6,8 +6,7 @@ import urllib.request
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import independent
 import marketpoints as mp

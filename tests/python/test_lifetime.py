@@ -204,6 +204,7 @@ def test_d3_42_a_subinterpreter_works_or_is_refused_and_never_crashes():
 
         import marketpoints as mp
 
+        mp.weight("TRADE_AGG", points=1)  # Python 3.11 warns of a decimal module that a subinterpreter loads first
         one = interpreters.create()
         try:
             weigh = "import marketpoints as mp; assert mp.weight('TRADE_AGG', points=1) == 1"

@@ -28,6 +28,18 @@ def test_importing_loads_nothing_heavy():
     assert run(code) == "[] 1\n"
 
 
+def test_importing_loads_the_engine_and_no_more():
+    code = """
+        import sys
+        import marketpoints as mp
+        loaded = sorted(name for name in sys.modules if name.startswith("marketpoints"))
+        print(loaded, dir(mp) == mp.__all__, "Client" in dir(mp))
+        mp.Client, mp.adapters.closes
+        print("marketpoints.client.clients" in sys.modules, "urllib.request" in sys.modules, "ssl" in sys.modules)
+    """
+    assert run(code) == "['marketpoints', 'marketpoints._engine'] True True\nTrue False False\n"
+
+
 def test_many_threads_share_a_client(client):
     answers, expected = [], client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-05")["close"].tolist()
 

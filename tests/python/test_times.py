@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import marketpoints as mp
 from marketpoints.common.times import iso, to_duration, to_unix

@@ -3,7 +3,6 @@
 import operator
 import os
 import urllib.parse
-import urllib.request
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -184,7 +183,9 @@ def folder(value: Any) -> str:
             raise InvalidRequest(
                 "archive: a file:// address with a host is a folder of another machine; write file:///folder"
             )
-        return urllib.request.url2pathname(address.path)
+        from urllib.request import url2pathname  # brings an HTTP client and TLS with it, for this alone
+
+        return url2pathname(address.path)
     return path
 
 

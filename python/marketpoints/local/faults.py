@@ -5,8 +5,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import between, flag, number
-from ..common.arguments import count as positive
+from ..common.arguments import between, count as positive, flag, number
 from ..common.display import shown_half_made
 from ..errors import InvalidRequest
 

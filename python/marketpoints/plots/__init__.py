@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.protocols import Drawable, DrawableLevels, DrawableProfile, DrawableTpo
 from ..errors import SelectionError
-from . import axes, bars, bounds, candles, lines, multiples, profiles, words
-from . import heatmap as heatmaps
-from . import together as shared_time
+from . import (
+    axes,
+    bars,
+    bounds,
+    candles,
+    heatmap as heatmaps,
+    lines,
+    multiples,
+    profiles,
+    together as shared_time,
+    words,
+)
 from .fit import fitted
 from .ranges import price_range
 from .rankings import rankings as draw_rankings
