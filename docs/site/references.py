@@ -1,7 +1,10 @@
 """What the reference shows: links where docstrings have roles, arguments where signatures have typed dictionaries."""
 
+import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -94,5 +97,11 @@ def _whole(name: str, within: griffe.Object) -> str:
 
 
 def exported(within: griffe.Object) -> set[str]:
-    """The names that users import."""
-    return {str(name) for name in within.package.exports or ()}
+    """The names that users import: the package's stub holds them."""
+    return _named_in(Path(str(within.package.filepath)).with_suffix(".pyi"))
+
+
+@cache
+def _named_in(stub: Path) -> frozenset[str]:
+    imports = [node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
+    return frozenset(one.asname or one.name for node in imports for one in node.names)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from marketpoints.dask.frames import Asks, Reading
+from marketpoints.archive.frames import Asks, Reading
 
 END, DAY = 1_789_999_200, 86_400
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}

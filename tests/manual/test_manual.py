@@ -65,7 +65,7 @@ def unknown_name(root):
 
 
 def docstring_of_nothing(root):
-    change(root / "python/marketpoints/archive.py", ":class:`~marketpoints.", ":class:`~marketpoints.No")
+    change(root / "python/marketpoints/archive/downloads.py", ":class:`~marketpoints.", ":class:`~marketpoints.No")
     return "unresolved autoref"
 
 

@@ -25,7 +25,7 @@ FLOORS = [
     "records",
     "stream",
     "client",
-    "universes kept",
+    "universes",
     "dask",
     "adapters archive local",
     "testing",

@@ -14,10 +14,10 @@ from ..common.queries import QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
-from ..kept import read
 from ..results.frames import LABELS, series_table, spelt, to_arrow
 from ..results.series import Series
 from ..results.sets import SeriesSet
+from .reading import read
 
 __all__ = ["Span", "frame"]
 

@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import _engine
-from .common.logs import warn
-from .common.queries import QueryArguments, build_query
-from .common.times import to_unix
-from .common.warnings import ForeignFileWarning
-from .errors import InvalidRequest, NotArchivedError
-from .identity import Asked
-from .records.archive import (
+from .. import _engine
+from ..common.logs import warn
+from ..common.queries import QueryArguments, build_query
+from ..common.times import to_unix
+from ..common.warnings import ForeignFileWarning
+from ..errors import InvalidRequest
+from ..records.archive import (
     Archived,
     Compacted,
     FileProblem,
@@ -21,32 +20,16 @@ from .records.archive import (
     vintages,
     windows,
 )
-from .records.tables import Records
-from .results.sets import SeriesSet, wrap
+from ..records.tables import Records
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-    from .common.arguments import Names
-    from .common.times import Interval, Time
+    from ..common.arguments import Names
+    from ..common.times import Interval, Time
 
-__all__ = ["Inventory", "read"]
-
-
-def read(archive: _engine.Archive, query: _engine.Query, as_of: float | None) -> SeriesSet:
-    """What an archive holds of a query, as a client would answer.
-
-    Raises:
-        NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its
-            ``results`` are the rest.
-    """
-    asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
-    try:
-        return wrap(archive.read(query, as_of), *asked)
-    except NotArchivedError as error:
-        error.results = wrap(error.results or [], *asked)
-        raise
+__all__ = ["Inventory"]
 
 
 class Inventory:

@@ -1,0 +1,161 @@
+"""An archive in a folder or an object store: made, read, shown, pickled."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from ..common.arguments import folder, seconds, store_options
+from ..common.display import card, shown_half_made
+from ..common.hidden import Hidden, forgetful
+from ..common.queries import QueryArguments, build_query
+from ..common.times import to_unix
+from ..errors import InvalidRequest
+from ..results.sets import SeriesSet
+from .downloads import Downloads
+from .frames import frame
+from .reading import read
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..common.arguments import Names
+    from ..common.times import Interval, Time
+    from .frames import Span
+
+__all__ = ["Archive"]
+
+
+class Archive(Downloads):
+    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
+
+    It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
+    what it had downloaded stays. See ``docs/archive.md``.
+    """
+
+    @forgetful
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        storage_options: Mapping[str, str | float | bool] | None = None,
+        lease: float = 10.0,
+    ) -> None:
+        """Names the archive. Nothing is touched before the first sync.
+
+        Args:
+            path: A folder, which need not exist yet, or its ``file://`` address; or a prefix of an object store:
+                ``s3://bucket/prefix``, ``gs://bucket/prefix``, ``az://container/prefix``.
+            storage_options: Settings of the object store, which outdo the environment's: named as its variables, such
+                as ``AWS_ENDPOINT_URL`` or ``endpoint_url``. Credentials are better left in the environment.
+            lease: Seconds without a sign of life after which a writer of an object store counts as gone, and others
+                need not wait for it any more. In a folder the system tells at once.
+
+        Raises:
+            InvalidRequest: ``path`` names neither a folder nor an object store, or an option is none of the store's.
+        """
+        pairs = store_options(Hidden(storage_options))  # credentials may be among them
+        place = folder(path)
+        if pairs.reveal() and "://" not in place:
+            raise InvalidRequest("storage_options: a local folder has none")
+        self._engine = _engine.Archive(place, pairs.reveal(), seconds(lease, "lease"))
+        self._lease = lease
+
+    @property
+    def path(self) -> str:
+        """The folder, or the address of the object store's prefix."""
+        return self._engine.path
+
+    @property
+    def source(self) -> str | None:
+        """Which service the data are from: its address, or its ``archive_source``; None while there are none."""
+        return self._engine.source
+
+    def read(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        *,
+        as_of: "Time | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> SeriesSet:
+        """What is kept, as the client would answer. Needs no network and no key.
+
+        Args:
+            type: Data type by its wire name, or a series method's name, such as ``"candles"``.
+            exchange: Exchange identifier, or several.
+            symbol: Exchange-native symbol, or several.
+            interval: Short name or wire name.
+            as_of: Answers what the archive knew at that moment, whatever it learned since; without one, what it knows
+                now. An open start or end is that of what it knew.
+            arguments: As of :meth:`Client.points`, with lists as there. An open start or end is the archive's: without
+                ``start``, ``end`` and ``period`` the answer is all that is kept.
+
+        Raises:
+            InvalidRequest: An argument cannot be right.
+            NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or nobody can tell
+                any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
+                Of several symbols, ``failures`` has such an error for each that lacks something.
+            DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
+                :class:`NewerFormatError`.
+        """
+        query = build_query("read", type, exchange, symbol, interval, arguments, open_window=True)
+        return read(self._engine, query, to_unix(as_of, "as_of"))
+
+    def to_dask(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: "Names" = None,
+        symbol: "Names" = None,
+        interval: "Interval | None" = None,
+        *,
+        as_of: "Time | None" = None,
+        partition: "Span | None" = None,
+        columns: "Sequence[str] | None" = None,
+        **arguments: "Unpack[QueryArguments]",
+    ) -> Any:
+        """What is kept, as a dask ``DataFrame`` whose partitions are read when they are needed.
+
+        Its rows and columns are those of ``read(…).to_pandas()``, several series by time. It is indexed by ``time``
+        with known divisions; texts and lists are Arrow's, and what tells several series apart are categories. The first
+        and the last day are read at once, for the columns. Workers need the archive, and no key.
+
+        Args:
+            type: As of :meth:`read`.
+            exchange: As of :meth:`read`.
+            symbol: As of :meth:`read`.
+            interval: As of :meth:`read`.
+            as_of: As of :meth:`read`; an open start or end is that of what the archive knows now.
+            partition: ``"day"``, ``"month"`` or ``"year"``; None takes the longest that is about 32 MB of files.
+            columns: The columns that are wanted; None takes all.
+            arguments: As of :meth:`read`; ``block_size`` and ``token_name`` are one for all.
+
+        Raises:
+            InvalidRequest: As :meth:`read`; or the archive has credentials of its own, which no graph may carry.
+            NotArchivedError: As :meth:`read`, before anything is computed.
+            SelectionError: A partition has a column, or several series, that the first and the last day do not tell of;
+                raised when it is computed.
+            MissingDependencyError: dask is not installed.
+        """
+        shape: dict[str, Any] = {"as_of": as_of, "partition": partition, "columns": columns}
+        return frame(self, type, exchange, symbol, interval, arguments, **shape)
+
+    @shown_half_made
+    def __repr__(self) -> str:
+        return f"<Archive {self.path}>"
+
+    def _repr_html_(self) -> str:
+        # Nothing is read: a card comes by itself, and the archive may lie far away.
+        return card("Archive", {"path": self.path, "holds": "contents() tells"})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = self._engine.options
+        if options is None:
+            raise TypeError("a pickle never carries credentials: set them in the environment, here and there")
+        return _unpickle, (type(self), self.path, dict(options), self._lease)
+
+
+def _unpickle(kind: type[Archive], path: str, options: dict[str, str], lease: float) -> Archive:
+    return kind(path, storage_options=options, lease=lease)
