@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::ArchiveError;
+use super::error::ArchiveError;
 use super::own_file::open_own_to_write;
 
 /// Bytes at the end of a file that are looked at when it is opened; no line is longer.

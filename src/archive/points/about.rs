@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Archive;
+use super::archive::Archive;
+use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
 use super::key::VERSION;
-use super::ledger::{self, Ledger, sha256};
+use super::ledger::{self, Ledger};
 use super::part_file;
 use super::store::{Found, Version, own};
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::archive::Archive;
 use super::coverage::within;
 use super::fault::ArchiveFault;
 use super::key::Key;
 use super::partition::partitions;
 use super::revision::Cell;
-use super::{Archive, Content};
+use super::survey::Content;
 use crate::clock::SECOND;
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};

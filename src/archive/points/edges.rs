@@ -1,6 +1,6 @@
 //! The first and the last row of a query, found without reading what lies between.
 
-use super::Archive;
+use super::archive::Archive;
 use super::fault::ArchiveFault;
 use super::key::Key;
 use super::ledger::part_name;

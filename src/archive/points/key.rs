@@ -3,8 +3,7 @@
 //! The window is not part of it, nor the order on the wire, nor whether a heatmap came flat: those do not change what is
 //! kept. The names of exchanges are sorted, because series are found by what they are of and never by position.
 
-use sha2::{Digest, Sha256};
-
+use super::checksum::sha256;
 use super::path_names::{hive, hive_null};
 use crate::protocol::{DataType, Grid, Interval, PointsQuery, Shape, TypeSpec};
 
@@ -115,7 +114,13 @@ impl Key {
 fn name(source: &str, query: &PointsQuery) -> String {
     let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
     // The letter keeps readers from taking a name of digits for a number.
-    format!("k{}", &hex::encode(Sha256::digest(text.as_bytes()))[..32])
+    format!("k{}", &sha256(text.as_bytes())[..32])
+}
+
+/// Whether a text is a key's name: `k` and 32 hexadecimal digits.
+pub(super) fn is_key(name: &str) -> bool {
+    let hash = name.strip_prefix('k');
+    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
+use super::checksum::sha256;
 use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
+use super::key::{Key, is_key};
 use super::known::{Known, forget, known_of, note, shared};
 use super::store::{Found, own};
 use crate::weight::Window;
@@ -94,20 +94,9 @@ pub(super) fn key_of(name: &str) -> Option<&str> {
     is_key(key).then_some(key)
 }
 
-/// Whether a text is a key's name: `k` and 32 hexadecimal digits.
-pub(super) fn is_key(name: &str) -> bool {
-    let hash = name.strip_prefix('k');
-    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
 /// Name of a key's file for a partition.
 pub(super) fn part_name(key: &Key, partition: &str) -> String {
     format!("{}/date={partition}/part.parquet", key.folder())
-}
-
-/// Checksum of a file.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
 }
 
 impl Pending {

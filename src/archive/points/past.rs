@@ -1,12 +1,15 @@
 //! What an archive knew at a moment: the rows that were kept then, whatever took their place since.
 
-use super::coverage::add_all;
+use super::archive::{AT_ONCE, Archive};
+use super::checksum::sha256;
+use super::coverage::{add_all, gaps};
 use super::fault::ArchiveFault;
 use super::key::Key;
 use super::known::{Known, shared, without};
 use super::ledger::Ledger;
 use super::partition::named;
-use super::{AT_ONCE, Archive, gaps, joined, keep, ledger, vintage};
+use super::rows::{joined, keep};
+use super::{ledger, vintage};
 use crate::clock::utc;
 use crate::columns::Series;
 use crate::weight::Window;
@@ -189,7 +192,7 @@ impl Archive {
             for (((_, vintage), file), found) in some.iter().zip(&files).zip(self.store.read_all(&files)?) {
                 let bytes = found.map(|found| found.bytes);
                 match bytes {
-                    Some(bytes) if ledger::sha256(&bytes) == vintage.part.sha256 => {
+                    Some(bytes) if sha256(&bytes) == vintage.part.sha256 => {
                         let (known, series) = vintage::open(file, bytes)?;
                         opened.push(Opened { replaced: vintage.replaced, known, series });
                     }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::archive::Archive;
+use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
-use super::ledger::{self, Ledger, part_name, sha256};
+use super::ledger::{self, Ledger, part_name};
 use super::store::own;
-use super::{Archive, vintage};
+use super::vintage;
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
 

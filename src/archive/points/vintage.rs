@@ -5,11 +5,12 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::checksum::sha256;
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::known::{Known, shared};
-use super::ledger::{Ledger, Part, Vintage, sha256};
+use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;

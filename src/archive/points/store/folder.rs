@@ -9,10 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
-use super::{Found, Lock, Staged, Store, Version, aside, own};
+use super::operations::{Found, Lock, Staged, Store, Version, aside, own};
 use crate::archive::plain_file::{open_plain, open_plain_with, plain};
 use crate::archive::points::fault::{ArchiveFault, FileState};
-use crate::archive::points::ledger::is_key;
+use crate::archive::points::key::is_key;
 use crate::archive::whole::{is_random, permissions};
 
 /// How often a writer looks whether another one is done.

@@ -15,9 +15,11 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use super::background;
 use super::objects::Objects;
+use super::operations::{Found, Lock, Store, Version, own};
 use super::watch::Watch;
-use super::{Found, Lock, Store, Version, background, own};
+
 use crate::archive::points::fault::ArchiveFault;
 
 const FORMAT: &str = "marketpoints lock";

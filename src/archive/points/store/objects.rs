@@ -15,13 +15,15 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use super::address::Address;
-use super::contest::Pause;
+use super::background;
+use super::contest::{Contest, Pause};
+use super::operations::{Found, Lock, Staged, Store, Version, aside, own};
 use super::secrets::Secrets;
 use super::trouble::{fault, is_bucket_missing};
 use super::watch::Watch;
-use super::{Contest, Found, Lock, Staged, Store, Version, aside, background, own};
+
+use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
-use crate::archive::points::ledger::sha256;
 use crate::clock::{RunningClock, SharedClock};
 
 /// How often a writer looks whether another one is done.

@@ -7,14 +7,19 @@ mod vintages;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::ledger::{Part, Pending, part_name, sha256};
-use super::store::own;
+use super::checksum::sha256;
+use super::ledger::{Ledger, Part, Pending, part_name};
+use super::store::{Address, Folder, Found, Objects, Store, own};
 use super::*;
-use crate::columns::Column;
-use crate::protocol::{SeriesId, Shape};
+use crate::clock::SECOND;
+use crate::columns::{Column, Series, join};
+use crate::protocol::{PointsQuery, SeriesId, Shape};
+use crate::weight::Window;
 
 const HOUR: i64 = 3_600;
 /// When answers came, Unix microseconds: long after every bucket's close.

@@ -1,0 +1,202 @@
+//! An archive, and how its rows are read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::checksum::sha256;
+use super::coverage::gaps;
+use super::fault::{ArchiveFault, FileState};
+use super::key::Key;
+use super::ledger::{self, Ledger};
+use super::rows::{contradiction, keep, without_empty};
+use super::store::{Address, Folder, Found, Objects, Store};
+use super::{part_file, partition};
+use crate::columns::{Joiner, Series, parallel};
+use crate::protocol::PointsQuery;
+use crate::weight::Window;
+
+/// Files that are in memory at once before they are decoded.
+pub(super) const AT_ONCE: usize = 16;
+/// Below it, a slow answer of the store would be taken for the end of a writer.
+const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+const LONGEST_LEASE: Duration = Duration::from_secs(86_400);
+
+/// An archive of one service's points.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) path: PathBuf,
+    pub(super) plain_options: Option<Vec<(String, String)>>,
+}
+
+impl Archive {
+    /// The archive in a folder, which need not exist yet. Touches nothing.
+    pub fn new(folder: &Path) -> Self {
+        Self { store: Arc::new(Folder::new(folder)), path: folder.to_owned(), plain_options: Some(Vec::new()) }
+    }
+
+    /// The archive at a prefix of an object store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+    /// Options are named as the environment's variables, which they outdo (`aws_region` or `region`). A writer that shows
+    /// no sign of life for the time of `lease` counts as gone. Sends nothing.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Address`] for an address or an option that cannot be right.
+    pub fn at(address: &str, options: &[(String, String)], lease: Duration) -> Result<Self, ArchiveFault> {
+        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+            let bounds = (SHORTEST_LEASE.as_secs_f64(), LONGEST_LEASE.as_secs());
+            let problem = format!("lease: {} s is not between {} and {} s", lease.as_secs_f64(), bounds.0, bounds.1);
+            return Err(ArchiveFault::Address(problem));
+        }
+        let address = Address::parse(address, options)?;
+        let (path, plain_options) = (PathBuf::from(address.text()), address.plain_options());
+        Ok(Self { store: Arc::new(Objects::new(address, lease)?), path, plain_options })
+    }
+
+    /// The folder, or the address.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The options of the store; `None` where one of them may be secret.
+    pub fn plain_options(&self) -> Option<&[(String, String)]> {
+        self.plain_options.as_deref()
+    }
+
+    /// How long to wait before asking again for a key that somebody else holds.
+    pub fn patience(&self) -> Duration {
+        self.store.patience()
+    }
+
+    /// The key of a query for what is kept; `None` for a query that cannot be kept, and while nothing is kept.
+    pub fn key(&self, query: &PointsQuery) -> Result<Option<Key>, ArchiveFault> {
+        Ok(self.source()?.and_then(|source| Key::new(&source, query)))
+    }
+
+    /// The windows of bucket starts that were asked.
+    pub fn asked(&self, key: &Key) -> Result<Vec<Window>, ArchiveFault> {
+        let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
+        Ok(self.settled(key, ledger)?.asked())
+    }
+
+    /// The series of a window, as the service would answer: ascending, those without rows left out.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::NotAsked`] where a part of the window was never asked, [`ArchiveFault::File`] where a file is not
+    /// what was written.
+    pub fn read(&self, key: &Key, window: Window) -> Result<Vec<Series>, ArchiveFault> {
+        let mut before = None;
+        loop {
+            let Some((ledger, Found { bytes, .. })) = self.ledger(&key.name)? else {
+                return Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] });
+            };
+            let mut looked = self.settled(key, ledger.clone())?;
+            let missing = gaps(&looked.asked(), window);
+            if !missing.is_empty() {
+                return Err(ArchiveFault::NotAsked { what: key.label(), missing });
+            }
+            // A file that counts as put in place must be there still: otherwise its rows would be taken for none.
+            looked.pending = ledger.pending;
+            match self.read_parts(key, &looked, window) {
+                // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
+                Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
+                Err(_) => before = Some(bytes),
+                Ok(series) => return Ok(series),
+            }
+        }
+    }
+
+    /// The rows of a window from its files: each is checked and decoded on whatever processor is free, and joined to those
+    /// before it, so that few are in memory beside the result.
+    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Series>, ArchiveFault> {
+        let touched = |partition: &&String| {
+            let whole = partition::named(key, partition).unwrap_or(window);
+            whole.from < window.to && whole.to > window.from
+        };
+        let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        let rows = partitions.iter().filter_map(|name| ledger.parts.get(*name)).map(|part| part.rows as usize).sum();
+        let mut joiner = Joiner::expecting(rows);
+        for some in partitions.chunks(AT_ONCE) {
+            let names: Vec<String> = some.iter().map(|partition| ledger::part_name(key, partition)).collect();
+            let found = self.store.read_all(&names)?.into_iter().map(|found| found.map(|found| found.bytes));
+            let mut files: Vec<_> = some.iter().zip(&names).zip(found).collect();
+            while !files.is_empty() {
+                let size = files.iter().filter_map(|(_, bytes)| bytes.as_ref()).map(Bytes::len).sum();
+                let threads = parallel::threads(size);
+                let next = files.drain(..files.len().min(threads)).collect();
+                let decoded = parallel::map(threads, next, |((partition, name), bytes)| {
+                    self.read_part(key, ledger, partition, name, bytes, window)
+                });
+                for series in decoded {
+                    joiner.add(series?);
+                }
+            }
+        }
+        let joined = joiner.finish(key.is_unique());
+        Ok(without_empty(joined.map_err(|both| contradiction(key, &both))?))
+    }
+
+    /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
+    pub(super) fn read_part(
+        &self,
+        key: &Key,
+        ledger: &Ledger,
+        partition: &str,
+        name: &str,
+        bytes: Option<Bytes>,
+        window: Window,
+    ) -> Result<Vec<Series>, ArchiveFault> {
+        let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
+        let hash = bytes.as_ref().map(|bytes| sha256(bytes));
+        if hash.as_deref() != now {
+            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
+            if next != Some(hash.as_deref()) {
+                return Err(self.strange(key, name, bytes.as_ref()));
+            }
+        }
+        let Some(bytes) = bytes else { return Ok(Vec::new()) };
+        let mut series = part_file::series(name, bytes)?;
+        for one in &mut series {
+            keep(one, &[window], true);
+        }
+        Ok(series)
+    }
+
+    pub(super) fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
+        let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
+        Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
+    }
+
+    /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as kept. Nobody
+    /// pays for it again, so that no plan may count it.
+    pub(super) fn settled(&self, key: &Key, mut ledger: Ledger) -> Result<Ledger, ArchiveFault> {
+        for (partition, pending) in ledger.pending.clone() {
+            let found = self.store.read(&ledger::part_name(key, &partition))?;
+            ledger.settle(key, &partition, pending.is(found.as_ref()));
+        }
+        Ok(ledger)
+    }
+
+    /// Why a file that is not what the ledger names is none, and what mends it.
+    pub(super) fn strange(&self, key: &Key, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+        let Some(bytes) = bytes else {
+            return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
+        };
+        // In an object store a sync looks at lengths only (`Hold::mend`).
+        let work = if self.store.is_local() { "sync" } else { "refresh" };
+        match part_file::examine(key, name, bytes) {
+            Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {
+                ArchiveFault::file(&path, FileState::Damaged, format!("{problem}; a {work} fetches it again"))
+            }
+            Err(fault) => fault,
+            Ok(_) => {
+                let problem = format!("not the file that the ledger names; a {work} mends that");
+                ArchiveFault::file(name, FileState::Damaged, problem)
+            }
+        }
+    }
+}

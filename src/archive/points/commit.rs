@@ -1,0 +1,263 @@
+//! Writing: a writer mends what it finds before it adds to it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::archive::Archive;
+use super::checksum::sha256;
+use super::coverage::{add_all, within};
+use super::fault::{ArchiveFault, FileState};
+use super::hold::Hold;
+use super::key::Key;
+use super::ledger::{self, Ledger, Part, Pending, part_name};
+use super::part_file;
+use super::partition::{Partition, named, partitions};
+use super::rows::{joined, keep};
+use super::store::{Contest, Found, Staged, Version};
+use super::vintages::ComingVintage;
+use crate::columns::Series;
+use crate::weight::Window;
+
+/// A partition's new file, or none, and what it takes the place of.
+struct Coming {
+    partition: String,
+    file: Option<Box<dyn Staged>>,
+    seen: Version,
+    /// The rows of buckets that were told otherwise.
+    vintage: Option<ComingVintage>,
+}
+
+/// What stands in the place of a partition's file.
+struct Standing {
+    /// The file, where it is the one that the ledger names.
+    good: Option<Bytes>,
+    /// What a new file takes the place of.
+    seen: Version,
+}
+
+impl Archive {
+    /// Takes the right to write a key's data; `None` while another writer has it. Brings to an end, or takes back, what
+    /// a writer left that did not finish.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
+    /// cannot be written; [`ArchiveFault::File`] when it holds a link in place of a file or folder.
+    pub fn try_hold(&self, key: &Key) -> Result<Option<Hold>, ArchiveFault> {
+        let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
+        self.store.check(&key.folder())?;
+        let aside = self.claim(&key.source, &key.name)?.into_iter().collect();
+        self.store.sweep(&key.name)?;
+        let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
+        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
+        hold.load_anew(&mut Contest::default())?;
+        Ok(Some(hold))
+    }
+}
+
+impl Hold {
+    /// Mends what of a window is not what was written: damaged and foreign files are set aside, and their buckets count as
+    /// never asked. A thorough look goes by checksum; any other as well in a folder, and in an object store by presence and
+    /// length, since reading every object is a download of what is kept.
+    pub fn mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
+        self.again(|hold| hold.try_mend(window, thorough))
+    }
+
+    /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
+    /// are not kept. Buckets that are told otherwise than before become a vintage; `at` is when that was answered, Unix
+    /// microseconds.
+    pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
+        let mut set = Vec::new();
+        add_all(&mut set, windows);
+        self.again(|hold| hold.try_commit(&set, answer, at))
+    }
+
+    /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it. With a
+    /// lock that holds nobody does; a lock of an object store may pass to another writer while its holder sleeps.
+    pub(super) fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
+        let mut contest = Contest::default();
+        loop {
+            match work(self) {
+                Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(&mut contest) => {
+                    self.load_anew(&mut contest)?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Reads the ledger, or makes it anew, and ends what a writer began, however often others come before.
+    fn load_anew(&mut self, contest: &mut Contest) -> Result<(), ArchiveFault> {
+        loop {
+            match self.load() {
+                Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(contest) => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn load(&mut self) -> Result<(), ArchiveFault> {
+        (self.ledger, self.ledger_seen) = (Ledger::new(&self.key), Version::Absent);
+        let name = ledger::name(&self.key.name);
+        match self.archive.store.read(&name)? {
+            None => self.rebuild()?,
+            Some(found) => match Ledger::parse(&self.key.name, &found.bytes) {
+                Ok(ledger) => (self.ledger, self.ledger_seen) = (ledger, found.version),
+                Err(ArchiveFault::File { state: FileState::Damaged, problem, .. }) => {
+                    self.ledger_seen = self.set_aside(&name, &found, &problem)?;
+                    self.rebuild()?;
+                }
+                Err(fault) => return Err(fault),
+            },
+        }
+        self.settle()
+    }
+
+    fn try_mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
+        let before = self.ledger.clone();
+        let touched =
+            |name: &String| named(&self.key, name).is_none_or(|whole| whole.from < window.to && whole.to > window.from);
+        let names: Vec<String> = self.ledger.parts.keys().filter(|name| touched(name)).cloned().collect();
+        let thorough = thorough || self.archive.store.is_local();
+        for partition in names {
+            let length = self.ledger.parts.get(&partition).map(|part| part.bytes);
+            if thorough || self.archive.store.length(&part_name(&self.key, &partition))? != length {
+                self.check(&partition)?;
+            }
+        }
+        if self.ledger == before { Ok(()) } else { self.save() }
+    }
+
+    fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
+        // A store may have done what its answer was lost for.
+        self.settle()?;
+        let mut coming: Vec<Coming> = Vec::new();
+        let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
+        for window in windows {
+            for part in partitions(&self.key, *window) {
+                shares.entry(part.name.clone()).or_default().push(part);
+            }
+        }
+        for (partition, parts) in shares {
+            let windows: Vec<Window> = parts.iter().map(|part| part.window).collect();
+            let mut fresh = answer.to_vec();
+            for one in &mut fresh {
+                keep(one, &windows, true);
+            }
+            let name = part_name(&self.key, &partition);
+            let Standing { good, seen } = self.check(&partition)?;
+            let strange = good.is_none() && seen != Version::Absent;
+            let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes))?;
+            let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
+            let vintage = self.vintage(&partition, &windows, &kept, &fresh, at)?;
+            let before = rows(&kept);
+            for one in &mut kept {
+                keep(one, &windows, false);
+            }
+            if before == rows(&kept) && rows(&fresh) == 0 && !strange {
+                // Nothing there and nothing new: the ledger alone knows that it was asked.
+                self.ledger.ask(&self.key, &windows, Some(at));
+                continue;
+            }
+            let series = joined(&self.key, vec![kept, fresh], &[parts[0].whole])?;
+            let mut asked = within(&self.ledger.asked(), parts[0].whole);
+            add_all(&mut asked, &windows);
+            let told = vintage.as_ref().map(|coming| (coming.name.clone(), coming.vintage.clone()));
+            let part = if series.is_empty() && self.archive.store.removes() {
+                coming.push(Coming { partition: partition.clone(), file: None, seen, vintage });
+                None
+            } else {
+                // Where files cannot go, a file without rows stands for none.
+                let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
+                let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
+                let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
+                coming.push(Coming { partition: partition.clone(), file: Some(file), seen, vintage });
+                Some(part)
+            };
+            self.ledger.pending.insert(partition, Pending::new(part, &windows, Some(at), told));
+        }
+        if !coming.is_empty() {
+            self.save()?;
+        }
+        for Coming { partition, file, seen, vintage } in coming {
+            if let Some(vintage) = vintage {
+                vintage.file.place(&Version::Absent)?;
+            }
+            match file {
+                Some(file) => file.place(&seen).map(|_| ())?,
+                None => self.archive.store.remove(&part_name(&self.key, &partition))?,
+            }
+            self.ledger.settle(&self.key, &partition, true);
+        }
+        self.save()
+    }
+
+    /// Brings a commit to an end that its writer did not: the checksums tell how far it came.
+    pub(super) fn settle(&mut self) -> Result<(), ArchiveFault> {
+        if self.ledger.pending.is_empty() && self.ledger.going.is_empty() {
+            return Ok(());
+        }
+        for (partition, pending) in self.ledger.pending.clone() {
+            let found = self.archive.store.read(&part_name(&self.key, &partition))?;
+            let arrived = pending.is(found.as_ref());
+            self.ledger.settle(&self.key, &partition, arrived);
+            self.settle_vintage(pending.vintage)?;
+            self.check(&partition)?;
+        }
+        self.drop_vintages()?;
+        self.save()
+    }
+
+    /// Looks whether a partition's file is the one that the ledger names, mends it if not, and tells what stands there.
+    fn check(&mut self, partition: &str) -> Result<Standing, ArchiveFault> {
+        let name = part_name(&self.key, partition);
+        let known = self.ledger.parts.get(partition).cloned();
+        let found = self.archive.store.read(&name)?;
+        let hash = found.as_ref().map(|found| sha256(&found.bytes));
+        if hash == known.as_ref().map(|part| part.sha256.clone()) {
+            return Ok(match found {
+                Some(Found { bytes, version }) => Standing { good: Some(bytes), seen: version },
+                None => Standing { good: None, seen: Version::Absent },
+            });
+        }
+        if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
+            self.ledger.forget(whole);
+        }
+        self.ledger.parts.remove(partition);
+        let (Some(found), Some(sha256)) = (found, hash) else {
+            self.aside.push(format!("{name}: the file was gone"));
+            return Ok(Standing { good: None, seen: Version::Absent });
+        };
+        match part_file::examine(&self.key, &name, &found.bytes) {
+            // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
+            Ok((windows, rows)) => {
+                let part = Part { sha256, bytes: found.bytes.len() as u64, rows };
+                self.ledger.parts.insert(partition.to_owned(), part);
+                if known.is_some() {
+                    self.adopt_vintages()?;
+                }
+                self.ledger.ask(&self.key, &windows, None);
+                Ok(Standing { good: Some(found.bytes), seen: found.version })
+            }
+            Err(ArchiveFault::File { state: FileState::Damaged | FileState::Foreign, problem, .. }) => {
+                let seen = self.set_aside(&name, &found, &problem)?;
+                Ok(Standing { good: None, seen })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Makes the ledger anew from the files, which say what they answer for. What was asked and empty is forgotten.
+    fn rebuild(&mut self) -> Result<(), ArchiveFault> {
+        let folder = self.key.folder();
+        for name in self.archive.store.list(&folder)? {
+            let partition = name.strip_prefix(&format!("{folder}/date="));
+            let partition = partition.and_then(|rest| rest.strip_suffix("/part.parquet")).map(str::to_owned);
+            if let Some(partition) = partition.filter(|partition| named(&self.key, partition).is_some()) {
+                self.check(&partition)?;
+            }
+        }
+        self.adopt_vintages()?;
+        if self.ledger.parts.is_empty() && self.ledger.vintages.is_empty() { Ok(()) } else { self.save() }
+    }
+}

@@ -1,0 +1,70 @@
+//! Dropping vintages that are no longer wanted.
+
+use super::fault::ArchiveFault;
+use super::hold::Hold;
+use super::ledger::Vintage;
+use super::vintage;
+
+/// What a compaction dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compacted {
+    /// Files that went.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Their rows.
+    pub rows: u64,
+}
+
+impl Compacted {
+    fn of(vintage: &Vintage) -> Self {
+        Self { files: 1, bytes: vintage.part.bytes, rows: vintage.part.rows }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { files: self.files + other.files, bytes: self.bytes + other.bytes, rows: self.rows + other.rows }
+    }
+}
+
+impl Hold {
+    /// Drops what was replaced at a moment (Unix microseconds) or before. A file without rows stays, which says until when
+    /// nobody can tell any more what was known; in a store that removes nothing, one for each.
+    pub fn compact(&mut self, before: i64) -> Result<Compacted, ArchiveFault> {
+        let old = |hold: &Self| {
+            let kept =
+                hold.ledger.vintages.iter().filter(|(_, vintage)| !vintage.dropped && vintage.replaced <= before);
+            kept.map(|(name, vintage)| (name.clone(), Compacted::of(vintage))).collect::<Vec<_>>()
+        };
+        let done = old(self).into_iter().map(|(_, one)| one).fold(Compacted::default(), Compacted::and);
+        self.again(|hold| {
+            hold.settle()?;
+            let mut going: Vec<String> = old(hold).into_iter().map(|(name, _)| name).collect();
+            let Some(last) = going.last().cloned() else { return Ok(()) };
+            if hold.archive.store.removes() {
+                going.extend(hold.ledger.vintages.iter().filter(|one| one.1.dropped).map(|(name, _)| name.clone()));
+            }
+            let of = |hold: &Self, name: &String| hold.ledger.vintages.get(name).map(|vintage| vintage.replaced);
+            let newest = going.iter().filter_map(|name| of(hold, name)).max().unwrap_or(before);
+            for name in &going {
+                let replaced = if *name == last { Some(newest) } else { of(hold, name) };
+                match replaced.filter(|_| *name == last || !hold.archive.store.removes()) {
+                    Some(replaced) => {
+                        let (vintage, _) = vintage::make(&hold.key, replaced, &[], &[])?;
+                        hold.ledger.vintages.insert(name.clone(), vintage);
+                    }
+                    None => {
+                        hold.ledger.vintages.remove(name);
+                    }
+                }
+            }
+            hold.ledger.going = going;
+            // From here on the ledger tells that they go; whoever comes next brings it to its end.
+            hold.save()?;
+            hold.drop_vintages()?;
+            hold.save()
+        })?;
+        Ok(done)
+    }
+}

@@ -1,0 +1,38 @@
+//! Rows of series by the windows in which their buckets start.
+
+use super::fault::ArchiveFault;
+use super::key::Key;
+use crate::clock::SECOND;
+use crate::columns::{Contradiction, Series, join};
+use crate::weight::Window;
+
+/// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
+pub(super) fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
+    let mut series = join(parts, key.is_unique()).map_err(|both| contradiction(key, &both))?;
+    for one in &mut series {
+        keep(one, windows, true);
+    }
+    Ok(without_empty(series))
+}
+
+pub(super) fn without_empty(mut series: Vec<Series>) -> Vec<Series> {
+    series.retain(|one| !one.is_empty());
+    series
+}
+
+pub(super) fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
+    ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict))
+}
+
+/// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
+pub(super) fn keep(series: &mut Series, windows: &[Window], inside: bool) {
+    let holds = |time: i64| {
+        let place = windows.partition_point(|window| window.to.saturating_mul(SECOND) <= time);
+        windows.get(place).is_some_and(|window| window.from.saturating_mul(SECOND) <= time) == inside
+    };
+    if series.timestamps.iter().all(|time| holds(*time)) {
+        return;
+    }
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| holds(series.timestamps[row])).collect();
+    series.take(&rows);
+}
