@@ -92,14 +92,15 @@ impl Archive {
             let Some((ledger, Found { bytes, .. })) = self.ledger(&key.name)? else {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] });
             };
-            let mut looked = self.settled(key, ledger.clone())?;
-            let missing = gaps(&looked.asked(), window);
+            let pending = ledger.pending.clone();
+            let mut settled = self.settled(key, ledger)?;
+            let missing = gaps(&settled.asked(), window);
             if !missing.is_empty() {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing });
             }
             // A file that counts as put in place must be there still: otherwise its rows would be taken for none.
-            looked.pending = ledger.pending;
-            match self.read_parts(key, &looked, window) {
+            settled.pending = pending;
+            match self.read_parts(key, &settled, window) {
                 // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
                 Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
                 Err(_) => before = Some(bytes),
