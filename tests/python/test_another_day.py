@@ -1,9 +1,11 @@
 """A service that lives in another year, used from another process by what it prints; and what a new user got wrong."""
 
+import datetime as dt
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import marketpoints as mp
@@ -144,6 +146,23 @@ def test_the_clock_does_not_run_over_its_end():
         with pytest.raises(mp.InvalidRequest, match="2261"):
             service.advance(9.1e9)
         assert before <= service.now() < before + 60
+
+
+@pytest.mark.parametrize("hour", [3600, 3600.0, "1h", "60min", dt.timedelta(hours=1), np.timedelta64(1, "h")])
+def test_the_clock_moves_by_any_duration(hour):
+    with mp.LocalService(now=NOW, speed=0) as service:
+        before = service.now()
+        service.advance(hour)
+        assert service.now() == before + 3600
+
+
+@pytest.mark.parametrize("wrong", [None, "soon", "1x", -1, float("nan"), float("inf"), True, 10**400, [1]])
+def test_the_clock_moves_by_nothing_else(wrong):
+    with mp.LocalService(now=NOW, speed=0) as service:
+        before = service.now()
+        with pytest.raises(mp.InvalidRequest):
+            service.advance(wrong)
+        assert service.now() == before
 
 
 def test_a_progress_callback_may_use_the_client():

@@ -367,6 +367,25 @@ def test_an_archive_answers_without_a_service(demo, tmp_path):
     assert len(nowhere.candles(*MARKET, start=END - DAY, end=END).timestamps) == 24
 
 
+def test_verifying_what_is_not_there_is_no_success(client, tmp_path):
+    with pytest.raises(mp.NotArchivedError, match="no archive here"):
+        mp.Archive(tmp_path / "misspelt").verify()
+    archive = mp.Archive(tmp_path)
+    with pytest.raises(mp.NotArchivedError, match="no archive here"):
+        archive.verify()
+    archive.sync(client, "candles", *MARKET, start=END - DAY, end=END)
+    assert archive.verify()
+
+
+@pytest.mark.parametrize(("name", "edge"), [("start", "1600-01-01"), ("end", "2600-01-01")])
+def test_windows_that_nanoseconds_do_not_hold_are_refused(client, tmp_path, name, edge):
+    archive = mp.Archive(tmp_path)
+    archive.sync(client, "candles", *MARKET, start=END - DAY, end=END)
+    for call in (archive.missing, archive.read, archive.first):
+        with pytest.raises(mp.InvalidRequest, match=f"{name}: .*1677 to 2262"):
+            call("candles", *MARKET, **{name: edge})
+
+
 def test_what_is_no_folder_is_refused_and_a_file_address_is_one(demo, tmp_path):
     for wrong in ("ftp://host/archive", "", 7, None, "file://elsewhere/archive"):
         with pytest.raises(mp.InvalidRequest):

@@ -43,8 +43,9 @@ def test_a_terminal_shows_both_ends_of_many_rows(cli, environment):
     whole = good(cli(*command)).splitlines()
     assert len(whole) == 2 + 1440  # into a pipe goes everything
     lines = on_a_terminal(environment, *command).splitlines()
-    assert lines[:2] == whole[:2] and lines[2:22] == whole[2:22]
-    assert lines[22:-1] == ["… 1,400 more", *whole[-20:]]
+    cells, expected = ([line.split() for line in rows] for rows in (lines, whole))  # a column is as wide as its rows
+    assert cells[:22] == expected[:22]
+    assert lines[22] == "… 1,400 more" and cells[23:-1] == expected[-20:]
     assert lines[-1].startswith("1,440 rows; ") and "--output" in lines[-1]
 
 
@@ -57,6 +58,15 @@ def test_a_table_says_what_a_sum_is_of(cli):
     markets = ("BINANCE_FUTURES,BYBIT", "-", "4h", "--coin", "BTC")
     text = good(cli("fetch", "open_interest", *markets, *WINDOW, "--group-by", "sum", "--usd"))
     assert text.splitlines()[0] == "# OPEN_INTEREST_AGG BTC FOUR_HOURS of BTC on BINANCE_FUTURES + BYBIT, values in USD"
+
+
+def test_the_screen_shows_what_was_meant_and_a_file_the_sum():
+    candle = (1.0, 3.0, 1.0, 0.1 + 0.2, 3278.1367999999998)
+    answer, screen, text = mp.decode_points(body(candles([candle]))), io.StringIO(), io.StringIO()
+    tables.show(answer, screen)
+    tables.tell(answer, "csv", text)
+    assert "0.3  3278.1368" in screen.getvalue()
+    assert "0.30000000000000004,3278.1367999999998" in text.getvalue()
 
 
 def test_a_plan_tells_its_windows(cli, environment):

@@ -35,6 +35,7 @@ def test_importing_loads_the_engine_and_no_more():
         loaded = sorted(name for name in sys.modules if name.startswith("marketpoints"))
         print(loaded, dir(mp) == mp.__all__, "Client" in dir(mp))
         mp.Client, mp.adapters.closes
+        assert (dir(mp.adapters), dir(mp.dask)) == (mp.adapters.__all__, mp.dask.__all__)
         print("marketpoints.client.clients" in sys.modules, "urllib.request" in sys.modules, "ssl" in sys.modules)
     """
     assert run(code) == "['marketpoints', 'marketpoints._engine'] True True\nTrue False False\n"

@@ -70,6 +70,8 @@ def test_serve_takes_a_keys_file_and_logs_without_keys(keys, tmp_path):
     with serving("--keys", keys, "--access-log", log) as (child, url, text):
         assert "lab        advanced\n" in text
         assert "student    free\n" in text
+        pasted = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["export"]]
+        assert pasted == [[f"MARKETPOINTS_BASE_URL={url}"]]  # a shell takes it as it is
         assert ask(url, "/v1/usage?note=mp-lab-5f0c2a", "mp-lab-5f0c2a")[1]["limit"] == 750
         assert ask(url, "/v1/usage", "mp-student-77")[1]["limit"] == 10
         assert ask(url, "/v1/usage?api_key=mp-student-77", "nonsense-key")[0] == 401

@@ -185,6 +185,11 @@ def test_a_plan_needs_no_key_where_nobody_is_to_be_asked(service, command, file)
     assert status == 2 and "markets" in err and "MARKETPOINTS_API_KEY" in err
 
 
+def test_a_key_of_the_file_is_told_as_it_stands_there(command, file):
+    status, out, err = command("sync", file(GOOD + "max_weight = 4\n"), "--dry-run")
+    assert (status, out) == (2, "") and "].max_weight" in err and "--" not in err
+
+
 def test_the_commands_statuses(service, command, file):
     refused = GOOD.replace("BTCUSDT", "BTCUSDTT")
     status, out, _ = command("sync", file(refused))

@@ -14,3 +14,8 @@ __all__ = [
     "nautilus_arrow",
     "nautilus_deltas",
 ]
+
+
+def __dir__() -> list[str]:
+    """What users use."""
+    return sorted(__all__)

@@ -315,6 +315,7 @@ class Downloads(Inventory):
 
         Raises:
             ArchiveError: The folder or the store cannot be read.
+            NotArchivedError: There is no archive at the path, or with a client: nothing is kept of the query.
         """
         if client is None:
             return self._verified(flag(consistent, "consistent"))

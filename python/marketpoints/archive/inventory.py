@@ -7,7 +7,7 @@ from ..common.logs import warn
 from ..common.queries import QueryArguments, build_query
 from ..common.times import to_unix
 from ..common.warnings import ForeignFileWarning
-from ..errors import InvalidRequest
+from ..errors import InvalidRequest, NotArchivedError
 from ..records.archive import (
     Archived,
     Compacted,
@@ -55,6 +55,8 @@ class Inventory:
         """Every file compared with its checksum, and buckets with what finer ones make."""
         found = self._engine.survey()
         problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
+        if not found["files"] and not problems and self._engine.source is None:
+            raise NotArchivedError(f"{self._engine.path}: there is no archive here, so there is nothing to verify")
         compared, differ = self._engine.consistency() if consistent else (0, [])
         return Verification(
             found["files"],

@@ -75,8 +75,11 @@ def serve(given: argparse.Namespace) -> int:
         for name, tier in service.tiers.items():
             # Keys of a file are their owner's to keep, and output ends up in logs.
             print(f"  {printable(name):<10} {service.keys[name] if given.keys is None else tier}")
-        key = f"{service.keys['advanced']} {TIER}=advanced" if given.keys is None else f"… {TIER}=…"
-        print(f"for a client:\n  export {URL}={service.url} {KEY}={key}")
+        print(f"for a client:\n  export {URL}={service.url}", end="")
+        if given.keys is None:
+            print(f" {KEY}={service.keys['advanced']} {TIER}=advanced")
+        else:
+            print(f"\n  and {KEY} and {TIER} of the file: a key and its tier")
         if given.now is not None or given.speed != 1:
             # A client must know what time it is here, or it takes the forming bucket for a closed one.
             faster = "" if given.speed == 1 else f" {SPEED}={given.speed!r}"

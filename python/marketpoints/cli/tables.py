@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import parse_qsl, urlsplit
 
 from .. import _engine
 from ..common.files import destination
@@ -134,31 +133,14 @@ def _between(count: int, places: Sequence[int]) -> str | None:
 def show_plan(requests: Sequence[PlannedRequest], out: TextIO) -> None:
     """Prints the requests of a plan with their windows; on a terminal the first and the last ones of many."""
     places = _seen(len(requests), out)
-    windows = [_window(one.url) for one in requests]
     rows = [
-        [
-            f"{requests[place].weight:,}",
-            f"{requests[place].points:,}",
-            " to ".join(map(iso, windows[place])),
-            requests[place].url,
-        ]
-        for place in places
+        [f"{one.weight:,}", f"{one.points:,}", f"{iso(one.start)} to {iso(one.end)}", one.url]
+        for one in (requests[place] for place in places)
     ]
     header = ["weight", "points", "window (UTC)", "request"]
     lay_out(header, rows, out, left={2, 3}, between=_between(len(requests), places))
-    edges = [edge for window in windows for edge in window]
-    if edges:
-        print(f"window: {iso(min(edges))} to {iso(max(edges))} UTC", file=out)
-
-
-def _window(url: str) -> tuple[float, ...]:
-    """Start and end of a request's window, Unix seconds; nothing where its URL does not tell (section 4.1)."""
-    told = dict(parse_qsl(urlsplit(url).query))
-    try:
-        start, period = float(told["from"]), float(told["period"])
-    except (KeyError, ValueError):  # a deployment with names of its own
-        return ()
-    return start, start + period
+    if requests:
+        print(f"window: {iso(requests[0].start)} to {iso(requests[-1].end)} UTC", file=out)
 
 
 def lay_out(
@@ -240,4 +222,5 @@ def _cell(value: Any) -> str:
         return value
     if value.dtype.kind == "M":
         return exact(value)
-    return repr(value.item())
+    # A double keeps fifteen digits of a decimal number; what comes after is of its sum. Files have all of them.
+    return f"{value.item():.15g}" if value.dtype.kind == "f" else repr(value.item())

@@ -7,8 +7,9 @@ from ..printable import printable
 
 __all__ = ["in_words", "one_line"]
 
-# An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself.
-ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?:True)?(?=[\s,;.)]|$)|\b([a-z]+(?:_[a-z]+)+)\b")
+# An argument's name as messages spell it, before a space or a comma; a name of several words stands for itself. Behind
+# a dot stands a key of a file.
+ARGUMENT = re.compile(r"(?<!\.)\b([a-z]+(?:_[a-z]+)*)=(?:True)?(?=[\s,;.)]|$)|(?<!\.)\b([a-z]+(?:_[a-z]+)+)\b")
 # Settings that only a call in Python takes: what stands in the environment is all that a command line has.
 SETTING = re.compile(r"\bgive [a-z_]+= or (?=set [A-Z])")
 # Settings that are switches here.

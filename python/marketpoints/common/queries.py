@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 from .. import _engine
+from ..errors import InvalidRequest
 from .arguments import (
     Extra,
     Names,
@@ -19,7 +20,7 @@ from .arguments import (
     weight_bound,
 )
 from .signatures import unknown
-from .times import Duration, Interval, Time, to_duration, to_unix
+from .times import LARGEST_NANOSECONDS, SECOND, Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
     "PARAMETERS",
@@ -171,6 +172,8 @@ def build_query(
             spelled.append((name, _SPELLED[PARAMETERS[name][0]](value, name)))
         else:
             raise unknown(call, name, ["exchange", "symbol", "interval", *QueryArguments.__annotations__])
+    if open_window:
+        _check_edges(typed)
     return _engine.Query(
         series_type(type),
         names(exchange, "exchange"),
@@ -179,3 +182,11 @@ def build_query(
         open_window=open_window,
         **typed,
     )
+
+
+def _check_edges(typed: dict[str, Any]) -> None:
+    """Windows of an archive are told in nanoseconds; a client's end may lie anywhere, since the present ends it."""
+    for name in ("start", "end"):
+        seconds = typed.get(name)
+        if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:
+            raise InvalidRequest(f"{name}: the window lies beyond the years 1677 to 2262; leave {name}= out")

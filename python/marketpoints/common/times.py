@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAY",
+    "LARGEST_NANOSECONDS",
     "SECOND",
     "Duration",
     "Interval",
@@ -32,6 +33,7 @@ __all__ = [
     "no_time",
     "spell",
     "to_duration",
+    "to_seconds",
     "to_unix",
 ]
 
@@ -117,6 +119,22 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
     if abs(seconds) > LARGEST_SECONDS:
         raise InvalidRequest(f"{name}: {value!r} is longer than time is told here")
     return int(seconds)
+
+
+def to_seconds(value: Duration, name: str) -> float:
+    """Seconds of a duration, parts of a second included.
+
+    Raises:
+        InvalidRequest: The value is no duration.
+    """
+    seconds = _exact_seconds(value)
+    if seconds is None and isinstance(value, str):
+        raise InvalidRequest(f"{name}: {_no_length(value.strip())}")
+    if seconds is None:
+        raise InvalidRequest(f"{name}: {value!r} is no duration; give seconds, a timedelta, or a text such as 90d")
+    if abs(seconds) > LARGEST_SECONDS:
+        raise InvalidRequest(f"{name}: {value!r} is longer than time is told here")
+    return float(seconds)
 
 
 def _exact_seconds(value: Any) -> Fraction | None:

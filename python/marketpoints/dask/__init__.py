@@ -3,3 +3,8 @@
 from .running import sync
 
 __all__ = ["sync"]
+
+
+def __dir__() -> list[str]:
+    """What users use."""
+    return sorted(__all__)

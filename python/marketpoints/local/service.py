@@ -17,7 +17,7 @@ from ..common.dialect import Dialect
 from ..common.display import card, shown_half_made
 from ..common.hidden import Hidden, forgetful, redacted
 from ..common.logs import warn
-from ..common.times import Time, iso, to_unix
+from ..common.times import Duration, Time, iso, to_seconds, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest
 from ..records.requests import ServiceRequest, journal, last
@@ -237,13 +237,16 @@ class LocalService:
         """The service's clock in Unix seconds."""
         return self._service.now()
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: Duration) -> None:
         """Moves the service's clock forward; budgets refill accordingly.
 
+        Args:
+            seconds: How far: seconds, a timedelta, or a text such as ``"1h"``.
+
         Raises:
-            InvalidRequest: ``seconds`` is negative or no number.
+            InvalidRequest: ``seconds`` is negative or no duration, or ends after the year 2261.
         """
-        self._service.advance(seconds)
+        self._service.advance(to_seconds(seconds, "seconds"))
 
     def as_of(self, now: Time) -> "LocalService":
         """Another service of the same market at another moment, on a free port, with keys of its own.

@@ -97,19 +97,23 @@ def rate(budget: Budget | Usage, seconds: int = 60) -> str:
     return f"{budget.limit:,} {window}, burst {budget.burst:,}"
 
 
-@dataclass(frozen=True)
-class PlannedRequest:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedRequest(TypedRecord):
     """One request of a plan.
 
     Attributes:
         url: The whole URL; the key is not in it.
         weight: What it costs (section 8.2).
         points: How many buckets its window holds.
+        start: First bucket start, ``datetime64[ns]`` in UTC; NaT for what has no points.
+        end: End of the window, exclusive, ``datetime64[ns]`` in UTC; NaT for what has no points.
     """
 
     url: str
     weight: int
     points: int
+    start: "np.datetime64"
+    end: "np.datetime64"
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,10 +175,15 @@ class Plan:
 
 def plan_of(plan: _engine.Plan) -> Plan:
     """The engine's plan as plain records."""
-    requests = tuple(PlannedRequest(one.url, one.weight, one.points) for one in plan.requests)
+    requests = tuple(_planned(one) for one in plan.requests)
     waits = {tier: eta for tier, eta, *_ in plan.tiers}
     refusals = {tier: reason for tier, _, reason, _ in plan.tiers if reason is not None}
     return Plan(requests, plan.weight, plan.points, plan.eta, waits, refusals)
+
+
+def _planned(request: _engine.PlannedRequest) -> PlannedRequest:
+    start, end = (no_time() if edge is None else from_seconds(edge) for edge in (request.start, request.end))
+    return PlannedRequest(request.url, request.weight, request.points, start, end)
 
 
 def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
