@@ -340,6 +340,12 @@ class Client:
         check_symbols: bool = True,
         any_block_size: bool = False,
     ) -> Client: ...
+    def check_archive(self) -> None:
+        """Raises where the archive that is read through holds another service's data.
+
+        Raises:
+            ArchiveError: It does.
+        """
     def is_listed(self, query: Query) -> bool | None:
         """Whether the service lists a query's symbol or coin; None where the client does not know. Sends nothing."""
     def listed(self, query: Query) -> tuple[bool, str | None]:

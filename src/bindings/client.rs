@@ -128,6 +128,12 @@ impl Client {
         })
     }
 
+    /// Raises where the archive that is read through holds another service's data.
+    fn check_archive(&self, py: Python<'_>) -> PyResult<()> {
+        let client = self.client(py)?;
+        py.detach(|| client.check_archive()).map_err(|error| from_client(py, error))
+    }
+
     /// What is known of it before a query is sent: whether nothing has to be looked up, and a warning.
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
         let listed = self.client(py)?.listed_all(&query.0).map_err(|error| from_client(py, error))?;

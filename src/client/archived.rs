@@ -42,6 +42,14 @@ pub struct Checked {
 }
 
 impl Client {
+    /// Refuses before anything is sent what no sync could keep: the archive that is read through holds another service's data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Archive`].
+    pub fn check_archive(&self) -> Result<(), ClientError> {
+        Ok(self.inner.archive.as_ref().map_or(Ok(()), |archive| archive.check_source(&self.inner.source))?)
+    }
+
     /// What is left to ask when the client reads through an archive; `None` when it does not.
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };

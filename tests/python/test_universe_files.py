@@ -204,3 +204,42 @@ def test_the_commands_statuses(service, command, file):
     service.faults.set(status=429, retry_after=40_000, path="/v1/points")
     status, out, _ = command("sync", file(), "--archive", file().parent / "third")
     assert status == 1 and out.count("failed: ") == 4 and "weight for today is spent" in out
+
+
+@pytest.fixture
+def moved(service):
+    """Settings of the same data at another port, as the next `marketpoints serve` has it; and that service."""
+    with mp.LocalService(now=END + 900) as other:
+        assert other.archive_source == service.archive_source == "local demo, seed 0"
+        yield {"MARKETPOINTS_BASE_URL": other.url, "MARKETPOINTS_API_KEY": other.keys["advanced"]}, other
+
+
+def test_an_archive_of_another_port_is_refused_with_the_option_that_helps(service, command, file, moved):
+    there, other = moved
+    assert command("sync", file())[0] == 0
+    no_key = {"MARKETPOINTS_BASE_URL": other.url, "key": None}
+    for words, settings in (((), there), (("--dry-run",), there), (("--dry-run",), no_key)):
+        status, out, err = command("sync", file(), *words, **settings)
+        assert (status, out) == (1, ""), err
+        assert f"holds data of {service.url}, not of {other.url}" in err
+        assert f'give its name: --archive-source="{service.url}"' in err
+    for words in ((), ("--dry-run",)):
+        status, out, err = command("sync", file(), *words, "--archive-source", service.url, "--json", **there)
+        assert (status, err) == (0, "") and json.loads(out)["requests"] == 0
+    other.assert_spent(0)
+
+
+def test_a_service_has_one_name_at_every_port(service, command, file, moved):
+    there, other = moved
+    path = file(f'archive_source = "{service.archive_source}"' + GOOD)
+    for settings in ({}, there):
+        status, _, err = command("sync", path, **settings)
+        assert (status, err) == (0, "")
+    service.assert_spent(4)
+    other.assert_spent(0)
+    assert mp.Archive(path.parent / "history").source == mp.Universe.from_toml(path).archive_source
+    # The option outdoes the file.
+    status, _, err = command("sync", path, "--archive-source", "another")
+    assert status == 1 and "not of another; use a folder" in err
+    with pytest.raises(mp.InvalidRequest, match=r"^archive_source: "):
+        mp.Universe([BLOCK], archive_source=7)

@@ -161,6 +161,7 @@ class Downloads(Inventory):
             InvalidRequest: The universe cannot be right, no market passes its filters, or it weighs too much.
             AuthenticationError: The service does not know the key, found before anything is paid. Where the key ends in
                 the middle of a run, the series that are left are ``failed``.
+            ArchiveError: The archive holds another service's data.
         """
         asks, wanted = _client(client, "sync_all"), universe_of(universe)
         most = weight_bound(max_weight)
@@ -199,6 +200,7 @@ class Downloads(Inventory):
 
         Raises:
             InvalidRequest: The universe cannot be right, or no market passes its filters.
+            ArchiveError: The archive holds another service's data.
         """
         asks, wanted = _client(client, "plan_all"), universe_of(universe)
         if isinstance(asks, AsyncClient):

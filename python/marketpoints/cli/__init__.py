@@ -52,6 +52,7 @@ A second ingest of the same files changes nothing.
 SYNC_HELP = """\
 the file, in TOML: keys at the top hold for every [[series]] that does not say otherwise.
   archive = "history"                  # a folder beside the file, or s3://bucket/prefix
+  archive_source = "…"                 # only for a service whose address changes: a name for it
   interval = ["1m", "1h"]
   start = "2026-01-01"                 # or period = "90d"; end = … is now where it is left out
   [[series]]
@@ -241,6 +242,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("file", metavar="FILE", help="what to keep: a TOML file, see below")
     one.add_argument(
         "--archive", metavar="PLACE", help="folder or object store to keep it in (default: the file's archive)"
+    )
+    one.add_argument(
+        "--archive-source",
+        metavar="NAME",
+        help="name under which the archive knows the service, where its address changes "
+        "(default: the file's archive_source, else the address)",
     )
     one.add_argument(
         "--dry-run", action="store_true", help="show weight, requests, bytes and time for every tier; pays nothing"

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -84,6 +85,10 @@ def serve(given: argparse.Namespace) -> int:
             # A client must know what time it is here, or it takes the forming bucket for a closed one.
             faster = "" if given.speed == 1 else f" {SPEED}={given.speed!r}"
             print(f"  export {CLOCK}={offset(service.now(), given.speed):.3f}{faster}")
+        if service.archive_source:
+            # Its port is another one at the next start.
+            named = shlex.quote(printable(service.archive_source))
+            print(f"for an archive of it:\n  marketpoints sync FILE --archive-source {named}")
         print("Ctrl-C stops it.", flush=True)
         ended.wait()
     print("stopped")

@@ -35,9 +35,14 @@ def sync(given: argparse.Namespace) -> int:
             f'{given.file}: archive: it is missing; write archive = "FOLDER" into it, or give --archive'
         )
     archive = Archive(place)
+    settings: dict[str, Any] = {
+        "check_symbols": given.check_symbols,
+        "any_block_size": given.any_block_size,
+        "archive_source": given.archive_source or universe.archive_source,
+    }
     if given.dry_run:
-        return plan(given, universe, archive)
-    with Client(check_symbols=given.check_symbols, any_block_size=given.any_block_size) as client:
+        return plan(given, universe, archive, settings)
+    with Client(**settings) as client:
         shows = sys.stderr.isatty() if given.progress is None else given.progress
         report = archive.sync_all(client, universe, max_weight=given.max_weight, progress=shows)
     if given.json:
@@ -47,17 +52,17 @@ def sync(given: argparse.Namespace) -> int:
     return FAILED if report.failed else REFUSED if report.refused else 0
 
 
-def plan(given: argparse.Namespace, universe: Universe, archive: Archive) -> int:
+def plan(given: argparse.Namespace, universe: Universe, archive: Archive, settings: dict[str, Any]) -> int:
     """Tells what a universe costs; without a key as far as nobody needs to be asked."""
     known = os.environ.get(KEY)
     if known is None and any(block.markets is not None for block in universe.blocks):
         raise InvalidRequest(f"{given.file}: markets: the service picks them, so that a plan needs a key; set {KEY}")
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
-    checks: dict[str, Any] = {"check_symbols": given.check_symbols, "any_block_size": given.any_block_size}
     if known is None:
         # Nothing is spent: without a key there is no budget that others share, nobody to ask, and perhaps no address.
-        checks |= {"budget": "process", "archive_source": archive.source if url == NO_URL else None}
-    with Client(known or NO_KEY, url, **checks) as client:
+        nobody = archive.source if url == NO_URL else None
+        settings = {**settings, "budget": "process", "archive_source": settings["archive_source"] or nobody}
+    with Client(known or NO_KEY, url, **settings) as client:
         planned = planned_blocking(client, universe, archive._engine, asks=known is not None)
     if given.json:
         print(planned.to_json())

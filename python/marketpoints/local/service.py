@@ -157,6 +157,11 @@ class LocalService:
         return self._service.url
 
     @property
+    def archive_source(self) -> str:
+        """Name under which an archive knows its data, at each port; of a served archive that one's source, or empty."""
+        return self._source
+
+    @property
     def keys(self) -> dict[str, str]:
         """The keys by their names: without ``keys=`` one for each tier, and ``unlimited``: no budget, no history wall.
 

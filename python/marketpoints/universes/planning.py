@@ -149,6 +149,7 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
     # What the own tier does not allow may be what another one does.
     beyond = client._connect(lambda: now, archive=archive, tier=None)
     try:
+        planner.check_archive()
         for entry in entries:
             _plan(entry, planner, beyond)
         asked = [entry for entry in entries if entry.requests]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from .. import _engine
 from ..client.discovery import DiscoveryMethods
-from ..common.arguments import folder, interval_name, names, path_text, series_type
+from ..common.arguments import folder, interval_name, names, path_text, series_type, text
 from ..common.display import shown_half_made
 from ..common.hidden import redacted
 from ..common.queries import QueryArguments
@@ -29,7 +29,7 @@ SHARED = tuple(name for name in QueryArguments.__annotations__ if name not in NO
 CROSSED = ("type", "exchange", "symbol", "coin", "interval")
 KEYS = (*CROSSED, "markets", *SHARED)
 #: Keys of the whole universe.
-TOP = ("archive", "series")
+TOP = ("archive", "archive_source", "series")
 #: Lists that go with symbols or coins by position.
 PAIRED = ("block_size", "token_name")
 #: The filters of :meth:`Client.markets`.
@@ -99,13 +99,14 @@ class Universe:
     may stand ``markets``: a mapping of the filters of :meth:`Client.markets`, which pick them when a plan is made.
     """
 
-    __slots__ = ("_archive", "_blocks", "_name")
+    __slots__ = ("_archive", "_archive_source", "_blocks", "_name")
 
     def __init__(
         self,
         series: "Mapping[str, Any] | Sequence[Mapping[str, Any]] | None" = None,
         *,
         archive: str | os.PathLike[str] | None = None,
+        archive_source: str | None = None,
         **common: Any,
     ) -> None:
         """A universe from mappings, from arguments, or from both.
@@ -114,6 +115,8 @@ class Universe:
             series: Blocks, or one mapping as a file has it: what all blocks share, and the blocks as ``series``. None
                 is one block, of the other arguments.
             archive: Where ``marketpoints sync`` keeps it, unless it is told another place.
+            archive_source: Name under which the archive of ``marketpoints sync`` knows the service, unless it is told
+                another one; in Python it is the client's setting.
             common: What every block has that does not say otherwise: the keys of a block.
 
         Raises:
@@ -126,6 +129,8 @@ class Universe:
             whole = {**common, **series}
         if archive is not None:
             whole["archive"] = archive
+        if archive_source is not None:
+            whole["archive_source"] = archive_source
         self._set(whole, "")
 
     def _set(self, whole: Mapping[str, Any], name: str) -> None:
@@ -133,6 +138,7 @@ class Universe:
         _known(whole, (*TOP, *KEYS), "")
         place = whole.get("archive")
         self._archive = None if place is None else folder(place)
+        self._archive_source = text(whole.get("archive_source"), "archive_source")
         shared = {key: value for key, value in whole.items() if key not in TOP}
         blocks = whole.get("series")
         if blocks is None:
@@ -181,6 +187,11 @@ class Universe:
     def archive(self) -> str | None:
         """Where ``marketpoints sync`` keeps it; None where it does not say."""
         return self._archive
+
+    @property
+    def archive_source(self) -> str | None:
+        """Name under which its archive knows the service; None where it does not say."""
+        return self._archive_source
 
     def named(self, where: str, problem: object) -> InvalidRequest:
         """An error about a block, with the file and the key's path."""

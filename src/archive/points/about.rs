@@ -65,6 +65,18 @@ impl Archive {
         }
     }
 
+    /// Refuses a service whose data the archive does not hold. One that does not know whose data it holds refuses nobody yet.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Source`].
+    pub fn check_source(&self, source: &str) -> Result<(), ArchiveFault> {
+        match self.source() {
+            Ok(Some(holds)) if holds != source => Err(self.of_another(holds, source)),
+            // What is damaged is mended, or told, by whoever keeps something.
+            _ => Ok(()),
+        }
+    }
+
     /// What is wrong with what the archive says of itself.
     ///
     /// # Errors

@@ -60,7 +60,10 @@ pub enum ArchiveFault {
         problem: String,
     },
     /// The archive holds another service's data.
-    #[error("the archive {path} holds data of {holds}, not of {wanted}; use a folder or a prefix for each service")]
+    #[error(
+        "the archive {path} holds data of {holds}, not of {wanted}; use a folder or a prefix for each service, or, if both are \
+         one service, give its name: archive_source={holds:?}"
+    )]
     Source {
         /// The archive.
         path: String,
