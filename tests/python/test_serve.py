@@ -70,13 +70,10 @@ def test_serve_takes_a_keys_file_and_logs_without_keys(keys, tmp_path):
     with serving("--keys", keys, "--access-log", log) as (child, url, text):
         assert "lab        advanced\n" in text
         assert "student    free\n" in text
-<<<<<<< HEAD
         pasted = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["export"]]
         assert pasted == [[f"MARKETPOINTS_BASE_URL={url}"]]  # a shell takes it as it is
-=======
         # The port is another one at the next start.
         assert "  marketpoints sync FILE --archive-source 'local demo, seed 0'\n" in text
->>>>>>> 7851f8a (marketpoints sync takes the name of the archive's service: --archive-source, and archive_source in its file)
         assert ask(url, "/v1/usage?note=mp-lab-5f0c2a", "mp-lab-5f0c2a")[1]["limit"] == 750
         assert ask(url, "/v1/usage", "mp-student-77")[1]["limit"] == 10
         assert ask(url, "/v1/usage?api_key=mp-student-77", "nonsense-key")[0] == 401
