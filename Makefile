@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WHEELS := .venv-wheels/bin
 # Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
 # What compiles for minutes shows cargo's progress; CARGO_TERM_QUIET=true silences it.
 DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target/python
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -52,6 +53,14 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	  touch $@; fi
 
 .PRECIOUS: .venv-frameworks/%/.ready
+
+# With the profile `fast`, whose build stands in target/python already; `wheels` makes those that are shipped.
+test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distribution, install the wheel elsewhere and run quick tests from it
+	rm -rf target/wheels/fast
+	$(BIN)/maturin build --quiet --profile fast --target-dir target/python --out target/wheels/fast
+	$(BIN)/maturin sdist --out target/wheels/fast
+	MARKETPOINTS_PROFILE=fast MARKETPOINTS_WHEELS=target/wheels/fast $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
+	$(WHEELS)/python tests/wheel/environments.py target/wheels/fast/*.whl $(WHEEL_PYTHONS)
 
 test-arm: ## Run the decoder's tests on 64-bit ARM, in an emulator where the machine is none (tests/arm/run says what it needs)
 	tests/arm/run
@@ -171,8 +180,14 @@ fuzz: ## Fuzz each target of the decoder for FUZZ_SECONDS (60)
 fuzz-asan: ## The same with the address sanitizer, which stable Rust only has on request
 	$(call fuzz,RUSTC_BOOTSTRAP=1,address)
 
+.venv-wheels/.ready: tests/wheel/requirements.txt
+	rm -rf .venv-wheels
+	$(PYTHON) -m venv .venv-wheels
+	$(WHEELS)/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 clean: ## Remove what was built, the virtual environment included
-	rm -rf target $(VENV) .venv-frameworks .venv-docs demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target $(VENV) .venv-frameworks .venv-docs .venv-wheels demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/marketpoints/_engine*.so
 
 $(VENV)/.venv:
