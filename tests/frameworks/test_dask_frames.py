@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from marketpoints.archive.frames import Asks, Reading
+from marketpoints.archive.frames import PartitionReader, SeriesQuery
 
 END, DAY = 1_789_999_200, 86_400
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
@@ -208,7 +208,7 @@ def test_credentials_are_in_no_graph(archive):
         mp.Archive("s3://bucket/prefix", storage_options=options).to_dask(**HOURS)
 
 
-class Answers(Asks):
+class Answers(SeriesQuery):
     """A query whose windows hold what is written here."""
 
     def read(self, archive, window):
@@ -224,10 +224,10 @@ def test_a_column_that_nobody_knew_of_is_an_error_and_a_missing_one_is_empty(tmp
     place = (str(tmp_path), [], 10.0)
     columns = {"usd_price": "float64", "new_text": "string[pyarrow]"}
     meta = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
-    chosen = pickle.loads(pickle.dumps(Reading(place, (), meta, chosen=True)))
+    chosen = pickle.loads(pickle.dumps(PartitionReader(place, (), meta, chosen=True)))
     assert chosen(first).to_dict("list") == {"usd_price": [1.0], "new_text": ["a"]}
     told = chosen(second)
     assert told["usd_price"].tolist() == [2.0] and told["new_text"].isna().all() and list(told) == list(columns)
     assert told.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
     with pytest.raises(mp.SelectionError, match="in neither the first nor the last window: name the columns"):
-        Reading(place, (), meta, chosen=False)(second)
+        PartitionReader(place, (), meta, chosen=False)(second)

@@ -10,7 +10,7 @@ from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest, SelectionError
 from ..results.buckets import step_of
 from ..results.series import Series
-from ..results.sets import IDENTITY, SeriesSet, as_set, no_field
+from ..results.sets import IDENTITY, SeriesSet, as_set, unknown_field
 from .digits import Instrument, digits, rounded
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
     choices = NAMES if by is None else ((by,) if isinstance(by, str) else tuple(by),)
     for field in choices[0] if by is not None else ():
         if field not in IDENTITY:
-            raise InvalidRequest(f"by: {field!r} is {no_field(field)}")
+            raise InvalidRequest(f"by: {field!r} is {unknown_field(field)}")
     known = [series.id.known() for series in candles]
     for fields in choices:
         if all(field in one for one in known for field in fields):

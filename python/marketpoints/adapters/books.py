@@ -30,7 +30,7 @@ class Sides:
     volumes: "npt.NDArray[np.float64]"
     """Coins: (levels,); none is 0."""
 
-    def picked(self, levels: "npt.NDArray[np.bool_]") -> "Sides":
+    def selected(self, levels: "npt.NDArray[np.bool_]") -> "Sides":
         """The same snapshots with some of their levels."""
         return Sides(self.times, self.rows[levels], self.is_ask[levels], self.prices[levels], self.volumes[levels])
 

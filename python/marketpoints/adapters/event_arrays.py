@@ -135,10 +135,10 @@ def _trades(given: Any) -> tuple[Any, Any, Any, Any]:
         volumes = np.concatenate([series.buys, series.sells])
         traded = np.flatnonzero((volumes > 0) & np.tile(closed, 2))
         return kinds[traded], np.tile(times, 2)[traded], ends[traded], volumes[traded]
-    return _own(given)
+    return _own_trades(given)
 
 
-def _own(given: Any) -> tuple[Any, Any, Any, Any]:
+def _own_trades(given: Any) -> tuple[Any, Any, Any, Any]:
     """Trades of the user's own."""
     import numpy as np
 

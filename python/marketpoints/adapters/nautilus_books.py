@@ -115,7 +115,7 @@ def _levels(
     price_places, size_places = digits(instrument)
     found = sides(book, block_size)
     sizes = rounded(found.volumes, size_places)
-    kept = found.picked(sizes > 0)
+    kept = found.selected(sizes > 0)
     prices = rounded(kept.prices, price_places)
     same = (np.diff(kept.rows) == 0) & (np.diff(kept.is_ask.astype(int)) == 0) & (np.diff(prices) == 0)
     if same.any():

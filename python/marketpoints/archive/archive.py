@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.arguments import folder, seconds, store_options
-from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden, forgetful
+from ..common.display import card, safe_repr
+from ..common.hidden import Hidden, hide_locals
 from ..common.queries import QueryArguments, build_query
 from ..common.times import to_unix
 from ..errors import InvalidRequest
@@ -33,7 +33,7 @@ class Archive(Downloads):
     what it had downloaded stays. See ``docs/archive.md``.
     """
 
-    @forgetful
+    @hide_locals
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -142,7 +142,7 @@ class Archive(Downloads):
         shape: dict[str, Any] = {"as_of": as_of, "partition": partition, "columns": columns}
         return frame(self, type, exchange, symbol, interval, arguments, **shape)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<Archive {self.path}>"
 

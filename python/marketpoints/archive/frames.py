@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias, cast
 from .. import _engine
 from ..common.arguments import names, series_type
 from ..common.optional import load
-from ..common.protocols import Kept
+from ..common.protocols import ArchiveLike
 from ..common.queries import QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
-from ..results.frames import LABELS, series_table, spelt, to_arrow
+from ..results.frames import LABELS, arrow_name, series_table, to_arrow
 from ..results.series import Series
 from ..results.sets import SeriesSet
 from .reading import read
@@ -33,7 +33,7 @@ SESSIONS = "TPO_AGG"
 
 
 @dataclass(frozen=True)
-class Asks:
+class SeriesQuery:
     """A query of one symbol or coin; it can be pickled."""
 
     type: str
@@ -57,10 +57,10 @@ class Asks:
 
 
 @dataclass(frozen=True)
-class Holding:
+class KeptSeries:
     """What an archive has of a query: the window that is read, Unix seconds, and about how much it is."""
 
-    asks: Asks
+    asks: SeriesQuery
     start: int
     end: int
     step: int
@@ -68,11 +68,11 @@ class Holding:
 
 
 #: A partition: what is read, of which windows.
-Work: TypeAlias = tuple[tuple[Asks, tuple[int, int]], ...]
+Work: TypeAlias = tuple[tuple[SeriesQuery, tuple[int, int]], ...]
 
 
 @dataclass(frozen=True)
-class Reading:
+class PartitionReader:
     """How workers read a partition. It has no credentials: those are in the workers' environment.
 
     Attributes:
@@ -103,7 +103,7 @@ class Reading:
 
 
 def frame(
-    archive: Kept,
+    archive: ArchiveLike,
     type: str,  # noqa: A002 - the wire's own name
     exchange: Any,
     symbol: Any,
@@ -147,7 +147,7 @@ def frame(
     # What ends the last partition is its last bucket: dask's last division is a part of it.
     stamps = [start for start, _ in spans] + [spans[-1][1] - min(one.step for one in holdings)]
     return frames.from_map(
-        Reading(place, labels, meta, columns is not None),
+        PartitionReader(place, labels, meta, columns is not None),
         [_work(holdings, window) for window in spans],
         meta=shown,
         divisions=tuple(pandas.Timestamp(at, unit="s", tz="UTC") for at in stamps),
@@ -162,7 +162,7 @@ def _asks(
     symbol: Any,
     interval: Interval | None,
     arguments: QueryArguments,
-) -> list[Asks]:
+) -> list[SeriesQuery]:
     """The query of each symbol or coin."""
     exchanges = names(exchange, "exchange")
     symbols: list[Any] = names(symbol, "symbol")
@@ -175,11 +175,13 @@ def _asks(
     kind, of = series_type(type), tuple(exchanges) or None
     given = {name: value for name, value in arguments.items() if name != "coin"}
     return [
-        Asks(kind, of, one, interval, {**given, "coin": coin}) for one in symbols or [None] for coin in coins or [None]
+        SeriesQuery(kind, of, one, interval, {**given, "coin": coin})
+        for one in symbols or [None]
+        for coin in coins or [None]
     ]
 
 
-def _may_be_several(holdings: Sequence[Holding], sample: Sequence[Series]) -> bool:
+def _may_be_several(holdings: Sequence[KeptSeries], sample: Sequence[Series]) -> bool:
     """Whether partitions may hold several series, whatever the first and the last do."""
     asks = holdings[0].asks
     every = len(asks.exchange or ()) > 1 and asks.arguments.get("group_by") is None
@@ -228,7 +230,9 @@ def _plain(pandas: Any, series: Series) -> Any:
     if objects:
         table = to_arrow(series_table([series]))
         for name in objects:
-            column = pandas.array(table[spelt(name)], dtype=pandas.ArrowDtype(table.schema.field(spelt(name)).type))
+            column = pandas.array(
+                table[arrow_name(name)], dtype=pandas.ArrowDtype(table.schema.field(arrow_name(name)).type)
+            )
             frame[name] = column.astype("string[pyarrow]") if _is_text(pandas, column) else column
     return frame
 
@@ -249,7 +253,7 @@ def _nothing(name: str, kind: Any, index: Any) -> Any:
     return pandas.Series([None] * len(index), index=index, dtype=kind)
 
 
-def _holdings(engine: _engine.Archive, every: Sequence[Asks]) -> list[Holding]:
+def _holdings(engine: _engine.Archive, every: Sequence[SeriesQuery]) -> list[KeptSeries]:
     entries = {one["key"]: one for one in engine.contents()[0]}
     keys = engine.keys([asks.query() for asks in every])
     holdings = []
@@ -261,7 +265,7 @@ def _holdings(engine: _engine.Archive, every: Sequence[Asks]) -> list[Holding]:
     return holdings
 
 
-def _holding(asks: Asks, entry: Mapping[str, Any]) -> Holding:
+def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
     windows = sorted(
         tuple(int(one.astype("datetime64[s]").astype(int)) for one in window) for window in entry["windows"]
     )
@@ -283,7 +287,7 @@ def _holding(asks: Asks, entry: Mapping[str, Any]) -> Holding:
         first = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
         raise NotArchivedError(f"{asks.type}: {first} was never asked; sync it", missing=list(map(_window, missing)))
     seconds = sum(last - first for first, last in windows)
-    return Holding(asks, start, end, entry["interval_seconds"], entry["bytes"] / seconds)
+    return KeptSeries(asks, start, end, entry["interval_seconds"], entry["bytes"] / seconds)
 
 
 def _window(bounds: tuple[int, int]) -> Window:
@@ -293,7 +297,7 @@ def _window(bounds: tuple[int, int]) -> Window:
     return Window(start, end)
 
 
-def _spans(holdings: Sequence[Holding], span: Span) -> Iterator[tuple[int, int]]:
+def _spans(holdings: Sequence[KeptSeries], span: Span) -> Iterator[tuple[int, int]]:
     """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
     at, end = min(one.start for one in holdings), max(one.end for one in holdings)
     while at < end:
@@ -310,12 +314,12 @@ def _spans(holdings: Sequence[Holding], span: Span) -> Iterator[tuple[int, int]]
         at = until
 
 
-def _work(holdings: Sequence[Holding], window: tuple[int, int]) -> Work:
+def _work(holdings: Sequence[KeptSeries], window: tuple[int, int]) -> Work:
     cut = [(one.asks, (max(one.start, window[0]), min(one.end, window[1]))) for one in holdings]
     return tuple((asks, (start, end)) for asks, (start, end) in cut if start < end)
 
 
-def _sample(engine: _engine.Archive, holdings: Sequence[Holding]) -> list[Series]:
+def _sample(engine: _engine.Archive, holdings: Sequence[KeptSeries]) -> list[Series]:
     """Series of the first and the last window of each query: what columns there are, and which series."""
     found: list[Series] = []
     for one in holdings:

@@ -7,7 +7,7 @@ from typing import Any
 from ..client.clients import Client
 from ..common import limits
 from ..common.arguments import METHODS
-from ..common.files import destination, write_whole
+from ..common.files import destination, write_atomically
 from ..common.optional import load
 from ..common.times import iso
 from ..local.service import LocalService
@@ -52,7 +52,7 @@ def demo(given: argparse.Namespace) -> int:
     print(f"wrote {table} ({rows:,} rows)")
     drawn = BytesIO()
     draw(candles, book).savefig(drawn, format="png", dpi=150)
-    write_whole(picture, drawn.getvalue())
+    write_atomically(picture, drawn.getvalue())
     print(f"wrote {picture}")
     return 0
 

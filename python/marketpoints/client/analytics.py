@@ -9,7 +9,7 @@ from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
 from ..records.plan import Plan, plan_of
 from ..records.tables import Records
-from .base import Asking
+from .base import Caller
 
 __all__ = ["AnalyticsMethods", "plan_analytics"]
 
@@ -26,7 +26,7 @@ DIRECTIONS = {"asc": "SORT_DIRECTION_ASC", "desc": "SORT_DIRECTION_DESC"}
 
 
 class AnalyticsMethods(
-    Asking, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
+    Caller, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
 ):
     """Traders, their positions, and markets over all accounts."""
 

@@ -9,12 +9,12 @@ from typing import Any
 from .. import _engine
 from ..common.arguments import archive_engine, between, flag, folder, new_folder, path_text, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
-from ..common.dialect import Dialect, address, dialect_of_environment, spoken
-from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden, forgetful, hidden_text
+from ..common.dialect import Dialect, address, dialect_of_environment, given_dialect
+from ..common.display import card, safe_repr
+from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
 from ..common.progress import Progress
-from ..common.protocols import Kept
+from ..common.protocols import ArchiveLike
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked
@@ -24,7 +24,7 @@ from ..results.sets import SeriesSet
 from ..stream.channels import Channels, parts_of
 from .emptiness import why_nothing
 
-__all__ = ["BUDGET", "KEY", "TIER", "URL", "Asking", "Connection"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 BUDGET = "MARKETPOINTS_BUDGET"
@@ -37,7 +37,7 @@ def _known_tier(name: str | None) -> str | None:
     return None if name in ("", "unlimited") else name
 
 
-class Asking(ABC):
+class Caller(ABC):
     """What asks the engine."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -52,13 +52,13 @@ class Asking(ABC):
         """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
 
 
-class Connection(Asking):
+class Connection(Caller):
     """Settings and the engine behind them. How a call is waited for is the clients' own."""
 
     #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
     _data_end: Callable[[], float | None] | None = None
 
-    @forgetful
+    @hide_locals
     def __init__(
         self,
         api_key: str | None = None,
@@ -76,7 +76,7 @@ class Connection(Asking):
         proxy: str | None = None,
         ca_certs: str | os.PathLike[str] | None = None,
         clock: Callable[[], float] | None = None,
-        archive: Kept | str | os.PathLike[str] | None = None,
+        archive: ArchiveLike | str | os.PathLike[str] | None = None,
         archive_source: str | None = None,
         dialect: Dialect | str | os.PathLike[str] | None = None,
         check_symbols: bool = True,
@@ -132,7 +132,7 @@ class Connection(Asking):
             "proxy": Hidden(proxy),
         }
         texts = {name: hidden_text(value, name) for name, value in hidden.items()}
-        own = spoken(dialect)
+        own = given_dialect(dialect)
         speaks = dialect_of_environment() if own is None else own
         key = Hidden(texts["api_key"].reveal() or os.environ.get(KEY))
         url = Hidden(texts["base_url"].reveal() or address(own) or os.environ.get(URL) or address(speaks))
@@ -152,7 +152,7 @@ class Connection(Asking):
             "max_memory": None if max_memory is None else between(max_memory, "max_memory", 1, 2**63 - 1),
             "ca_certs": None if ca_certs is None else path_text(ca_certs, "ca_certs"),
             "clock": clock,
-            "archive": archive if archive is None or isinstance(archive, Kept) else folder(archive),
+            "archive": archive if archive is None or isinstance(archive, ArchiveLike) else folder(archive),
             "archive_source": text(archive_source, "archive_source"),
             "dialect": speaks,
             "check_symbols": flag(check_symbols, "check_symbols"),
@@ -242,7 +242,7 @@ class Connection(Asking):
         view = self._live.budget
         return None if view is None else numbers(view, Budget)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         state = "" if self._connected is not None else ", closed"
         return f"<{type(self).__name__} {printable(self.base_url)}, tier {self.tier or 'unknown'}{state}>"

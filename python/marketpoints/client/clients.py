@@ -138,7 +138,9 @@ class AsyncClient(
         known, words = live.listed(query)
         self._warn(words if known else await live.look_up_async(query, now))
         with reporting(progress) as report:
-            answer = _mended(live.points_async(query, report, now), lambda error: _wrap_partial(error, asked))
+            answer = _with_mended_error(
+                live.points_async(query, report, now), lambda error: _wrap_partial(error, asked)
+            )
             return self._explained(wrap(await answer, *asked), query, asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
@@ -155,7 +157,7 @@ class AsyncClient(
             self._warn(words if known else await live.look_up_async(query, live.now(), archive))
         with reporting(progress) as report:
             answer = getattr(live, f"{call}_async")(*arguments, progress=report)
-            return read(await _mended(answer, lambda error: _wrap_reports(error, read)))
+            return read(await _with_mended_error(answer, lambda error: _wrap_reports(error, read)))
 
     def stream(
         self,
@@ -193,17 +195,17 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
 
 
 def _wrap_partial(error: BaseException, asked: Asked) -> None:
-    told = _own(error)
+    told = _package_error(error)
     if isinstance(told, (PartialError, ArchiveError)):
         told.results = wrap(told.results or [], *asked)
 
 
-def _own(error: BaseException) -> BaseException | None:
+def _package_error(error: BaseException) -> BaseException | None:
     """The package's own error; where `progress` raised what ended the call, it is the cause of that."""
     return error if isinstance(error, Error) else error.__cause__
 
 
-def _mended(promise: Any, mend: Callable[[BaseException], None]) -> Any:
+def _with_mended_error(promise: Any, mend: Callable[[BaseException], None]) -> Any:
     """The promise, whose error is mended before anybody who awaits it has it.
 
     Not by whoever awaits it: a ``GeneratorExit`` of `progress` closes every coroutine on its way and never comes to be
@@ -240,7 +242,7 @@ def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
 
 
 def _wrap_reports(raised: BaseException, read: Callable[[Any], Any]) -> None:
-    error = _own(raised)
+    error = _package_error(raised)
     if isinstance(error, PartialError):
         for failure in error.failures or ():
             _wrap_unkept(failure)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from .. import _engine
 from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
-from ..common.signatures import taking
+from ..common.signatures import checked_keywords
 from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest
 from ..records.markets import Market
@@ -100,7 +100,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: MarketsAnswer = self._ask("markets", {"filters": filters}, _markets)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def coins(  # noqa: D417 - its arguments stand in ListFilters
         self, **filters: "Unpack[ListFilters]"
     ) -> NamesAnswer:
@@ -121,7 +121,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def symbols(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Exchange-native symbols (``/v1/symbols``); ``type`` is required.
 
@@ -130,7 +130,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def normalized_symbols(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Cross-exchange symbols such as ``BTC-USDT`` (``/v1/normalized-symbols``); ``type`` is required.
 
@@ -139,7 +139,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def block_sizes(self, **filters: "Unpack[ListFilters]") -> SizesAnswer:
         """Recommended heights of a heatmap's price bucket in USD (``/v1/block-sizes``), the 4K size.
 
@@ -150,7 +150,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": _filters(filters)}, _sizes)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def tenors(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Tenors of option summaries (``/v1/tenors``).
 
@@ -159,7 +159,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def exchanges(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Exchange identifiers (``/v1/exchanges``).
 
@@ -168,7 +168,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def categories(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Categories of markets, such as ``SPOT`` (``/v1/categories``).
 
@@ -177,7 +177,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": _filters(filters)}, list)
         return answer
 
-    @taking(ListFilters)
+    @checked_keywords(ListFilters)
     def types(self, **filters: "Unpack[ListFilters]") -> NamesAnswer:
         """Data types (``/v1/types``).
 

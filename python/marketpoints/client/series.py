@@ -17,7 +17,7 @@ from ..common.queries import (
     TokenArguments,
     build_query,
 )
-from ..common.signatures import taking
+from ..common.signatures import checked_keywords
 from ..common.times import Interval
 from ..records.plan import Plan, plan_of
 from .analytics import plan_analytics
@@ -48,7 +48,7 @@ _query_of_plan.__qualname__ = "plan"
 class SeriesMethods(Connection, Generic[SeriesAnswer]):
     """Every series method."""
 
-    @taking(QueryArguments)
+    @checked_keywords(QueryArguments)
     def points(  # noqa: D417 - its arguments stand in QueryArguments
         self,
         type: str,  # noqa: A002 - the wire's own name
@@ -133,7 +133,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             return plan_analytics(self._live, method, arguments, named)
         return plan_of(self._live.plan(_query_of_plan(type, *arguments, **named)))
 
-    @taking(CandleArguments)
+    @checked_keywords(CandleArguments)
     def candles(
         self,
         exchange: Names = None,
@@ -149,7 +149,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["candles"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(CandleArguments)
+    @checked_keywords(CandleArguments)
     def side_candles(
         self,
         exchange: Names = None,
@@ -165,7 +165,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["side_candles"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(SummedArguments)
+    @checked_keywords(SummedArguments)
     def liquidations(
         self,
         exchange: Names = None,
@@ -182,7 +182,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["liquidations"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(FundingArguments)
+    @checked_keywords(FundingArguments)
     def funding_rate(
         self,
         exchange: Names = None,
@@ -200,7 +200,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["funding_rate"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(SummedArguments)
+    @checked_keywords(SummedArguments)
     def open_interest(
         self,
         exchange: Names = None,
@@ -216,7 +216,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["open_interest"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(OrderBookArguments)
+    @checked_keywords(OrderBookArguments)
     def orderbook_heatmap(
         self,
         exchange: Names = None,
@@ -233,7 +233,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["orderbook_heatmap"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(LiquidationMapArguments)
+    @checked_keywords(LiquidationMapArguments)
     def liquidation_heatmap(
         self,
         exchange: Names = None,
@@ -250,7 +250,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["liquidation_heatmap"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(SummedArguments)
+    @checked_keywords(SummedArguments)
     def volume_profile(
         self,
         exchange: Names = None,
@@ -268,7 +268,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["volume_profile"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(MarketProfileArguments)
+    @checked_keywords(MarketProfileArguments)
     def tpo(
         self,
         exchange: Names = None,
@@ -286,7 +286,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["tpo"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(OptionArguments)
+    @checked_keywords(OptionArguments)
     def skew(
         self,
         exchange: Names = None,
@@ -303,7 +303,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["skew"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(OptionArguments)
+    @checked_keywords(OptionArguments)
     def implied_volatility(
         self,
         exchange: Names = None,
@@ -320,7 +320,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """
         return self.points(METHODS["implied_volatility"], exchange, symbol, interval, progress=progress, **arguments)
 
-    @taking(TokenArguments)
+    @checked_keywords(TokenArguments)
     def token_supply(
         self,
         exchange: Names = None,

@@ -7,10 +7,10 @@ from typing import Any
 from .. import _engine
 from ..errors import InvalidRequest
 from .arguments import path_text, text
-from .display import shown_half_made
-from .hidden import forgetful, redacted
+from .display import safe_repr
+from .hidden import hide_locals, redacted
 
-__all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "spoken"]
+__all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "given_dialect"]
 
 DIALECT = "MARKETPOINTS_DIALECT"
 PARTS = ("key_header", "base_url", "analytics_prefix", "types", "exchanges", "fields")
@@ -26,7 +26,7 @@ class Dialect:
 
     __slots__ = ("_checked",)
 
-    @forgetful
+    @hide_locals
     def __init__(
         self,
         *,
@@ -112,7 +112,7 @@ class Dialect:
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"Dialect({', '.join(f'{name}={part!r}' for name, part in self._parts().items())})"
 
@@ -120,7 +120,7 @@ class Dialect:
         return _made, (self._parts(),)
 
 
-def spoken(given: Any) -> Dialect | None:
+def given_dialect(given: Any) -> Dialect | None:
     """The dialect that a client was given: itself, or the path of its file; None where it was given none.
 
     Raises:

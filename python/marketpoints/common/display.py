@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..printable import printable
 from .times import exact
 
-__all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing", "shown_half_made"]
+__all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing", "safe_repr"]
 
 Shown = TypeVar("Shown")
 
@@ -23,7 +23,7 @@ EDGE = 5
 WIDE, LONG = 12, 40
 
 
-def shown_half_made(show: Callable[[Shown], str]) -> Callable[[Shown], str]:
+def safe_repr(show: Callable[[Shown], str]) -> Callable[[Shown], str]:
     """A ``__repr__`` that does not raise for an object whose constructor failed: tracebacks with locals show such."""
 
     @functools.wraps(show)

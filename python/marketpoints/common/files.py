@@ -13,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     import os
 
-__all__ = ["destination", "unfinished", "write_whole"]
+__all__ = ["destination", "unfinished", "write_atomically"]
 
 KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -66,7 +66,7 @@ def unfinished(place: Path) -> Iterator[Path]:
             made.unlink(missing_ok=True)
 
 
-def write_whole(path: "str | os.PathLike[str]", content: bytes) -> None:
+def write_atomically(path: "str | os.PathLike[str]", content: bytes) -> None:
     """Writes a file that appears whole or not at all.
 
     Raises:

@@ -13,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Hidden", "forgetful", "hidden_text", "redacted", "redacted_path"]
+__all__ = ["Hidden", "hidden_text", "hide_locals", "redacted", "redacted_path"]
 
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
@@ -60,30 +60,30 @@ def hidden_text(value: Hidden[object], name: str) -> Hidden[str | None]:
     raise InvalidRequest(f"{name}: a value of type {kind.__name__} is not a text")
 
 
-def forgetful(work: Made) -> Made:
+def hide_locals(work: Made) -> Made:
     """A call that may be given a secret in any of its arguments, also in a wrong one.
 
     When it fails, no frame of it on the way to the error has a local variable left. The lines of the traceback stay.
     """
 
     @functools.wraps(work)
-    def forgets(*args: Any, **settings: Any) -> Any:
+    def hidden_call(*args: Any, **settings: Any) -> Any:
         given, before = Hidden((args, settings)), Hidden(sys.exc_info()[1])
         del args, settings
         try:
             return work(*given.reveal()[0], **given.reveal()[1])
         except UnicodeEncodeError as error:
-            forget(error, before)
+            clear_frames(error, before)
         except BaseException as error:
-            forget(error, before)
+            clear_frames(error, before)
             raise
         # That error has the whole text in it.
         raise InvalidRequest("an argument is a text that is no Unicode: it has half of a surrogate pair in it")
 
-    return forgets  # type: ignore[return-value] # of the same arguments
+    return hidden_call  # type: ignore[return-value] # of the same arguments
 
 
-def forget(error: BaseException, before: Hidden[BaseException | None]) -> None:
+def clear_frames(error: BaseException, before: Hidden[BaseException | None]) -> None:
     """Clears the frames that an error, and what led to it, came through; not those of what was handled before."""
     seen: set[int] = {id(before.reveal())}
     waiting: list[BaseException | None] = [error]

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "Connected",
-    "Datable",
+    "ArchiveLike",
+    "ClientLike",
+    "DatedFrameSource",
     "Drawable",
     "DrawableLevels",
     "DrawableProfile",
     "DrawableTpo",
-    "Framed",
-    "Kept",
+    "FrameSource",
     "Label",
 ]
 
@@ -25,14 +25,14 @@ Label: TypeAlias = Literal["left", "right"]
 
 
 @runtime_checkable
-class Kept(Protocol):
+class ArchiveLike(Protocol):
     """An archive, which imports the clients."""
 
     _engine: _engine.Archive
     _lease: float
 
 
-class Connected(Protocol):
+class ClientLike(Protocol):
     """A client that waits, which imports the records that use it."""
 
     @property
@@ -44,7 +44,7 @@ class Connected(Protocol):
         """The tier as set."""
 
 
-class Framed(Protocol):
+class FrameSource(Protocol):
     """What becomes a frame."""
 
     @property
@@ -59,7 +59,7 @@ class Framed(Protocol):
         """The time of each row, datetime64[ns] in UTC, and the columns by name."""
 
 
-class Datable(Framed, Protocol):
+class DatedFrameSource(FrameSource, Protocol):
     """What becomes a frame that tells when its rows were known."""
 
     @property

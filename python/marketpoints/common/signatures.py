@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from .. import _engine
 from .suggest import did_you_mean
 
-__all__ = ["taking", "unknown"]
+__all__ = ["checked_keywords", "unknown"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -20,7 +20,7 @@ def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
-def taking(arguments: type) -> Callable[[Method], Method]:
+def checked_keywords(arguments: type) -> Callable[[Method], Method]:
     """Makes a method whose keyword arguments a typed dictionary holds refuse others; ``help`` shows their names."""
     by_name = inspect.Parameter.KEYWORD_ONLY
     named = [

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..common.arguments import flag, folder, weight_bound
-from ..common.hidden import Hidden, forgetful, hidden_text
+from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.optional import load
 from ..common.progress import Progress, reporting
-from ..common.protocols import Kept
+from ..common.protocols import ArchiveLike
 from ..common.signatures import unknown
 from ..errors import InvalidRequest
 from ..records.pieces import Part, Piece, PieceReport
@@ -35,7 +35,7 @@ ALONE = {"process": "each worker process", "machine": "each machine"}
 @overload
 def sync(
     plan: "UniverseLike",
-    archive: Kept | str | os.PathLike[str] | None = None,
+    archive: ArchiveLike | str | os.PathLike[str] | None = None,
     *,
     budget: str | None = None,
     client: Any = None,
@@ -47,7 +47,7 @@ def sync(
 @overload
 def sync(
     plan: "UniverseLike",
-    archive: Kept | str | os.PathLike[str] | None = None,
+    archive: ArchiveLike | str | os.PathLike[str] | None = None,
     *,
     budget: str | None = None,
     client: Any = None,
@@ -56,10 +56,10 @@ def sync(
     progress: Progress = False,
     **settings: Any,
 ) -> UniversePlan: ...
-@forgetful
+@hide_locals
 def sync(
     plan: "UniverseLike",
-    archive: Kept | str | os.PathLike[str] | None = None,
+    archive: ArchiveLike | str | os.PathLike[str] | None = None,
     *,
     budget: str | None = None,
     client: Any = None,
@@ -136,7 +136,7 @@ class _Driver:
                 piece = self._pieces.pop(future)
                 report = self._outcome(piece, future)
                 self.budget = report.budget or self.budget
-                self._run.settled(piece, report)
+                self._run.finished(piece, report)
                 if self._run.raised is not None:
                     raise self._run.raised
                 self._run.told()
@@ -152,7 +152,7 @@ class _Driver:
         """Further pieces, as long as there are threads for them; workers come and go."""
         places = max(1, sum(self._cluster.nthreads().values()))
         while len(self._pieces) < places and (piece := self._run.schedule.take()) is not None:
-            self._run.begun(piece)
+            self._run.started(piece)
             name = f"marketpoints-sync-{self._place.run}-{piece.series}-{piece.start}"
             future = self._cluster.submit(worker.do, self._place, piece, key=name, pure=False)
             self._pieces[future] = piece
@@ -190,7 +190,7 @@ def _cluster(distributed: Any, given: Any) -> Any:
 
 def _place(
     plan: Any,
-    archive: Kept | str | os.PathLike[str] | None,
+    archive: ArchiveLike | str | os.PathLike[str] | None,
     settings: Hidden[Mapping[str, Any]],
     budget: Hidden[str | None],
 ) -> Place:
@@ -216,7 +216,7 @@ def _place(
         archive = None if isinstance(plan, UniversePlan) else universe_of(plan).archive
     if archive is None:
         raise InvalidRequest("archive: it is missing; name an address, or a folder that all workers have")
-    if isinstance(archive, Kept):
+    if isinstance(archive, ArchiveLike):
         path, lease, options = archive._engine.path, archive._lease, archive._engine.options
     else:
         path, lease, options = folder(archive), LEASE, []

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _engine
 from ..client.base import BUDGET, KEY, URL, Connection
 from ..client.clients import Client
-from ..records.pieces import Part, Piece, PieceReport, rows_kept, work_on
+from ..records.pieces import Part, Piece, PieceReport, rows_kept, sync_piece
 from ..records.universe import UniversePlan
 from ..universes.planning import planned_blocking
 from ..universes.universe import Universe
@@ -75,7 +75,7 @@ def plan(place: Place, universe: Universe) -> UniversePlan:
 def do(place: Place, piece: Piece) -> PieceReport:
     """Does a piece."""
     client, archive = _tools(place)
-    return replace(work_on(piece, client, archive), budget=client.budget)
+    return replace(sync_piece(piece, client, archive), budget=client.budget)
 
 
 def rows(place: Place, parts: Sequence[Part]) -> list[int]:

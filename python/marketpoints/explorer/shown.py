@@ -5,8 +5,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..common.display import shown_half_made
-from ..common.files import write_whole
+from ..common.display import safe_repr
+from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from .answers import Answers, Over
 from .beyond import Beyond
@@ -69,14 +69,14 @@ class Explorer:
         from .page import page
 
         place = Path(path)
-        write_whole(place, page(self._answers).encode())
+        write_atomically(place, page(self._answers).encode())
         return place
 
     def close(self) -> None:
         """Closes the view and frees what it holds; of several outputs that show it all are closed."""
         self.widget.close()
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<Explorer {self._answers.about['title']}>"
 

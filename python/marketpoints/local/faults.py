@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _engine
 from ..common.arguments import between, count as positive, flag, number
-from ..common.display import shown_half_made
+from ..common.display import safe_repr
 from ..errors import InvalidRequest
 
 __all__ = ["FaultRule", "Faults"]
@@ -41,7 +41,7 @@ class FaultRule:
     ) -> None:
         self.remove()
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<FaultRule {self._text}, {self.seen} seen, {'active' if self.active else 'gone'}>"
 
@@ -138,7 +138,7 @@ class Faults:
         """Requests that were hit since the service started, by whatever rule."""
         return self._faults.seen
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<Faults, {self.seen} seen>"
 

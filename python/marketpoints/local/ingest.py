@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _engine
-from ..common.display import card, lines, shown_half_made
+from ..common.display import card, lines, safe_repr
 from ..common.logs import emit
 from ..printable import printable
 
@@ -60,7 +60,7 @@ class IngestReport:
             "problems": f"{len(self.problems):,}",
         }
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         shown = [f"  {problem}" for problem in self.problems[:SHOWN]]
         if len(self.problems) > SHOWN:

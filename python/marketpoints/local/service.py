@@ -14,8 +14,8 @@ from ..client.emptiness import last_day
 from ..common.arguments import archive_engine, between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
-from ..common.display import card, shown_half_made
-from ..common.hidden import Hidden, forgetful, redacted
+from ..common.display import card, safe_repr
+from ..common.hidden import Hidden, hide_locals, redacted
 from ..common.logs import warn
 from ..common.times import Duration, Time, iso, to_seconds, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
@@ -25,7 +25,7 @@ from ..records.tables import Records
 from .faults import Faults
 
 if TYPE_CHECKING:
-    from ..common.protocols import Kept
+    from ..common.protocols import ArchiveLike
 
 __all__ = ["LocalService"]
 
@@ -42,10 +42,10 @@ class LocalService:
     A context manager: leaving it stops the service.
     """
 
-    @forgetful
+    @hide_locals
     def __init__(
         self,
-        data: "Kept | str | os.PathLike[str] | None" = None,
+        data: "ArchiveLike | str | os.PathLike[str] | None" = None,
         now: Time | None = None,
         port: int = 0,
         *,
@@ -137,7 +137,7 @@ class LocalService:
         """Warns of keys that others may read, and of data that ended before the service's time."""
         file = keys.reveal() if isinstance(keys.reveal(), (str, os.PathLike)) else None
         # Of hashes nobody can make a key.
-        if file is not None and self._service.keys and (readers := others_that_read(file)):
+        if file is not None and self._service.keys and (readers := readable_by(file)):
             warn(
                 f"{os.fspath(file)}: {readers} may read the keys in it; `chmod 600` the file, or write their hashes "
                 "(sha256:…) instead",
@@ -270,7 +270,7 @@ class LocalService:
             speed=self._speed,
         )
 
-    @forgetful
+    @hide_locals
     def client(self, tier: str = "advanced", **settings: Any) -> Client:
         """A client with this service's address and clock and the tier's key.
 
@@ -286,7 +286,7 @@ class LocalService:
         made._data_end = self._ending()
         return made
 
-    @forgetful
+    @hide_locals
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
         """As :meth:`client`, for asyncio."""
         made = AsyncClient(**{**self._settings(tier), **settings})
@@ -324,7 +324,7 @@ class LocalService:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<LocalService {', '.join(self._facts().values())}>"
 
@@ -377,7 +377,7 @@ def _warn_of_open_address(host: str) -> None:
         warn(f"{host} is open to other machines; whoever has a key can ask", ExposedServiceWarning)
 
 
-def others_that_read(file: str | os.PathLike[str]) -> str:
+def readable_by(file: str | os.PathLike[str]) -> str:
     """Who may read a file besides its owner: ``its group``, ``every user of this machine``, or nobody (an empty text).
 
     Pipes, and systems without such permissions, are read by nobody else.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from ..common.display import card, lines, shown_half_made
+from ..common.display import card, lines, safe_repr
 from ..identity import SeriesId, Window
 from ..printable import printable
 from .tables import Records
@@ -138,7 +138,7 @@ class Synced:
         facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}", "rows": f"{self.rows:,}"}
         return facts | ({"mended files": f"{len(self.mended):,}"} if self.mended else {})
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         parts = "".join(f"\n  {printable(name)}: {lines(one._facts())}" for name, one in self.each.items())
         return f"<{type(self).__name__} {lines(self._facts())}{parts}>"
@@ -247,7 +247,7 @@ class Verification:
         found = {"compared": f"{self.compared:,}", "inconsistencies": f"{len(self.inconsistencies):,}"}
         return facts | (found if self.consistent else {})
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         shown = "".join("\n  " + printable(f"{one.state}: {one.path}: {one.problem}") for one in self.problems[:10])
         return f"<Verification {lines(self._facts())}{shown}>"

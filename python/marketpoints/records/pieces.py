@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.display import lines, shown_half_made
+from ..common.display import lines, safe_repr
 from ..common.progress import Tell
-from ..common.protocols import Kept
+from ..common.protocols import ArchiveLike
 from ..common.queries import build_query
 from ..common.times import from_seconds, iso, no_time, to_duration, to_unix
 from ..errors import (
@@ -24,20 +24,20 @@ from ..errors import (
 from .plan import Budget
 
 if TYPE_CHECKING:
-    from ..common.protocols import Connected
+    from ..common.protocols import ClientLike
 
 __all__ = [
     "Part",
     "Piece",
     "PieceReport",
+    "RunningTotals",
     "Slice",
-    "Told",
-    "Wanted",
+    "SyncArguments",
     "failed",
     "kept",
     "query_of",
     "rows_kept",
-    "work_on",
+    "sync_piece",
 ]
 
 #: Arguments that say a window; a piece has its own.
@@ -47,7 +47,7 @@ OWN_FILES = (DamagedFileError, ForeignFileError, NewerFormatError)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SyncArguments:
     """One series of a universe, as the arguments of ``archive.sync``."""
 
     type: str
@@ -66,7 +66,7 @@ class Wanted:
         parts = ("+".join(self.exchanges), self.symbol, self.coin, self.interval, self.type)
         return " ".join(part for part in parts if part)
 
-    def plain(self) -> "Wanted":
+    def plain(self) -> "SyncArguments":
         """The same with times as numbers: whoever gets it needs no package that those were given in."""
         read: Mapping[str, Callable[[Any], Any]] = {
             "start": lambda value: to_unix(value, "start"),
@@ -74,10 +74,10 @@ class Wanted:
             "period": to_duration,
         }
         arguments = {name: read[name](value) if name in read else value for name, value in self.arguments.items()}
-        return Wanted(self.type, self.exchanges, self.symbol, self.coin, self.interval, arguments)
+        return SyncArguments(self.type, self.exchanges, self.symbol, self.coin, self.interval, arguments)
 
 
-def query_of(wanted: Wanted, window: tuple[int, int] | None = None) -> _engine.Query:
+def query_of(wanted: SyncArguments, window: tuple[int, int] | None = None) -> _engine.Query:
     """The query of a series: of a window of its own, in Unix seconds, or of that of the universe.
 
     Raises:
@@ -108,7 +108,7 @@ class Part:
         refusal: Why it is not asked; empty where it is.
     """
 
-    wanted: Wanted
+    wanted: SyncArguments
     window: tuple[int, int] | None = None
     slices: tuple[Slice, ...] = ()
     refusal: str = ""
@@ -145,7 +145,7 @@ class Piece:
     """
 
     series: int
-    wanted: Wanted
+    wanted: SyncArguments
     start: int
     end: int
     requests: int
@@ -168,7 +168,7 @@ class Piece:
             start = max(start, query_of(self.wanted).window(now, tier)[0])
         return query_of(self.wanted, (start, self.end)) if start < self.end else None
 
-    def sync(self, client: "Connected", archive: Kept) -> "PieceReport":
+    def sync(self, client: "ClientLike", archive: ArchiveLike) -> "PieceReport":
         """Downloads what an archive still lacks of the piece.
 
         Several processes may do pieces of one plan at once, and one piece twice: whoever comes second finds it there,
@@ -181,9 +181,9 @@ class Piece:
         Returns:
             What came of it. Errors of the package are in it and not raised.
         """
-        return work_on(self, client, archive._engine)
+        return sync_piece(self, client, archive._engine)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         window = f"{iso(self.start)} to {iso(self.end)} UTC"
         facts = {"requests": f"{self.requests:,}", "weight": f"{self.weight:,}"}
@@ -223,7 +223,7 @@ class PieceReport:
         return self.status == "kept"
 
 
-class Told:
+class RunningTotals:
     """What the engine calls while a piece is under way: it remembers requests, weight and rows."""
 
     def __init__(self, tell: Tell | None) -> None:
@@ -265,9 +265,9 @@ def failed(piece: Piece, error: Error, progress: Sequence[int]) -> PieceReport:
     )
 
 
-def work_on(piece: Piece, client: "Connected", archive: _engine.Archive, tell: Tell | None = None) -> PieceReport:
+def sync_piece(piece: Piece, client: "ClientLike", archive: _engine.Archive, tell: Tell | None = None) -> PieceReport:
     """Does a piece with a client that waits; ``tell`` is what the engine calls meanwhile."""
-    live, told = client._live, Told(tell)
+    live, told = client._live, RunningTotals(tell)
     try:
         query = piece.query(live.now(), client.tier)
         return kept(piece, query and live.sync(query, archive, told))

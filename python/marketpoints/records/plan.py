@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .. import _engine
-from ..common.display import card, grid, lines, shown_half_made
+from ..common.display import card, grid, lines, safe_repr
 from ..common.sparks import meter
 from ..common.times import from_seconds, iso, no_time
 from ..errors import InvalidRequest
@@ -137,7 +137,7 @@ class Plan:
     eta_by_tier: Mapping[str, float | None] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, str] = field(default_factory=dict, hash=False)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<Plan {lines(self._facts())}>"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl
 
-from ..common.display import shown_half_made
+from ..common.display import safe_repr
 from ..common.times import from_wire
 from ..printable import printable
 from ..results.frames import Kind
@@ -67,7 +67,7 @@ class RequestQuery(Mapping[str, str]):
     def __str__(self) -> str:
         return self._text
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return printable(repr(self.plain()))
 

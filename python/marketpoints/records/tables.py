@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
 
 from .. import _engine
-from ..common.display import EDGE, card, cell, grid, lines, shown_half_made
+from ..common.display import EDGE, card, cell, grid, lines, safe_repr
 from ..common.items import Items
 from ..common.times import spell
 from ..results import frames
@@ -85,7 +85,7 @@ class TypedRecord(Tabular):
         """The columns of several records of this class."""
         return _columns(cls, records)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {lines(self._facts())}>"
 
@@ -154,7 +154,7 @@ class Records(Items[Record], Tabular, Generic[Record]):
     def __hash__(self) -> int:
         return hash(self._items)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<{len(self)} × {self._name()}>"
 
@@ -226,9 +226,9 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
         Raises:
             SelectionError: Always; the message says what to do instead.
         """
-        frames.refuse_array(self)
+        frames.refuse_as_array(self)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<Table {lines(self._facts())}>"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..common.arguments import count
-from ..common.display import card, grid, lines, shown_half_made
-from ..common.protocols import Kept
+from ..common.display import card, grid, lines, safe_repr
+from ..common.protocols import ArchiveLike
 from ..common.times import exact
 from ..printable import printable
 from .pieces import Part, Piece, PieceReport, rows_kept
@@ -16,7 +16,7 @@ from .tables import Records, TypedRecord
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "reported", "size_words"]
+__all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "report_of", "size_words"]
 
 #: What a report sums up.
 TOTALS = ("requests", "weight", "rows")
@@ -25,7 +25,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OfSeries(TypedRecord):
+class SeriesRecord(TypedRecord):
     """Which series of a universe a record is of.
 
     Attributes:
@@ -60,7 +60,7 @@ class OfSeries(TypedRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeriesPlan(OfSeries):
+class SeriesPlan(SeriesRecord):
     """What a series of a universe will cost.
 
     Attributes:
@@ -77,7 +77,7 @@ class SeriesPlan(OfSeries):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeriesReport(OfSeries):
+class SeriesReport(SeriesRecord):
     """What became of a series of a universe.
 
     Attributes:
@@ -123,7 +123,7 @@ class SeriesTable:
             counts[one.status] += 1
         return counts
 
-    def _having(self, *statuses: str) -> Records[Any]:
+    def _with_status(self, *statuses: str) -> Records[Any]:
         return Records([one for one in self.series if one.status in statuses], self.series._kind)
 
     def _facts(self) -> dict[str, str]:
@@ -131,18 +131,18 @@ class SeriesTable:
         return {"series": f"{len(self.series):,}"} | counts
 
     def _problems(self) -> list[str]:
-        told = [f"{one.status}: {one}: {one.reason}" for one in self._having("refused", "failed")]
+        told = [f"{one.status}: {one}: {one.reason}" for one in self._with_status("refused", "failed")]
         more = [f"… and {len(told) - SHOWN:,} more" for _ in range(len(told) > SHOWN)]
         return [printable(line) for line in told[:SHOWN]] + more
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} {lines(self._facts())}{''.join(f'{chr(10)}  {one}' for one in self._problems())}>"
         )
 
     def _repr_html_(self) -> str:
-        rows = [[one.status, str(one), one.reason] for one in self._having("refused", "failed")[:SHOWN]]
+        rows = [[one.status, str(one), one.reason] for one in self._with_status("refused", "failed")[:SHOWN]]
         below = grid(["status", "series", "why"], rows, [], 0, left=3) if rows else ""
         return card(type(self).__name__, self._facts(), below)
 
@@ -183,7 +183,7 @@ class UniversePlan(SeriesTable):
     @property
     def refused(self) -> Records[SeriesPlan]:
         """The series that are not asked, each with its reason."""
-        return self._having("refused")
+        return self._with_status("refused")
 
     def _facts(self) -> dict[str, str]:
         return super()._facts() | {
@@ -215,7 +215,7 @@ class UniversePlan(SeriesTable):
             pieces += [Piece.of(place, part, slices[at : at + size]) for at in range(0, len(slices), size)]
         return pieces
 
-    def report(self, reports: Iterable[PieceReport], archive: Kept, *, seconds: float = 0.0) -> "UniverseReport":
+    def report(self, reports: Iterable[PieceReport], archive: ArchiveLike, *, seconds: float = 0.0) -> "UniverseReport":
         """What became of the universe, by what came of its pieces.
 
         Args:
@@ -223,7 +223,7 @@ class UniversePlan(SeriesTable):
             archive: The :class:`~marketpoints.Archive` that they were kept in.
             seconds: How long it took.
         """
-        return reported(self._parts, list(reports), rows_kept(archive._engine, self._parts), seconds, "not sent")
+        return report_of(self._parts, list(reports), rows_kept(archive._engine, self._parts), seconds, "not sent")
 
     def tiers(self) -> list[str]:
         """What each tier would take, in words."""
@@ -260,34 +260,34 @@ class UniverseReport(SeriesTable):
     seconds: float
 
     def __bool__(self) -> bool:
-        return not self._having("refused", "failed")
+        return not self._with_status("refused", "failed")
 
     @property
     def complete(self) -> Records[SeriesReport]:
         """The series of which all closed buckets of the window are kept."""
-        return self._having("complete")
+        return self._with_status("complete")
 
     @property
     def empty(self) -> Records[SeriesReport]:
         """Those that were asked in full and have no row."""
-        return self._having("empty")
+        return self._with_status("empty")
 
     @property
     def refused(self) -> Records[SeriesReport]:
         """Those that were not sent, or that the service refused."""
-        return self._having("refused")
+        return self._with_status("refused")
 
     @property
     def failed(self) -> Records[SeriesReport]:
         """Those of which something is missing still."""
-        return self._having("failed")
+        return self._with_status("failed")
 
     def _facts(self) -> dict[str, str]:
         totals = {name: f"{getattr(self, name):,}" for name in ("requests", "weight", "rows")}
         return super()._facts() | totals | {"took": duration_words(self.seconds)}
 
 
-def reported(
+def report_of(
     parts: Sequence[Part], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
 ) -> UniverseReport:
     """What became of every series, of which an archive has so many rows; ``why_not`` something was not sent."""

@@ -57,7 +57,7 @@ def align(
         raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, wide.FRAMES))}")
     joined = [_each(other) for other in others]
     series = [one for each in joined for one in each]
-    ages = _ages(max_age, others)
+    ages = _max_ages(max_age, others)
     moments, starts, own = _rows(left)
     every = series if own is None else [own, *series]
     plain = [wide.values(one) for one in every]
@@ -146,7 +146,7 @@ def _each(given: object) -> list[Series]:
     return list(as_set(given, "others"))
 
 
-def _ages(max_age: Any, others: Sequence[Any]) -> list[int]:
+def _max_ages(max_age: Any, others: Sequence[Any]) -> list[int]:
     """Nanoseconds for each series."""
     if isinstance(max_age, (list, tuple)):
         if len(max_age) != len(others):

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from .. import _engine
 from ..common.optional import load
-from ..common.protocols import Datable, Framed, Label
+from ..common.protocols import DatedFrameSource, FrameSource, Label
 from ..errors import SelectionError
 from ..identity import SeriesId
 from .ragged import Nested, Ragged
@@ -21,12 +21,12 @@ __all__ = [
     "Dated",
     "Exported",
     "Kind",
+    "arrow_name",
     "records_table",
-    "refuse_array",
+    "refuse_as_array",
     "series_table",
     "set_to_pandas",
     "set_to_polars",
-    "spelt",
     "table_to_pandas",
     "to_arrow",
     "to_pandas",
@@ -55,7 +55,7 @@ class Dated:
     Feature stores go by both: a row counts from ``known_at``, and one that was asked later is a later version of it.
     """
 
-    def __init__(self, series: Datable) -> None:
+    def __init__(self, series: DatedFrameSource) -> None:
         self._series = series
         self.id, self.usd = series.id, series.usd
 
@@ -69,7 +69,7 @@ class Dated:
         return times, {"known_at": known, "asked_at": np.full(len(times), asked), **columns}
 
 
-def to_pandas(series: Framed, *, copy: bool, label: Label = "left") -> Any:
+def to_pandas(series: FrameSource, *, copy: bool, label: Label = "left") -> Any:
     """A series as a pandas ``DataFrame``."""
     frame = _pandas_frame(load("pandas"), [series.flat(label)])
     if copy:
@@ -112,7 +112,7 @@ def _form(flat: Flat) -> list[tuple[str, Any]]:
     return [(name, getattr(values, "dtype", type(values))) for name, values in flat[1].items()]
 
 
-def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
+def set_to_pandas(every: Sequence[FrameSource], label: Label = "left") -> Any:
     """Several series as one long pandas ``DataFrame``; none as an empty one."""
     pandas = load("pandas")
     if not every:
@@ -135,18 +135,18 @@ def set_to_pandas(every: Sequence[Framed], label: Label = "left") -> Any:
     return frame
 
 
-def _usd(every: Sequence[Framed]) -> dict[str, bool]:
+def _usd(every: Sequence[FrameSource]) -> dict[str, bool]:
     """Whether values are in USD, where that is known and the same of all series."""
     told = {series.usd for series in every}
     return {"usd": one} if len(told) == 1 and (one := told.pop()) is not None else {}
 
 
-def _metadata(every: Sequence[Framed]) -> dict[str, str]:
+def _metadata(every: Sequence[FrameSource]) -> dict[str, str]:
     """As :func:`_usd`, as the texts that Arrow keeps."""
     return {name: str(value).lower() for name, value in _usd(every).items()}
 
 
-def series_table(every: Sequence[Framed], label: Label = "left") -> _engine.ArrowTable:
+def series_table(every: Sequence[FrameSource], label: Label = "left") -> _engine.ArrowTable:
     """A series as an Arrow table; several as one long table, none as an empty one.
 
     Args:
@@ -165,7 +165,7 @@ def series_table(every: Sequence[Framed], label: Label = "left") -> _engine.Arro
 
 
 def _long_table(
-    every: Sequence[Framed], flats: Sequence[Flat], choices: Mapping[str, Sequence[str]], *, coded: bool
+    every: Sequence[FrameSource], flats: Sequence[Flat], choices: Mapping[str, Sequence[str]], *, coded: bool
 ) -> _engine.ArrowTable:
     """Several series below each other; what tells them apart are codes with names, or texts."""
     # Each part has the names of its codes: with many, texts take less than their number's square.
@@ -185,16 +185,16 @@ def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
     described: list[Described] = [("time", "array", times)]
     for name, values in columns.items():
         codes = name == "side" and getattr(getattr(values, "dtype", None), "kind", "") == "i"
-        described.append((spelt(name), "codes", (values, SIDES)) if codes else (spelt(name), "array", values))
+        described.append((arrow_name(name), "codes", (values, SIDES)) if codes else (arrow_name(name), "array", values))
     return described
 
 
-def spelt(name: str) -> str:
+def arrow_name(name: str) -> str:
     """A column's name in Arrow: there a NUL would be its end."""
     return name.replace("\0", r"\x00")
 
 
-def set_to_polars(every: Sequence[Framed], label: Label = "left") -> Any:
+def set_to_polars(every: Sequence[FrameSource], label: Label = "left") -> Any:
     """Several series as one long polars ``DataFrame``, or the only one's."""
     if len(every) < 2:
         return to_polars(series_table(every, label))
@@ -288,7 +288,7 @@ def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
     return name, "array" if hasattr(values, "dtype") else str(_settled(kind, values)), values
 
 
-def refuse_array(whole: object) -> NoReturn:
+def refuse_as_array(whole: object) -> NoReturn:
     """What ``numpy.asarray`` and ``pandas.DataFrame`` get of a table that is no one array: a plain error.
 
     Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Levels", "Profile", "Sessions", "Tpo"]
 
 
-class ByLevel(Series):
+class LevelSeries(Series):
     """What flattens to a row a level."""
 
     @property
@@ -37,7 +37,7 @@ class ByLevel(Series):
         return facts | {"levels": f"{self._lines():,}"}
 
 
-class Levels(ByLevel):
+class Levels(LevelSeries):
     """Numbers by price: all levels of all rows back to back, and where each row starts.
 
     Levels ascend by price within a row.
@@ -206,7 +206,7 @@ def _whole(numbers: Ragged) -> Ragged:
     return Ragged(numbers.offsets, values.astype(np.int32))
 
 
-class Tpo(Sessions, ByLevel):
+class Tpo(Sessions, LevelSeries):
     """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
 
     Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out, and
@@ -286,10 +286,10 @@ class Tpo(Sessions, ByLevel):
             if isinstance(values, np.ndarray):
                 columns.setdefault(name, np.repeat(values, counts))
             elif isinstance(values, Ragged):
-                columns.setdefault(name.removesuffix("s"), self._among(values))
+                columns.setdefault(name.removesuffix("s"), self._price_is_in(values))
         return self._times(label), columns
 
-    def _among(self, prices: Ragged) -> "npt.NDArray[np.bool_]":
+    def _price_is_in(self, prices: Ragged) -> "npt.NDArray[np.bool_]":
         """Whether each level's price is in its session's list: bool (levels,)."""
         import numpy as np
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from .. import _engine
-from ..common.display import lines, shown_half_made
+from ..common.display import lines, safe_repr
 from ..common.protocols import Label
 from ..common.suggest import did_you_mean
 from ..common.times import exact, spell
@@ -147,7 +147,7 @@ class Series(Timed, frames.Exported):
         """Column names, as a mapping's keys."""
         return iter(self.columns)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}: {lines(self._facts())}>"
 
@@ -228,7 +228,7 @@ class Series(Timed, frames.Exported):
         Raises:
             SelectionError: Always; the message says what to do instead.
         """
-        frames.refuse_array(self)
+        frames.refuse_as_array(self)
 
     def plot(self, *, ax: Any = None, volume: bool = True) -> Any:
         """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.

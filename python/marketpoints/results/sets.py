@@ -8,9 +8,9 @@ from typing import Any, Literal, NoReturn, SupportsIndex, overload
 
 from .. import _engine
 from ..common.dialect import Dialect
-from ..common.display import SHOWN, card, listing, shown_half_made
+from ..common.display import SHOWN, card, listing, safe_repr
 from ..common.items import Items
-from ..common.protocols import Framed, Label
+from ..common.protocols import FrameSource, Label
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
@@ -21,7 +21,7 @@ from .heatmap import Heatmap
 from .levels import Profile, Tpo
 from .series import Series
 
-__all__ = ["IDENTITY", "SeriesSet", "decode_points", "no_field", "wrap"]
+__all__ = ["IDENTITY", "SeriesSet", "decode_points", "unknown_field", "wrap"]
 
 #: The fields of an identity that have one value.
 IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
@@ -99,16 +99,18 @@ class SeriesSet(Items[Series], frames.Exported):
         """
         for name in wanted:
             if name not in IDENTITY:
-                raise InvalidRequest(f"{name}: {no_field(name)}")
+                raise InvalidRequest(f"{name}: {unknown_field(name)}")
         matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
         if matching:
             return SeriesSet(matching)
         asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
-        meant = ", ".join(f"{name}={near!r}" for name, value in wanted.items() if (near := self._near(name, value)))
+        meant = ", ".join(
+            f"{name}={near!r}" for name, value in wanted.items() if (near := self._suggestion(name, value))
+        )
         there = listing([str(one) for one in self.ids]) or "nothing"
         raise SelectionError(f"no series has {asked}{did_you_mean(meant)}; the answer holds: {there}")
 
-    def _near(self, name: str, value: object) -> str | None:
+    def _suggestion(self, name: str, value: object) -> str | None:
         """The value of an identity's field that was likely meant by one that no series has."""
         there = {str(known[name]) for one in self._items if name in (known := one.id.known())}
         if value in there:
@@ -155,7 +157,7 @@ class SeriesSet(Items[Series], frames.Exported):
         names = set(super().__dir__())
         return sorted(names | set(dir(self._items[0])) if len(self._items) == 1 else names)
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         if not self._items:
             why = f"; {self._why_empty}" if self._why_empty else ""
@@ -217,7 +219,7 @@ class SeriesSet(Items[Series], frames.Exported):
             return wide.pivot(self._items, label, "arrow")
         return frames.to_arrow(frames.series_table(self._dated(known_at), label))
 
-    def _dated(self, known_at: bool) -> Sequence[Framed]:
+    def _dated(self, known_at: bool) -> Sequence[FrameSource]:
         return [frames.Dated(one) for one in self._items] if known_at else self._items
 
     def _arrow(self) -> _engine.ArrowTable:
@@ -229,7 +231,7 @@ class SeriesSet(Items[Series], frames.Exported):
         Raises:
             SelectionError: Always; the message says what to do instead.
         """
-        frames.refuse_array(self)
+        frames.refuse_as_array(self)
 
     def plot(self, *, ax: Any = None, layout: "Literal['axis', 'panels', 'term'] | None" = None, **options: Any) -> Any:
         """Draws the only series by its own ``plot``; of several, all of them.
@@ -263,7 +265,7 @@ class SeriesSet(Items[Series], frames.Exported):
         return plots.explain(drawn, why) if why and every and self._why_empty else drawn
 
 
-def no_field(name: str) -> str:
+def unknown_field(name: str) -> str:
     """What to say of a name that is no field of an identity."""
     near = "raw_symbol" if name == "symbol" else _engine.closest(name, IDENTITY)
     return f"not a field of a series' identity{did_you_mean(near) or ';'} those are {', '.join(IDENTITY)}"

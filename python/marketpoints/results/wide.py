@@ -8,7 +8,7 @@ from ..common.arguments import METHODS
 from ..common.optional import load
 from ..errors import SelectionError
 from ..identity import SeriesId
-from .frames import spelt
+from .frames import arrow_name
 from .ragged import Nested, Ragged
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def frame(as_frame: Frame, name: str, times: Any, columns: dict[str, Any]) -> An
         }
         return pandas.DataFrame(data, index=index)
     described = [
-        (spelt(one), "text", list(column)) if column.dtype.kind == "O" else (spelt(one), "array", column)
+        (arrow_name(one), "text", list(column)) if column.dtype.kind == "O" else (arrow_name(one), "array", column)
         for one, column in ({name: times} | columns).items()
     ]
     table = _engine.ArrowTable(described)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from .. import _engine
-from ..common.display import shown_half_made
+from ..common.display import safe_repr
 from ..common.logs import warn
 from ..common.warnings import UnknownSymbolWarning
 from .events import StreamEvent, event_of
@@ -16,7 +16,7 @@ __all__ = ["AsyncStream", "Stream"]
 BATCH = 256
 
 
-class _Taken:
+class _EventBuffer:
     """Events taken from the engine and not yet handed out."""
 
     def __init__(self, stream: _engine.EventStream, channels: int) -> None:
@@ -91,13 +91,13 @@ class _Taken:
         """
         return self._stream.state
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         channels = f"{self._channels} channel{'' if self._channels == 1 else 's'}"
         return f"<{type(self).__name__} of {channels}, {self.state}>"
 
 
-class Stream(_Taken, Iterator[StreamEvent]):
+class Stream(_EventBuffer, Iterator[StreamEvent]):
     """Events as they come; made by :meth:`Client.stream`.
 
     An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection
@@ -162,7 +162,7 @@ class Stream(_Taken, Iterator[StreamEvent]):
         self.close()
 
 
-class AsyncStream(_Taken, AsyncIterator[StreamEvent]):
+class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
     """As :class:`Stream`, for asyncio; made by :meth:`AsyncClient.stream`. Cancelling a wait loses no event."""
 
     async def open(self) -> "AsyncStream":

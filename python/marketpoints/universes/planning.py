@@ -11,7 +11,7 @@ from ..client.clients import AsyncClient, Client
 from ..common.limits import TIERS, Tier
 from ..common.times import LARGEST_NANOSECONDS, SECOND
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
-from ..records.pieces import Part, Slice, Wanted, query_of
+from ..records.pieces import Part, Slice, SyncArguments, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
@@ -35,7 +35,7 @@ Planning: TypeAlias = Generator[Question, Any, UniversePlan]
 class Entry:
     """A series of a universe on its way to a plan."""
 
-    wanted: Wanted
+    wanted: SyncArguments
     query: _engine.Query | None = None
     window: tuple[int, int] | None = None
     plan: _engine.Plan | None = None
@@ -75,7 +75,9 @@ def planned_blocking(
             if not asks and name in ("usage", "look_up"):
                 return [None] * len(asked)
             if name == "look_up":
-                return list(pool.map(_caught(lambda one: client._live.look_up(one[0], one[1], archive)), asked))
+                return list(
+                    pool.map(_returning_errors(lambda one: client._live.look_up(one[0], one[1], archive)), asked)
+                )
             return getattr(client, name)(**asked)
 
         steps, answer = _steps(client, universe, archive), None
@@ -117,7 +119,7 @@ async def planned_later(client: AsyncClient, universe: Universe, archive: _engin
     return told
 
 
-def _caught(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _returning_errors(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def caught(one: Any) -> Any:
         try:
             return work(one)

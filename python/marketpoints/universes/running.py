@@ -11,9 +11,9 @@ from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..common.progress import Progress, Tell, reporting
 from ..errors import Error, InvalidRequest
-from ..records.pieces import Piece, PieceReport, Told, failed, kept, rows_kept, work_on
+from ..records.pieces import Piece, PieceReport, RunningTotals, failed, kept, rows_kept, sync_piece
 from ..records.plan import Budget
-from ..records.universe import UniversePlan, UniverseReport, reported
+from ..records.universe import UniversePlan, UniverseReport, report_of
 from .planning import PARALLEL
 from .schedule import Schedule
 
@@ -42,7 +42,7 @@ class Run:
         self._done = [0, 0, 0]  # requests, weight, rows
         self._under_way: dict[int, tuple[int, int, int, float]] = {}
 
-    def teller(self, piece: Piece) -> Tell:
+    def progress_of(self, piece: Piece) -> Tell:
         """What the engine calls while a piece is under way; it raises where the run has ended."""
 
         def tell(done: int, _: int, weight_done: int, __: int, rows: int, waiting: float, ___: float) -> None:
@@ -54,7 +54,7 @@ class Run:
 
         return tell
 
-    def begun(self, piece: Piece) -> None:
+    def started(self, piece: Piece) -> None:
         """A piece is under way where nobody tells how far it is."""
         with self._lock:
             self._under_way[piece.series] = (0, 0, 0, 0.0)
@@ -100,7 +100,7 @@ class Run:
         self.raised = self.raised or error
         self.schedule.end("not sent, because the run was ended")
 
-    def settled(self, piece: Piece, report: PieceReport) -> None:
+    def finished(self, piece: Piece, report: PieceReport) -> None:
         """A piece was done, or failed beyond the client's retries."""
         if self.raised is not None:
             self.schedule.drop(piece)
@@ -137,7 +137,7 @@ class Run:
 
     def report(self, rows: Sequence[int]) -> UniverseReport:
         """What became of every series, of which an archive has so many rows."""
-        return reported(self._parts, self._reports, rows, time.monotonic() - self._began, self.schedule.ended)
+        return report_of(self._parts, self._reports, rows, time.monotonic() - self._began, self.schedule.ended)
 
 
 def check_weight(plan: UniversePlan, most: int | None) -> None:
@@ -161,7 +161,7 @@ def run_blocking(client: Client, plan: UniversePlan, archive: _engine.Archive, p
         def work() -> None:
             while (piece := run.schedule.take()) is not None:
                 with _ending(run):
-                    run.settled(piece, work_on(piece, client, archive, run.teller(piece)))
+                    run.finished(piece, sync_piece(piece, client, archive, run.progress_of(piece)))
 
         with ThreadPoolExecutor(PARALLEL, "marketpoints-universe") as pool:
             workers = [pool.submit(work) for _ in range(PARALLEL)]
@@ -184,7 +184,7 @@ async def run_later(
         run = Run(plan, tell, lambda: client.budget)
 
         async def ask(piece: Piece) -> PieceReport:
-            told = Told(run.teller(piece))
+            told = RunningTotals(run.progress_of(piece))
             try:
                 query = piece.query(client._live.now(), client.tier)
                 return kept(piece, query and await client._live.sync_async(query, archive, told))
@@ -194,7 +194,7 @@ async def run_later(
         async def work() -> None:
             while (piece := run.schedule.take()) is not None:
                 with _ending(run):
-                    run.settled(piece, await ask(piece))
+                    run.finished(piece, await ask(piece))
 
         workers = [asyncio.ensure_future(work()) for _ in range(PARALLEL)]
         try:

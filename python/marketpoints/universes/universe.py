@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 from .. import _engine
 from ..client.discovery import DiscoveryMethods
 from ..common.arguments import folder, interval_name, names, path_text, series_type, text
-from ..common.display import shown_half_made
+from ..common.display import safe_repr
 from ..common.hidden import redacted
 from ..common.queries import QueryArguments
 from ..common.suggest import did_you_mean
 from ..common.times import to_duration, to_unix
 from ..errors import InvalidRequest
-from ..records.pieces import Wanted
+from ..records.pieces import SyncArguments
 
 __all__ = ["Block", "Universe", "universe_of"]
 
@@ -68,14 +68,14 @@ class Block:
     coins: tuple[str, ...]
     arguments: Mapping[str, Any]
 
-    def wanted(self, listed: Sequence[tuple[str, str]]) -> Iterator[Wanted]:
+    def wanted(self, listed: Sequence[tuple[str, str]]) -> Iterator[SyncArguments]:
         """Every series; ``listed`` are exchange and symbol of the markets that the filters picked."""
         picked = (((exchange,), symbol, None, self.arguments) for exchange, symbol in listed)
         subjects: list[Subject] = list(self._named() if self.markets is None else picked)
         for kind in self.types:
             for interval in self.intervals:
                 for exchanges, symbol, coin, arguments in subjects:
-                    yield Wanted(kind, exchanges, symbol, coin, interval, arguments)
+                    yield SyncArguments(kind, exchanges, symbol, coin, interval, arguments)
 
     def _named(self) -> Iterator[Subject]:
         """Exchanges, symbol, coin and arguments of each market that is named.
@@ -197,7 +197,7 @@ class Universe:
         """An error about a block, with the file and the key's path."""
         return InvalidRequest(": ".join(str(part) for part in (self._name, where, problem) if part))
 
-    @shown_half_made
+    @safe_repr
     def __repr__(self) -> str:
         kinds = {kind for block in self._blocks for kind in block.types}
         return f"<Universe {len(self._blocks)} blocks, {len(kinds)} types>"
