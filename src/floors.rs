@@ -254,3 +254,27 @@ fn unsafe_stands_where_the_rules_say() {
         assert!(rules.contains(&format!("`src/{place}`")), "CONTRIBUTING.md does not name src/{place}");
     }
 }
+
+/// Seconds and minutes of a day, nanoseconds of a second, microseconds of a day.
+const LENGTHS: [&str; 4] = ["86400", "1440", "1000000000", "86400000000"];
+
+#[test]
+fn the_lengths_of_days_and_seconds_are_written_once() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    source_files(&top, &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let within = file.strip_prefix(&top).expect("a file of the sources");
+        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
+            continue;
+        }
+        let code = code_of(&fs::read_to_string(&file).expect("a source"));
+        let numbers =
+            code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).map(|word| word.replace('_', ""));
+        if numbers.into_iter().any(|number| LENGTHS.contains(&number.trim_end_matches('.').trim_end_matches(".0"))) {
+            found.insert(within.to_string_lossy().into_owned());
+        }
+    }
+    assert_eq!(found, BTreeSet::from(["clock/units.rs".to_owned()]), "where the length of a day or a second stands");
+}

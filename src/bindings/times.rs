@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use crate::client::Now;
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::weight::Window;
 
 /// Unix nanoseconds as NumPy's `datetime64[ns]`.
@@ -23,7 +23,7 @@ pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Boun
     let class = WINDOW.import(py, "marketpoints.identity", "Window")?;
     let list = PyList::empty(py);
     for window in windows {
-        let edge = |seconds: i64| moment(py, seconds.saturating_mul(SECOND));
+        let edge = |seconds: i64| moment(py, nanos_of(seconds));
         list.append(class.call1((edge(window.from)?, edge(window.to)?))?)?;
     }
     Ok(list)

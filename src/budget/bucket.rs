@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::spends::Spends;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY, nanos_of};
 use crate::protocol::TierSpec;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
@@ -17,7 +17,7 @@ use crate::protocol::wire::WINDOW_SECONDS;
 /// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
 /// that refilling is exact in integers.
 const UNITS: i128 = 60 * SECOND as i128;
-const DAY: i64 = 86_400 * SECOND;
+const DAY: i64 = SECONDS_PER_DAY * SECOND;
 
 /// Rate and capacity of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ impl Bucket {
         if taken.div_euclid(DAY) == self.day {
             self.spent_today = self.spent_today.saturating_sub(weight);
         }
-        if self.now.saturating_sub(taken) < i64::from(WINDOW_SECONDS) * SECOND {
+        if self.now.saturating_sub(taken) < nanos_of(i64::from(WINDOW_SECONDS)) {
             self.spent.take_back(weight);
         }
     }
@@ -249,7 +249,7 @@ impl Bucket {
         let gained = i128::from(refilling) * i128::from(self.limits.per_minute);
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
-        let window_start = now.saturating_sub(i64::from(WINDOW_SECONDS) * SECOND);
+        let window_start = now.saturating_sub(nanos_of(i64::from(WINDOW_SECONDS)));
         self.spent.forget(window_start);
         let day = now.div_euclid(DAY);
         if day != self.day {

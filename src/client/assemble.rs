@@ -2,7 +2,7 @@
 
 use super::error::{ClientError, ErrorKind, Partial};
 use super::request::PointsRequest;
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::decode::settled;
@@ -60,7 +60,7 @@ pub(super) fn assemble(
 
 /// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
 fn keep_window(series: &mut Series, window: Window) {
-    let window = window.from.saturating_mul(SECOND)..window.to.saturating_mul(SECOND);
+    let window = nanos_of(window.from)..nanos_of(window.to);
     // What has no time cannot be told to lie outside.
     let wanted = |time: &i64| window.contains(time) || *time == NO_TIME;
     if series.timestamps.iter().all(wanted) {

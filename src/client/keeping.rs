@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::columns::{NO_TIME, Series};
 use crate::weight::{Slice, Window};
 
@@ -63,7 +63,7 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
     let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
     let mut whole = closed(work.key, window, now);
     // A grid of another anchor than ours (weeks) shows by its bucket starts.
-    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| time.div_euclid(SECOND));
+    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).copied().map(second_of);
     let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.floor() as i64).min();
     whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
     let windows = match work.keep {
@@ -119,7 +119,7 @@ pub(super) fn closed(key: &Key, window: Window, now: f64) -> Window {
 pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     for one in &mut series {
         let inside = |time: i64| {
-            let start = time.div_euclid(SECOND);
+            let start = second_of(time);
             // What has no time cannot be told to lie outside.
             time == NO_TIME || windows.iter().any(|window| window.from <= start && start < window.to)
         };

@@ -5,7 +5,7 @@ use super::error::{ClientError, ErrorKind};
 use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
-use crate::clock::utc;
+use crate::clock::{SECONDS_PER_DAY, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
@@ -263,7 +263,7 @@ impl PointsRequest {
 
 /// Seconds of history that a tier has (section 8.1).
 fn depth(tier: Tier) -> i64 {
-    i64::from(tier.spec().history_days) * 86_400
+    i64::from(tier.spec().history_days) * SECONDS_PER_DAY
 }
 
 /// Each exchange once, in the order given: a repeated name must not weigh twice.

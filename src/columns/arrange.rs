@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::column::{Column, NO_TIME, Name, merge};
 use super::series::{LEVELS, SPLIT, Series};
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::protocol::{SeriesId, Shape};
 
 /// Two rows of one series share a timestamp but differ in a field of their type.
@@ -46,7 +46,7 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
                 Some(&known) if times[known] == times[row] && times[row] != NO_TIME => {
                     if let Some((name, _)) = settled.iter().find(|(_, column)| !column.same(known, row)) {
                         return Err(Conflict {
-                            seconds: times[row].div_euclid(SECOND),
+                            seconds: second_of(times[row]),
                             column: name.to_string(),
                             side: series.id.side.as_ref().map_or_else(String::new, |side| format!("{side} ")),
                         });

@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::number::{double, integer};
 use super::piece::Piece;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, second_of};
 use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Raw, Rows, SPLIT, Series};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
@@ -270,7 +270,7 @@ fn one_row(out: &mut Vec<u8>, parts: &[Part<'_>], row: usize) {
 /// `s` is written even where it is 0: without it the object would be no time at all.
 fn time(out: &mut Vec<u8>, nanoseconds: i64) {
     out.extend_from_slice(b"{\"s\":");
-    integer(out, nanoseconds.div_euclid(SECOND));
+    integer(out, second_of(nanoseconds));
     let within = nanoseconds.rem_euclid(SECOND);
     if within != 0 {
         out.extend_from_slice(b",\"ns\":");

@@ -1,20 +1,20 @@
 //! Queries whose answer takes less than handing them to another thread, and those that take much longer than most.
 
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of};
 use crate::market::engine::Market;
 use crate::market::query::window::Buckets;
 use crate::protocol::{DataType, Interval, PointsQuery};
 
 /// Longest window, in seconds: two days of minute bars.
-const LONGEST: i64 = 2 * 86_400;
+const LONGEST: i64 = 2 * DAY;
 
 /// Shortest window, in seconds, that is much work where it is made of raw trades, and where it is made of minutes.
-const LONG_OF_TRADES: i64 = 2 * 86_400;
-const LONG_OF_MINUTES: i64 = 60 * 86_400;
+const LONG_OF_TRADES: i64 = 2 * DAY;
+const LONG_OF_MINUTES: i64 = 60 * DAY;
 
 /// Longest window, in seconds, and most buckets that are some milliseconds of work.
 const LIGHT_OF_TRADES: i64 = 3_600;
-const LIGHT_OF_MINUTES: i64 = 86_400;
+const LIGHT_OF_MINUTES: i64 = DAY;
 const LIGHT_BUCKETS: i64 = 60;
 
 /// How much of a market a query looks at, counted once for each exchange.
@@ -64,13 +64,14 @@ impl Market {
             && !query.usd;
         let Some(interval) = query.interval.as_deref().and_then(Interval::find).filter(|_| plain) else { return false };
         let buckets = Buckets::new(interval, query.from, query.period, now);
-        buckets.end.saturating_sub(buckets.from) <= LONGEST && buckets.end.saturating_mul(SECOND) <= now
+        buckets.end.saturating_sub(buckets.from) <= LONGEST && nanos_of(buckets.end) <= now
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     const NOW: i64 = 1_776_880_830;
 

@@ -1,6 +1,7 @@
 //! What one row covers: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
 
 use super::interval::{INTERVALS, Interval};
+use crate::clock::SECONDS_PER_DAY;
 
 /// Wire names of the sessions; the last is "as the interval".
 pub const SESSIONS: [&str; 4] =
@@ -47,7 +48,7 @@ impl Grid {
     pub fn end(self, start: i64) -> i64 {
         match self {
             Self::Every(interval) => start.saturating_add(interval.seconds),
-            Self::Month => month(start.saturating_add(32 * 86_400)),
+            Self::Month => month(start.saturating_add(32 * SECONDS_PER_DAY)),
         }
     }
 }

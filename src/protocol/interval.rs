@@ -1,6 +1,7 @@
 //! Intervals: wire name, short name, seconds, and the grid of bucket starts (service.md 2.6, supplement 1 and 4).
 
 use super::suggest::closest;
+use crate::clock::SECONDS_PER_DAY;
 
 /// One row of the interval table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Interval {
 }
 
 /// First Monday after the epoch: the week's anchor is not published, the local service uses Monday 00:00 UTC.
-const MONDAY: i64 = 4 * 86_400;
+const MONDAY: i64 = 4 * SECONDS_PER_DAY;
 
 /// Every interval the service is known to take. New ones pass through as open strings.
 pub const INTERVALS: [Interval; 8] = [
@@ -26,7 +27,7 @@ pub const INTERVALS: [Interval; 8] = [
     Interval { name: "THIRTY_MINUTES", short: "30m", seconds: 1_800, anchor: 0 },
     Interval { name: "HOUR", short: "1h", seconds: 3_600, anchor: 0 },
     Interval { name: "FOUR_HOURS", short: "4h", seconds: 14_400, anchor: 0 },
-    Interval { name: "DAY", short: "1d", seconds: 86_400, anchor: 0 },
+    Interval { name: "DAY", short: "1d", seconds: SECONDS_PER_DAY, anchor: 0 },
     Interval { name: "WEEK", short: "1w", seconds: 604_800, anchor: MONDAY },
 ];
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
-use crate::clock::{SECOND, SharedClock};
+use crate::clock::{SECOND, SharedClock, second_of};
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
 use crate::protocol::{ErrorBody, Usage};
@@ -155,7 +155,7 @@ impl Access {
     /// and the Unix second at which the bucket is full again (rounded up; the present second when it is full).
     fn usage_at(mut bucket: MutexGuard<'_, Bucket>, now: i64) -> Usage {
         let full_at = bucket.full_at(now);
-        let reset = if full_at <= now { now.div_euclid(SECOND) } else { ceil_seconds(full_at) };
+        let reset = if full_at <= now { second_of(now) } else { ceil_seconds(full_at) };
         Usage {
             limit: i64::from(bucket.limits().per_minute),
             remaining: bucket.remaining(now) as i64,
@@ -260,5 +260,5 @@ fn whole_seconds(wait: Duration) -> u64 {
 }
 
 fn ceil_seconds(nanoseconds: i64) -> i64 {
-    nanoseconds.div_euclid(SECOND) + i64::from(nanoseconds.rem_euclid(SECOND) > 0)
+    second_of(nanoseconds) + i64::from(nanoseconds.rem_euclid(SECOND) > 0)
 }

@@ -1,7 +1,7 @@
 //! What a query of `/v1/points` must pass before it may cost anything (service.md 5, 7 and 8; supplement 1, 4 and 6).
 
 use super::config::Allowance;
-use crate::clock::utc;
+use crate::clock::{SECOND, SECONDS_PER_DAY, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{POINTS_PARAMETERS, refuse_unknown};
 use crate::protocol::suggest::{did_you_mean, hint};
@@ -9,10 +9,8 @@ use crate::protocol::tier::MULTI_EXCHANGE_TIER;
 use crate::protocol::{DataType, ErrorBody, Interval, ParamError, PointsQuery, TypeSpec};
 use crate::weight::{self, Demand};
 
-/// Seconds of a day.
-const DAY: i64 = 86_400;
 /// Largest Unix second, of either sign, that nanoseconds in an `i64` can hold: the years 1677 to 2262.
-const MAX_SECOND: i64 = i64::MAX / 1_000_000_000;
+const MAX_SECOND: i64 = i64::MAX / SECOND;
 
 /// A query whose parameters, type, interval and window can be read.
 #[derive(Debug)]
@@ -124,7 +122,7 @@ fn window(from: Option<i64>, period: i64) -> Result<(), ParamError> {
 
 fn history(from: Option<i64>, period: i64, allowance: Allowance, now: i64) -> Result<(), ErrorBody> {
     let Some(days) = allowance.history_days() else { return Ok(()) };
-    let earliest = now.saturating_sub(i64::from(days) * DAY);
+    let earliest = now.saturating_sub(i64::from(days) * SECONDS_PER_DAY);
     let start = from.unwrap_or(now.saturating_sub(period));
     if start >= earliest {
         return Ok(());

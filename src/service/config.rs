@@ -15,7 +15,7 @@ use crate::market::Market;
 use crate::protocol::Tier;
 
 /// Rate of the key `unlimited`, high enough that no load test meets it and low enough for every reader of the headers.
-const UNLIMITED_PER_MINUTE: u32 = 1_000_000_000;
+const UNLIMITED_PER_MINUTE: u32 = 10_u32.pow(9);
 
 /// Streams of the key `unlimited`: each takes memory.
 const UNLIMITED_STREAMS: u32 = 1_000;

@@ -16,7 +16,7 @@ use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -52,7 +52,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         let check = move |market: &Market| Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?);
         compute(shared, None, Work::Light, check).await?;
     }
-    let weight = charged(&readable, access.allowance, now.div_euclid(SECOND))?;
+    let weight = charged(&readable, access.allowance, second_of(now))?;
     let charge = access.charge(weight)?;
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {

@@ -14,6 +14,7 @@ use super::ledger::{self, Ledger};
 use super::rows::{contradiction, keep, without_empty};
 use super::store::{Address, Folder, Found, Objects, Store};
 use super::{part_file, partition};
+use crate::clock::SECONDS_PER_DAY;
 use crate::columns::{Joiner, Series, parallel};
 use crate::protocol::PointsQuery;
 use crate::weight::Window;
@@ -22,7 +23,7 @@ use crate::weight::Window;
 pub(super) const AT_ONCE: usize = 16;
 /// Below it, a slow answer of the store would be taken for the end of a writer.
 const SHORTEST_LEASE: Duration = Duration::from_millis(500);
-const LONGEST_LEASE: Duration = Duration::from_secs(86_400);
+const LONGEST_LEASE: Duration = Duration::from_secs(SECONDS_PER_DAY.unsigned_abs());
 
 /// An archive of one service's points.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::key::Key;
 use super::partition::partitions;
 use super::revision::Cell;
 use super::survey::Content;
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
 use crate::weight::Window;
@@ -165,7 +165,7 @@ impl Consistency {
                             key: coarse_key.clone(),
                             finer: fine_key.interval().name,
                             id: id.clone(),
-                            time: start.saturating_mul(SECOND),
+                            time: nanos_of(start),
                             column,
                             kept: cell(kept),
                             made: cell(made),
@@ -190,7 +190,7 @@ fn bare(id: &SeriesId) -> Vec<(String, String)> {
 fn starts_of(grid: Grid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
     let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     for (row, time) in series.into_iter().flat_map(|series| series.timestamps.iter().enumerate()) {
-        let start = grid.floor(time.div_euclid(SECOND));
+        let start = grid.floor(second_of(*time));
         found.entry(start).or_insert((row, row)).1 = row + 1;
     }
     found

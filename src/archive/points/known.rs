@@ -5,10 +5,9 @@
 
 use super::coverage::{gaps, within};
 use super::key::Key;
+use crate::clock::MICROS_PER_SECOND;
 use crate::weight::Window;
 
-/// Moments are microseconds since the Unix epoch: so many survive the way through a double.
-const SECOND: i64 = 1_000_000;
 /// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
 const PROMPT: i64 = 3_600;
 
@@ -16,7 +15,7 @@ const PROMPT: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) window: Window,
-    /// Unix microseconds.
+    /// Unix microseconds: so many survive the way through a double.
     at: i64,
     /// Seconds.
     lag: i64,
@@ -36,7 +35,7 @@ impl Known {
 
     /// What of it was known at a moment.
     pub(super) fn by(self, key: &Key, moment: i64) -> Option<Window> {
-        let closed = key.closed(moment.saturating_sub(self.lag * SECOND).div_euclid(SECOND));
+        let closed = key.closed(moment.saturating_sub(self.lag * MICROS_PER_SECOND).div_euclid(MICROS_PER_SECOND));
         let Window { from, to } = self.window;
         (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
     }
@@ -45,7 +44,7 @@ impl Known {
     pub(super) fn whole(self, key: &Key) -> Option<i64> {
         let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
         (self != Self { at: 0, lag: 0, ..self })
-            .then(|| self.at.max(if self.lag > 0 { closed().saturating_mul(SECOND) } else { i64::MIN }))
+            .then(|| self.at.max(if self.lag > 0 { closed().saturating_mul(MICROS_PER_SECOND) } else { i64::MIN }))
     }
 
     /// How long after their close such buckets are known; `None` where they were not asked as they closed.
@@ -53,7 +52,7 @@ impl Known {
         if self.lag > 0 {
             return Some(self.lag);
         }
-        let late = self.at.div_euclid(SECOND) + 1 - key.grid().end(self.window.from);
+        let late = self.at.div_euclid(MICROS_PER_SECOND) + 1 - key.grid().end(self.window.from);
         (1..=PROMPT).contains(&late).then(|| late.unsigned_abs().next_power_of_two() as i64)
     }
 
@@ -133,6 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::clock::MICROS_PER_SECOND as SECOND;
     use crate::protocol::PointsQuery;
 
     const MINUTE: i64 = 60;

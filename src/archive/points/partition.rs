@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use super::key::Key;
+use crate::clock::SECONDS_PER_DAY;
 use crate::weight::Window;
 
 /// The file of times that no calendar knows.
@@ -56,7 +57,7 @@ pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
 /// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
 fn span(key: &Key) -> Span {
     match key.interval.seconds {
-        86_400.. => Span::Year,
+        SECONDS_PER_DAY.. => Span::Year,
         3_601.. => Span::Month,
         _ if key.is_bulky() => Span::Day,
         _ => Span::Month,

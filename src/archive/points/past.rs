@@ -10,12 +10,10 @@ use super::ledger::Ledger;
 use super::partition::named;
 use super::rows::{joined, keep};
 use super::{ledger, vintage};
-use crate::clock::utc;
+use crate::clock::{MICROS_PER_SECOND, utc};
 use crate::columns::Series;
 use crate::weight::Window;
 
-/// Microseconds in a second: moments are Unix microseconds.
-const SECOND: i64 = 1_000_000;
 /// All of time.
 const ALWAYS: Window = Window { from: i64::MIN, to: i64::MAX };
 
@@ -241,5 +239,5 @@ fn not_yet(key: &Key, missing: Vec<Window>, moment: i64) -> ArchiveFault {
 }
 
 fn spelt(moment: i64) -> String {
-    utc(moment.div_euclid(SECOND))
+    utc(moment.div_euclid(MICROS_PER_SECOND))
 }

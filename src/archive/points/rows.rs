@@ -2,7 +2,7 @@
 
 use super::fault::ArchiveFault;
 use super::key::Key;
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::columns::{Contradiction, Series, join};
 use crate::weight::Window;
 
@@ -27,8 +27,8 @@ pub(super) fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
 /// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
 pub(super) fn keep(series: &mut Series, windows: &[Window], inside: bool) {
     let holds = |time: i64| {
-        let place = windows.partition_point(|window| window.to.saturating_mul(SECOND) <= time);
-        windows.get(place).is_some_and(|window| window.from.saturating_mul(SECOND) <= time) == inside
+        let place = windows.partition_point(|window| nanos_of(window.to) <= time);
+        windows.get(place).is_some_and(|window| nanos_of(window.from) <= time) == inside
     };
     if series.timestamps.iter().all(|time| holds(*time)) {
         return;

@@ -14,7 +14,7 @@ use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::columns::Series;
 use crate::weight::Window;
 
@@ -113,7 +113,7 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 pub(super) fn told_otherwise(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
-        let start = key.grid().floor(revision.time.div_euclid(SECOND));
+        let start = key.grid().floor(second_of(revision.time));
         add(&mut changed, Window { from: start, to: key.grid().end(start) });
     }
     shared(&changed, windows)

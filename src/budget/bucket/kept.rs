@@ -1,7 +1,7 @@
 //! Keeping a bucket where other processes read it: short, and never taken at its word.
 
 use super::{Bucket, DAY, UNITS};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, second_of};
 
 /// Times beyond this (the year 2200) are damage.
 const LATEST: i64 = 230 * 366 * DAY;
@@ -19,7 +19,7 @@ impl Bucket {
     /// Joins the spends of each second, at its latest one: what was spent in the last minute counts a little longer, and
     /// ten thousand small requests take no more room than sixty.
     pub(in crate::budget) fn shorten(&mut self) {
-        self.spent.join(|one, other| one.div_euclid(SECOND) == other.div_euclid(SECOND));
+        self.spent.join(|one, other| second_of(one) == second_of(other));
     }
 
     /// The bucket as of `now`, when it was read from somewhere that may be damaged, foreign, or ahead of this clock; `None`

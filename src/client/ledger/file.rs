@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
+use crate::clock::{SECONDS_PER_DAY, nanos_of};
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
@@ -20,7 +21,7 @@ const BUDGETS: &str = "budget";
 /// Most bytes that are read of a file that claims to be an account.
 const LARGEST: u64 = 4 << 20;
 /// Files that nobody used for so long are removed: their buckets are full and their day is over.
-const KEPT: Duration = Duration::from_secs(2 * 86_400);
+const KEPT: Duration = Duration::from_secs(2 * SECONDS_PER_DAY.unsigned_abs());
 /// Letters of the hash in a file's name.
 const HASH: usize = 32;
 /// Version of the format; it stands in the name, so that two versions of the package never read each other's files.
@@ -253,7 +254,7 @@ fn wall() -> i64 {
 #[cfg(unix)]
 fn since_boot() -> i64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec.saturating_mul(crate::clock::SECOND).saturating_add(time.tv_nsec)
+    nanos_of(time.tv_sec).saturating_add(time.tv_nsec)
 }
 
 #[cfg(not(unix))]

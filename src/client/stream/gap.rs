@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::event::Event;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, nanos_of};
 use crate::protocol::stream::Channel;
 
 /// What a stream tells.
@@ -53,7 +53,7 @@ impl ServiceTime {
     /// Unix nanoseconds that it is at least now.
     pub(super) fn earliest(&self) -> i64 {
         let elapsed = i64::try_from(self.read.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        self.second.saturating_mul(SECOND).saturating_add(elapsed)
+        nanos_of(self.second).saturating_add(elapsed)
     }
 
     /// Unix nanoseconds that it is at most now: a date has no parts of a second.

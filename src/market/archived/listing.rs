@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archive::points::Content;
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
     Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
@@ -98,7 +98,7 @@ impl Source for Listed {
     }
 
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
-        Ok(self.asked[market].get(data_type.spec().name).map(|second| second.saturating_mul(SECOND)))
+        Ok(self.asked[market].get(data_type.spec().name).copied().map(nanos_of))
     }
 
     fn icon_url(&self, _: usize) -> String {

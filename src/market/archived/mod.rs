@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use self::listing::Listed;
 use crate::archive::points::{Archive, ArchiveFault, Key, within};
-use crate::clock::{SECOND, utc};
+use crate::clock::{nanos_of, second_of, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
@@ -39,7 +39,7 @@ impl Archived {
             return Err(MarketError::Internal(problem));
         }
         let ends = contents.iter().filter_map(|content| content.windows.last()).map(|window| window.to);
-        let last_event = ends.max().map(|end| end.saturating_mul(SECOND));
+        let last_event = ends.max().map(nanos_of);
         let source = Box::new(Listed::of(&contents));
         Ok(Opened { answers: Self { archive }, source, last_event })
     }
@@ -53,7 +53,7 @@ impl Archived {
         let Some(key) = self.archive.key(query).map_err(|fault| broken(&fault))? else {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));
         };
-        let Some(window) = closed(&key, query, now.div_euclid(SECOND)) else { return Ok(Vec::new()) };
+        let Some(window) = closed(&key, query, second_of(now)) else { return Ok(Vec::new()) };
         match self.archive.read(&key, window) {
             Ok(series) => Ok(series),
             Err(ArchiveFault::NotAsked { what, missing }) => {

@@ -1,6 +1,6 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -31,7 +31,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
             let end = start + buckets.interval.seconds;
             let Some(book) = context.source.last_book(*market, start, end, buckets.now)? else { continue };
             found = true;
-            let counted = converter.levels(book.time.div_euclid(SECOND))??;
+            let counted = converter.levels(second_of(book.time))??;
             // The highest prices, and with them all others.
             for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
                 level(&step, size, counted.price(*price))?;
@@ -40,7 +40,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
             sold.collect(&book.asks, &step, counted);
         }
         if found {
-            timestamps.push(start * SECOND);
+            timestamps.push(nanos_of(start));
             split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_first, read_metadata};
-use crate::clock::SECOND;
+use crate::clock::{minute_of, nanos_of, second_of};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{Book, Level, RawData, SourceError};
@@ -107,7 +107,7 @@ impl State {
 }
 
 fn minute(event: &Event) -> i64 {
-    event.time.div_euclid(60 * SECOND) * 60
+    minute_of(event.time)
 }
 
 /// Writes a day's events, in time order, and the book at the end of each minute that had one. The books come last: where
@@ -173,7 +173,7 @@ fn book_table(events: &[Event]) -> Table {
         let book = state.book(event.time);
         if book.bids.is_empty() && book.asks.is_empty() {
             // An empty book is a state too: a row without a level says so.
-            minutes.push(minute(event) * SECOND);
+            minutes.push(nanos_of(minute(event)));
             last_events.push(event.time);
             sides.push(NO_LEVEL);
             prices.push(0.0);
@@ -181,7 +181,7 @@ fn book_table(events: &[Event]) -> Table {
         }
         for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
             for &(price, amount) in levels {
-                minutes.push(minute(event) * SECOND);
+                minutes.push(nanos_of(minute(event)));
                 last_events.push(event.time);
                 sides.push(is_bid);
                 prices.push(price);
@@ -214,7 +214,7 @@ fn read(path: &Path) -> Result<BookDay, SourceError> {
     let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
     let mut minutes: Vec<MinuteBook> = Vec::new();
     for row in 0..starts.len() {
-        let start = starts[row].div_euclid(SECOND);
+        let start = second_of(starts[row]);
         if minutes.last().is_none_or(|last| last.start != start) {
             minutes.push(MinuteBook { start, book: Book { time: last_events[row], ..Book::default() } });
         }
@@ -253,7 +253,7 @@ impl BookDay {
         now: i64,
         events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
-        let begun = |minute: &MinuteBook| minute.start < to && minute.start.saturating_mul(SECOND) <= now;
+        let begun = |minute: &MinuteBook| minute.start < to && nanos_of(minute.start) <= now;
         let end = self.minutes.partition_point(begun);
         let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= from) else {
             return Ok(None);
@@ -324,6 +324,7 @@ impl StoredBooks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> Event {
         Event { time: second * SECOND, snapshot, bid, price, amount }

@@ -4,6 +4,7 @@ use super::clock::BEGIN;
 use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
+use crate::clock::MINUTES_PER_DAY;
 use crate::market::raw::{Instrument, RawData, RawDataSet};
 use crate::protocol::symbol::Category;
 
@@ -206,7 +207,7 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
                 premium: venue.premium * 1e-4,
                 price_decimals: coin.decimals,
                 amount_decimals,
-                minute_amount: coin.turnover * venue.share / 1_440.0 / price,
+                minute_amount: coin.turnover * venue.share / MINUTES_PER_DAY as f64 / price,
                 settlement,
             });
         }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, nanos_of};
 
 /// First minute of the demo market: 2015-01-01.
 pub(in crate::market) const BEGIN: i64 = 1_420_070_400;
@@ -12,7 +12,7 @@ pub(in crate::market) const END: i64 = 4_102_444_800;
 
 /// The Unix nanoseconds of `[from, to)` (Unix seconds) up to `now`.
 pub(in crate::market) fn times(from: i64, to: i64, now: i64) -> RangeInclusive<i64> {
-    from.saturating_mul(SECOND)..=to.saturating_mul(SECOND).saturating_sub(1).min(now)
+    nanos_of(from)..=nanos_of(to).saturating_sub(1).min(now)
 }
 
 /// The whole minutes with a start in `[from, to)` that have begun at `now` and are not before the market.

@@ -4,8 +4,9 @@
 
 use super::clock::BEGIN;
 use super::noise::{normal, place, smooth};
+use crate::clock::SECONDS_PER_DAY;
 
-const YEAR: f64 = 365.2425 * 86_400.0;
+const YEAR: f64 = 365.2425 * SECONDS_PER_DAY as f64;
 /// Years that the tables cover.
 const YEARS: usize = 11;
 

@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
-const DAY: i64 = 1_440;
+use crate::clock::MINUTES_PER_DAY;
+
 /// Most of the day is traded around this hour, when Europe and America are both awake.
 const BUSIEST: f64 = 15.0;
 /// Volume of a weekday in parts of the mean one, from Monday on.
@@ -26,13 +27,15 @@ static HOURS: LazyLock<Vec<Season>> = LazyLock::new(|| {
         let hour = minute as f64 / 60.0;
         (TAU * (hour - BUSIEST) / 24.0).cos() + 0.35 * (TAU * (hour - BUSIEST + 1.0) / 12.0).cos()
     };
-    let mean = |size: f64| (0..DAY).map(|minute| (size * wave(minute)).exp()).sum::<f64>() / DAY as f64;
+    let mean = |size: f64| {
+        (0..MINUTES_PER_DAY).map(|minute| (size * wave(minute)).exp()).sum::<f64>() / MINUTES_PER_DAY as f64
+    };
     let (volume, square) = (mean(0.38), mean(2.0 * 0.2));
     let season = |minute| Season {
         volume: (0.38 * wave(minute)).exp() / volume,
         swing: (0.2 * wave(minute)).exp() / square.sqrt(),
     };
-    (0..DAY).map(season).collect()
+    (0..MINUTES_PER_DAY).map(season).collect()
 });
 
 /// No minute swings more.
@@ -44,8 +47,8 @@ pub(in crate::market) static MOST_SWING: LazyLock<f64> = LazyLock::new(|| {
 /// The season of a Unix minute.
 pub(in crate::market) fn season(minute: i64) -> Season {
     // The epoch was a Thursday.
-    let weekday = (minute.div_euclid(DAY) + 3).rem_euclid(7) as usize;
-    let hour = HOURS[minute.rem_euclid(DAY) as usize];
+    let weekday = (minute.div_euclid(MINUTES_PER_DAY) + 3).rem_euclid(7) as usize;
+    let hour = HOURS[minute.rem_euclid(MINUTES_PER_DAY) as usize];
     Season { volume: hour.volume * VOLUMES[weekday], swing: hour.swing * SWINGS[weekday] }
 }
 
@@ -55,8 +58,8 @@ mod tests {
 
     #[test]
     fn the_mean_minute_of_a_week_has_one_part() {
-        let monday = 29_606_400 / DAY * DAY; // of some day on
-        let week: Vec<Season> = (monday..monday + 7 * DAY).map(season).collect();
+        let monday = 29_606_400 / MINUTES_PER_DAY * MINUTES_PER_DAY; // of some day on
+        let week: Vec<Season> = (monday..monday + 7 * MINUTES_PER_DAY).map(season).collect();
         let mean = |of: fn(&Season) -> f64| week.iter().map(of).sum::<f64>() / week.len() as f64;
         assert!((mean(|one| one.volume) - 1.0).abs() < 1e-3 && (mean(|one| one.swing * one.swing) - 1.0).abs() < 0.02);
         assert!(week.iter().all(|one| one.swing <= *MOST_SWING && one.volume > 0.2));

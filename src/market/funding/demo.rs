@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::SECOND;
+use crate::clock::{MINUTES_PER_DAY, SECOND, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::times;
@@ -57,9 +57,9 @@ pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f6
 }
 
 fn resting_interest(traits: &Traits, minute: i64) -> f64 {
-    let days = minute as f64 / 1_440.0;
+    let days = minute as f64 / MINUTES_PER_DAY as f64;
     let wave = 0.22 * smooth(traits.seed ^ 6, days / 13.0) + 0.06 * smooth(traits.seed ^ 7, days / 3.1);
-    INTEREST_DAYS * 1_440.0 * traits.minute_amount * wave.exp()
+    INTEREST_DAYS * MINUTES_PER_DAY as f64 * traits.minute_amount * wave.exp()
 }
 
 /// Visits the ticker's readings of a Unix minute in time order. `interest` is [`open_interest`] of the block; it is
@@ -138,7 +138,7 @@ impl CoinTickers {
         now: i64,
     ) -> Option<OhlcBar> {
         // Every minute that has begun has a reading at its start.
-        let last = before.min(now.div_euclid(SECOND) + 1);
+        let last = before.min(second_of(now) + 1);
         let mut found = None;
         self.bars(market, field, ((last - 60).div_euclid(60) * 60, last), now, &mut |bar| found = Some(*bar));
         found

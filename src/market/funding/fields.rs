@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY, nanos_of};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -13,7 +13,7 @@ use crate::protocol::{ParamError, Shape};
 
 /// How long the last value of a silent exchange counts in an aggregate: longer than any venue is down, shorter than what
 /// would let a delisted market count for good.
-const CARRIED: i64 = 86_400;
+const CARRIED: i64 = SECONDS_PER_DAY;
 /// Default of `transform.normalize.fundingInterval` (section 4.1), milliseconds.
 const FUNDING_INTERVAL: i64 = 28_800_000;
 
@@ -136,7 +136,7 @@ pub(in crate::market) fn series(
     Series {
         id: context.identity(markets).into(),
         shape: Shape::Table,
-        timestamps: starts.iter().map(|start| start * SECOND).collect(),
+        timestamps: starts.iter().copied().map(nanos_of).collect(),
         columns,
     }
 }
@@ -157,7 +157,7 @@ impl Units<'_> {
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
 fn carry(last: &OhlcBar, start: i64) -> Option<OhlcBar> {
     let value = last.close;
-    let young = start.saturating_mul(SECOND) - last.last <= CARRIED * SECOND;
+    let young = nanos_of(start) - last.last <= CARRIED * SECOND;
     young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
 }
 

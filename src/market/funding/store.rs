@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -79,7 +79,7 @@ fn bar_table(readings: &[Ticker]) -> Table {
     let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().map(|start| start * SECOND).collect()))];
+    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().copied().map(nanos_of).collect()))];
     for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
         let mut told = bars.iter().peekable();
         let rows: Vec<Option<&OhlcBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
@@ -134,7 +134,7 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
         let last = columns.whole(&name(field, "last_timestamp"))?;
         let told = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
         let bar = |row: usize| OhlcBar {
-            start: starts[row].div_euclid(SECOND),
+            start: second_of(starts[row]),
             open: open[row],
             high: high[row],
             low: low[row],
@@ -245,6 +245,7 @@ impl StoredTickers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     #[test]
     fn what_is_written_is_read() {

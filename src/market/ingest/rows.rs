@@ -7,13 +7,14 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::archive::open_plain;
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::decode::Delimited;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::fields;
 use crate::market::ingest::lines::{Line, Lines};
 
 /// Microseconds in a day.
-const DAY: i64 = 86_400_000_000;
+const DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
 /// Largest price, amount or rate. What is larger is a slip, and its sums would end in infinity.
 const LARGEST: f64 = 1e18;

@@ -1,12 +1,12 @@
 //! What a market serves as of a moment, and since when: by its events, not by its files.
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY, nanos_of, second_of};
 use crate::market::raw::Source;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
 
 /// Raw data may begin up to so many seconds before the day that names it: dumps are cut by the time of arrival.
-pub(in crate::market) const EARLY: i64 = 86_400;
+pub(in crate::market) const EARLY: i64 = SECONDS_PER_DAY;
 
 /// The data types of a market of which there has been an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +22,13 @@ impl Availability {
     /// there is no such market.
     pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Option<Self> {
         let instrument = &source.instruments()[market];
-        if instrument.available_since.saturating_sub(EARLY).saturating_mul(SECOND) > now {
+        if nanos_of(instrument.available_since.saturating_sub(EARLY)) > now {
             return None;
         }
         let (mut since, mut types) = (i64::MAX, Vec::new());
         for spec in DATA_TYPES.iter().filter(|spec| instrument.raw_data.serve(spec.data_type)) {
             let first = source.first_event(market, spec.data_type);
-            let first = first.unwrap_or_else(|_| Some(instrument.available_since.saturating_mul(SECOND)));
+            let first = first.unwrap_or_else(|_| Some(nanos_of(instrument.available_since)));
             if let Some(first) = first.filter(|first| *first <= now) {
                 since = since.min(first);
                 types.push(spec.data_type);
@@ -44,6 +44,6 @@ impl Availability {
 
     /// [`Availability::since`] as the wire tells it.
     pub(in crate::market) fn timestamp(&self) -> Timestamp {
-        Timestamp { s: self.since.div_euclid(SECOND), ns: self.since.rem_euclid(SECOND) }
+        Timestamp { s: second_of(self.since), ns: self.since.rem_euclid(SECOND) }
     }
 }

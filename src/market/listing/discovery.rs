@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::market::books::block_size::recommended;
 use crate::market::instruments::availability::Availability;
 use crate::market::query::error::MarketError;
@@ -100,7 +100,7 @@ impl<'a> Entry<'a> {
 
 /// What is available as of `now` and passes the filters.
 fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Vec<Entry<'a>> {
-    let begun = |since: i64| since.saturating_mul(SECOND) <= now;
+    let begun = |since: i64| nanos_of(since) <= now;
     let mut entries = Vec::new();
     for (market, instrument) in source.instruments().iter().enumerate() {
         let normalized_symbol = instrument.normalized_symbol();
@@ -175,6 +175,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::clock::SECOND;
     use crate::market::sources::demo::Demo;
 
     const NOW: i64 = 1_776_880_830 * SECOND;

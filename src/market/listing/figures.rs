@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, second_of};
 use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
@@ -17,7 +17,6 @@ use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
 use crate::protocol::Market;
 
 const HOUR: i64 = 3_600;
-const DAY: i64 = 86_400;
 /// Hourly prices told in `prices`.
 const HISTORY: i64 = 24;
 /// How far back the highest price is looked for, seconds.
@@ -52,7 +51,7 @@ impl<'a> Figures<'a> {
     }
 
     fn second(&self) -> i64 {
-        self.now.div_euclid(SECOND)
+        second_of(self.now)
     }
 
     /// The source's markets.
@@ -182,7 +181,7 @@ impl<'a> Figures<'a> {
         if self.source.instruments()[market].raw_data.has(RawData::Trades) {
             for back in (0..HISTORY).rev() {
                 let then = self.now.saturating_sub(back * HOUR * SECOND);
-                let bar = self.source.bar_before(market, then.div_euclid(SECOND).saturating_add(1), then)?;
+                let bar = self.source.bar_before(market, second_of(then).saturating_add(1), then)?;
                 prices.extend(bar.map(|bar| bar.close));
             }
         }

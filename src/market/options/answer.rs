@@ -1,6 +1,6 @@
 //! Option summaries: skew and implied volatility of a coin's options by tenor.
 
-use crate::clock::SECOND;
+use crate::clock::{minute_of, nanos_of};
 use crate::columns::{Column, Series};
 use crate::market::instruments::filter::{InstrumentView, asked, wants};
 use crate::market::query::context::QueryContext;
@@ -30,9 +30,9 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let (mut timestamps, mut values) = (Vec::new(), Vec::new());
     for start in buckets.starts() {
         // The reading of the bucket's last minute, or the last up to now.
-        let last = (start + buckets.interval.seconds - 60).min(buckets.now.div_euclid(60 * SECOND) * 60);
+        let last = (start + buckets.interval.seconds - 60).min(minute_of(buckets.now));
         if let Some(value) = source.option_summary(summary, start, last)? {
-            timestamps.push(start * SECOND);
+            timestamps.push(nanos_of(start));
             values.push(value);
         }
     }
@@ -85,7 +85,7 @@ fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str
 /// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` (Unix
 /// nanoseconds) is not told.
 pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: i64) -> Vec<Market> {
-    let told = source.option_summaries().iter().filter(|row| row.available_since * SECOND <= now);
+    let told = source.option_summaries().iter().filter(|row| nanos_of(row.available_since) <= now);
     let entry = |row: &OptionSummary| {
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());

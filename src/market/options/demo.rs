@@ -1,6 +1,7 @@
 //! The demo's option summaries: implied volatility follows the wildness of the coin's path, skew leans against its
 //! returns. A reading depends on nothing later than its minute.
 
+use crate::clock::MINUTES_PER_DAY;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
@@ -14,7 +15,6 @@ const VENUE: &str = "DERIBIT";
 const COINS: [&str; 2] = ["BTC", "ETH"];
 /// Keeps the hashes of the option venue apart from those of the other markets.
 const SALT: u64 = 0x4f50_5449;
-const MINUTES_A_DAY: i64 = 1_440;
 /// A volatility smile is never flat: puts cost more than calls at rest, percentage points.
 const RESTING_SKEW: f64 = 1.5;
 
@@ -112,20 +112,20 @@ fn reading(option: &OptionTraits, minute: i64) -> f64 {
 /// The path's usual volatility, moved part of the way to that of the days that the tenor remembers.
 fn implied_volatility(option: &OptionTraits, minute: i64) -> f64 {
     let term = &TERMS[option.term];
-    let remembered = option.path.mean_wildness(minute - term.days * MINUTES_A_DAY, minute).ln();
+    let remembered = option.path.mean_wildness(minute - term.days * MINUTES_PER_DAY, minute).ln();
     // Quotes waver by a part of a point within the hour.
     let waver = 0.004 * smooth(option.seed, minute as f64 / 20.0);
-    let usual = option.path.minute_deviation() * ((365 * MINUTES_A_DAY) as f64).sqrt();
+    let usual = option.path.minute_deviation() * ((365 * MINUTES_PER_DAY) as f64).sqrt();
     100.0 * usual * (term.follows * remembered + term.premium + waver).exp()
 }
 
 /// Falling prices make puts dear, rising ones calls; within bounds.
 fn skew(option: &OptionTraits, minute: i64) -> f64 {
     let term = &TERMS[option.term];
-    let window = term.days * MINUTES_A_DAY;
+    let window = term.days * MINUTES_PER_DAY;
     let run = (option.path.price(minute) / option.path.price(minute - window)).ln();
     let deviations = run / (option.path.minute_deviation() * (window as f64).sqrt());
-    let mood = 0.8 * smooth(option.seed, minute as f64 / MINUTES_A_DAY as f64 / 11.0);
+    let mood = 0.8 * smooth(option.seed, minute as f64 / MINUTES_PER_DAY as f64 / 11.0);
     let waver = 0.05 * smooth(option.seed ^ 1, minute as f64 / 20.0);
     RESTING_SKEW + mood + waver - term.lean * 2.5 * (deviations / 2.5).tanh()
 }

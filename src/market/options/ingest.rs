@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::chain::{Chain, Contract, Quote};
 use super::store::{self, OptionReading};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::{Row, shown, whole};
 use crate::market::ingest::task::Task;
 use crate::market::query::error::MarketError;
-use crate::market::store::layout::DAY;
 
 /// The one folder of the published layout: a file holds the options of every underlying.
 const SYMBOL: &str = "OPTIONS";

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::Reading;
 use crate::archive::{ArchiveError, read_metadata};
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{OptionSummary, SourceError, SummaryKind};
 use crate::market::store::changes::prepared;
 use crate::market::store::columns::{Columns, unreadable};
-use crate::market::store::layout::{DAY, Dataset};
+use crate::market::store::layout::Dataset;
 use crate::market::store::origin::Origin;
 use crate::market::store::{changes, layout};
 use crate::protocol::discovery::TENORS;
@@ -91,7 +91,7 @@ pub(in crate::market) fn write(
         Column::Text(readings.iter().map(|reading| Some(text(reading).to_owned())).collect())
     };
     let mut table = vec![
-        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.minute * SECOND).collect())),
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| nanos_of(reading.minute)).collect())),
         ("underlying".to_owned(), texts(|reading| &reading.root)),
         ("tenor".to_owned(), texts(|reading| TENORS[reading.tenor])),
     ];
@@ -196,7 +196,7 @@ impl Options {
             for ((time, (root, tenor)), value) in rows.filter(|(_, value)| !value.is_nan()) {
                 let key = (exchange.to_owned(), format!("{root}_{suffix}"), tenor.clone());
                 if let Some(&place) = self.places.get(&key) {
-                    runs.entry(place).or_default().push((time.div_euclid(SECOND), value));
+                    runs.entry(place).or_default().push((second_of(*time), value));
                 }
             }
         }

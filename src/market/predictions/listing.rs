@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, minute_of, second_of};
 use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{InstrumentView, Row, asked, wants};
 use crate::market::query::error::MarketError;
@@ -12,7 +12,6 @@ use crate::market::raw::{
 };
 use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
-const DAY: i64 = 86_400;
 /// Hourly prices told in `prices`.
 const HISTORY: i64 = 24;
 
@@ -42,7 +41,7 @@ pub(in crate::market) fn prediction_entries(
         if !asked(query, serves) {
             continue;
         }
-        if let Some(state) = source.prediction(place, now.div_euclid(SECOND)) {
+        if let Some(state) = source.prediction(place, second_of(now)) {
             let view =
                 View { source, table: &table, place, state, now, market: market.filter(|_| available.is_some()) };
             rows.push(view.row()?);
@@ -67,7 +66,7 @@ struct View<'a> {
 impl View<'_> {
     fn row(&self) -> Result<Row, MarketError> {
         let (event, state) = (&self.table.events()[self.place], &self.state);
-        let second = self.now.div_euclid(SECOND);
+        let second = second_of(self.now);
         let outcomes = self.table.outcomes_of(self.place);
         let held = self.table.held(&outcomes);
         let price_at =
@@ -140,7 +139,7 @@ impl View<'_> {
         let Some(market) = self.market else { return Ok(Traded::between(held, from, to)) };
         let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
         // As the other markets' 24 hours: the last one holds the minute of now.
-        let to = if to == self.now.div_euclid(SECOND) { to + 1 } else { to };
+        let to = if to == second_of(self.now) { to + 1 } else { to };
         self.source.bars(market, from, to, self.now, &mut |bar| {
             traded.bought += bar.buy;
             traded.sold += bar.sell;
@@ -152,7 +151,7 @@ impl View<'_> {
     /// What rests in the book now, USD.
     fn liquidity(&self) -> Result<f64, MarketError> {
         let Some(market) = self.market else { return Ok(0.0) };
-        let minute = self.now.div_euclid(60 * SECOND) * 60;
+        let minute = minute_of(self.now);
         let book = self.source.last_book(market, minute, minute + 60, self.now)?.unwrap_or_default();
         Ok(book.bids.iter().chain(&book.asks).map(|(price, amount)| price * amount).sum())
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::market::raw::{
     Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
@@ -159,13 +159,13 @@ impl Predictions {
 
     /// Unix seconds of the last thing that is told.
     pub(in crate::market) fn last_time(&self) -> Option<i64> {
-        let told = self.states.iter().flatten().map(|line| line.opened.max(line.time.div_euclid(SECOND)));
+        let told = self.states.iter().flatten().map(|line| line.opened.max(second_of(line.time)));
         told.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
     }
 
     fn line(&self, event: usize, at: i64) -> Option<&MarketRow> {
         let lines = self.states.get(event)?;
-        let known = lines.partition_point(|line| line.time <= at.saturating_mul(SECOND));
+        let known = lines.partition_point(|line| line.time <= nanos_of(at));
         lines.get(known.checked_sub(1)?).filter(|line| line.opened <= at)
     }
 
@@ -284,6 +284,7 @@ fn numbers(list: &str) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
     use crate::columns::NO_TIME;
     use crate::market::raw::Counts;
     use crate::market::store::origin::Origin;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::sessions::Session;
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::query::price_step::{Step, level};
 use crate::market::raw::{Bar, Trade};
 use crate::market::trades::candles;
@@ -43,7 +43,7 @@ impl Profile {
         block_seconds: i64,
     ) -> Result<u64, ParamError> {
         let level = level(&self.step, self.size, trade.price)?;
-        let offset = trade.time.div_euclid(SECOND) - self.session.start;
+        let offset = second_of(trade.time) - self.session.start;
         let block = self.blocks.entry(offset / block_seconds);
         let begun = matches!(block, Entry::Vacant(_));
         let block = block.or_insert((level, level));

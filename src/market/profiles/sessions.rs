@@ -1,6 +1,6 @@
 //! The stretches of time that one profile covers each.
 
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::query::window::Buckets;
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;
@@ -39,7 +39,7 @@ pub(in crate::market) fn sessions(
     period: Option<i64>,
     now: i64,
 ) -> Buckets {
-    let (second, period) = (now.div_euclid(SECOND), period.unwrap_or(0).max(0));
+    let (second, period) = (second_of(now), period.unwrap_or(0).max(0));
     let from = from.unwrap_or_else(|| second.saturating_sub(period));
     let first = grid.ceil(from);
     let forming = grid.end(grid.floor(second));
@@ -50,6 +50,7 @@ pub(in crate::market) fn sessions(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     const DAY: i64 = 86_400;
     const MARCH: i64 = 1_772_323_200; // 2026-03-01T00:00Z

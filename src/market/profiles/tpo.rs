@@ -7,7 +7,7 @@ use super::events::{EventKind, EventReader, Steps};
 use super::profile::Profile;
 use super::sessions::{Session, grid_of, sessions};
 use super::tpo_columns::TpoColumns;
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -75,7 +75,7 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         if tpos > MOST_TPOS {
             return Ok(());
         }
-        let second = trade.time.div_euclid(SECOND);
+        let second = second_of(trade.time);
         if !(session.start..session.end).contains(&second) {
             session = Session::at(grid, second);
         }

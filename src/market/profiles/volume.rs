@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader};
 use super::sessions::Session;
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -33,7 +33,7 @@ pub(in crate::market) fn profiles(
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut bucket = Session { start: 0, end: 0 };
     events.events(|_, event, volume| {
-        let second = event.time.div_euclid(SECOND);
+        let second = second_of(event.time);
         if !(bucket.start..bucket.end).contains(&second) {
             bucket = Session::at(events.grid, second);
         }
@@ -72,7 +72,7 @@ pub(super) fn volume_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
     Ok(Series {
         id: context.identity(markets).into(),
         shape: Shape::Profile,
-        timestamps: profiles.keys().map(|start| start * SECOND).collect(),
+        timestamps: profiles.keys().copied().map(nanos_of).collect(),
         columns: vec![("profile".into(), Column::List(values))],
     })
 }

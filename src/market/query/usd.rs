@@ -11,6 +11,7 @@
 use std::fmt;
 
 use super::error::MarketError;
+use crate::clock::{SECONDS_PER_DAY as DAY, second_of};
 use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade};
 use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
@@ -18,7 +19,6 @@ use crate::protocol::wire::USD_LIKE;
 
 /// Seconds for which a price tells a rate; the volume that chooses between markets is of the same time.
 const OLDEST: i64 = DAY;
-const DAY: i64 = 86_400;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
 pub(in crate::market) fn price_unit(instrument: &Instrument) -> &str {
@@ -133,7 +133,7 @@ impl<'a> Converter<'a> {
             Unit::Own => Ok((*event, event.amount)),
             Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
             Unit::Usd => Ok((*event, event.price * event.amount)),
-            Unit::Foreign(_) => self.rate(event.time.div_euclid(crate::clock::SECOND))?.map(|rate| {
+            Unit::Foreign(_) => self.rate(second_of(event.time))?.map(|rate| {
                 let event = Trade { price: event.price * rate, ..*event };
                 (event, event.price * event.amount)
             }),

@@ -1,6 +1,6 @@
 //! The buckets that a query means (supplement 4).
 
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::protocol::Interval;
 
 /// A window of buckets as of a moment.
@@ -25,7 +25,7 @@ impl Buckets {
         now: i64,
     ) -> Self {
         let period = period.unwrap_or(0).max(0);
-        let second = now.div_euclid(SECOND);
+        let second = second_of(now);
         let from = from.unwrap_or_else(|| second.saturating_sub(period));
         let to = interval.ceil(from.saturating_add(period));
         let forming = interval.floor(second).saturating_add(interval.seconds);
@@ -42,6 +42,7 @@ impl Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     fn starts(from: Option<i64>, period: Option<i64>, now: i64) -> Vec<i64> {
         Buckets::new(Interval::find("1m").unwrap(), from, period, now * SECOND).starts().collect()

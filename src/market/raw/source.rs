@@ -10,7 +10,7 @@ use super::predictions::{PredictionFigures, PredictionState};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade, join};
-use crate::clock::SECOND;
+use crate::clock::nanos_of;
 use crate::protocol::DataType;
 
 /// A source that could not be read.
@@ -62,7 +62,7 @@ pub trait Source: Send + Sync {
     /// Unix nanoseconds of the first event that a data type of this market is made of; `None` where there is none at all.
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
         let instrument = &self.instruments()[market];
-        Ok(instrument.raw_data.serve(data_type).then(|| instrument.available_since.saturating_mul(SECOND)))
+        Ok(instrument.raw_data.serve(data_type).then(|| nanos_of(instrument.available_since)))
     }
 
     /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.

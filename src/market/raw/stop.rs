@@ -13,10 +13,11 @@ use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade};
+use crate::clock::SECONDS_PER_DAY;
 use crate::protocol::DataType;
 
 /// Seconds of a piece: a day, as stores keep their files.
-const PIECE: i64 = 86_400;
+const PIECE: i64 = SECONDS_PER_DAY;
 
 /// Says to work under way that nobody waits for it any more. Clones say it to the same work.
 #[derive(Debug, Clone, Default)]

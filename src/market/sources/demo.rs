@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::market::books;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::minutes;
@@ -101,7 +101,7 @@ impl Source for Demo {
     fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut whole: Option<Bar> = None;
         let mut at = from.max(BEGIN);
-        let end = to.min(now.div_euclid(SECOND).saturating_add(1)).min(END);
+        let end = to.min(second_of(now).saturating_add(1)).min(END);
         while at < end {
             let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
             let part = |from: i64, to: i64| -> Result<Option<Bar>, SourceError> {
@@ -110,7 +110,7 @@ impl Source for Demo {
                 Ok(part)
             };
             // Listings ask for the same hours again and again, and what is closed stays as it is.
-            let closed = next - at == HOUR && next.saturating_mul(SECOND) <= now;
+            let closed = next - at == HOUR && nanos_of(next) <= now;
             let hour = if closed { *self.hours.get((market, at), || part(at, next))? } else { part(at, next)? };
             if let Some(hour) = hour {
                 join(&mut whole, &hour);
@@ -151,7 +151,7 @@ impl Source for Demo {
         if !instrument.raw_data.serve(data_type) {
             return Ok(None);
         }
-        let begin = Some(instrument.available_since * SECOND);
+        let begin = Some(nanos_of(instrument.available_since));
         if self.event(market).is_some() {
             return Ok(begin);
         }
@@ -290,7 +290,7 @@ impl Source for Demo {
         now: i64,
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
-        self.supply.visit(token, (from, to), now.div_euclid(SECOND), visit);
+        self.supply.visit(token, (from, to), second_of(now), visit);
         Ok(())
     }
 

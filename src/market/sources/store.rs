@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
 use crate::market::books::store::StoredBooks;
 use crate::market::cache::Cache;
 use crate::market::funding::store::{self as tickers, StoredTickers};
@@ -23,7 +23,7 @@ use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
     SourceError, Supply, Ticker, TickerField, Token, Trade,
 };
-use crate::market::store::layout::{self, DAY, Dataset};
+use crate::market::store::layout::{self, Dataset};
 use crate::market::store::partitions::{Days, Partitions};
 use crate::market::store::ticks::Decimals;
 use crate::market::supply::store::Supplies;
@@ -104,7 +104,7 @@ impl Store {
         let days = self.partitions.last_day().into_iter().chain(self.options.last_day());
         let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
         let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
-        days.max().map(|day| day.saturating_add(1).saturating_mul(DAY).saturating_mul(SECOND))
+        days.max().map(|day| nanos_of(day.saturating_add(1).saturating_mul(DAY)))
     }
 
     /// Unix nanoseconds of the first event of a kind in a day's file.
@@ -267,7 +267,7 @@ impl Source for Store {
         now: i64,
         visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {
-        self.supplies.visit(token, from, to, now.div_euclid(SECOND), visit);
+        self.supplies.visit(token, from, to, second_of(now), visit);
         Ok(())
     }
 

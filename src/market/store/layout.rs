@@ -13,9 +13,6 @@ use super::held::{self, HELD};
 use crate::archive::{ArchiveError, is_foreign};
 use crate::market::raw::{RawData, SourceError};
 
-/// Seconds in a day.
-pub(in crate::market) const DAY: i64 = 86_400;
-
 /// Kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::market) enum Dataset {

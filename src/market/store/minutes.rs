@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of};
 use crate::market::raw::{Bar, OhlcBar, SourceError};
-use crate::market::store::layout::DAY;
 
 /// A bar of one minute.
 pub(in crate::market) trait Minute: Copy {
@@ -72,7 +71,7 @@ impl<M: Minute> Minutes<'_, M> {
         visit: &mut dyn FnMut(&M),
     ) -> Result<(), SourceError> {
         let mut tell = |bar: &M| -> Result<(), SourceError> {
-            if !(from..to).contains(&bar.start()) || bar.start().saturating_mul(SECOND) > now {
+            if !(from..to).contains(&bar.start()) || nanos_of(bar.start()) > now {
                 return Ok(());
             }
             if bar.last() <= now {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::layout::{self, DAY, Dataset};
+use super::layout::{self, Dataset};
 use super::minutes::near;
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
 use crate::market::raw::{Instrument, RawData, SourceError};
 
 /// Days with a file, ascending, by kind.
@@ -51,7 +51,7 @@ pub(in crate::market) fn in_order<T: Copy>(
     time: fn(&T) -> i64,
     visit: &mut dyn FnMut(&T),
 ) -> Result<(), SourceError> {
-    let (first, last) = (from.saturating_mul(SECOND), to.saturating_mul(SECOND).saturating_sub(1).min(now));
+    let (first, last) = (nanos_of(from), nanos_of(to).saturating_sub(1).min(now));
     // The next file may still hold events of this day: they wait for it.
     let mut waiting: Vec<T> = Vec::new();
     for &day in near(days, from, to) {
@@ -61,7 +61,7 @@ pub(in crate::market) fn in_order<T: Copy>(
         waiting.extend_from_slice(&events[begin..end]);
         // Stable, so that of events at one time those of the earlier file come first.
         waiting.sort_by_key(time);
-        let ready = waiting.partition_point(|event| time(event) < (day * DAY).saturating_mul(SECOND));
+        let ready = waiting.partition_point(|event| time(event) < nanos_of(day * DAY));
         waiting.drain(..ready).for_each(|event| visit(&event));
     }
     waiting.iter().for_each(visit);
@@ -70,5 +70,5 @@ pub(in crate::market) fn in_order<T: Copy>(
 
 /// Whether an event lies in the minute that starts at the second `start`, and not after `now` (Unix nanoseconds).
 pub(in crate::market) fn is_in(time: i64, start: i64, now: i64) -> bool {
-    (start..start + 60).contains(&time.div_euclid(SECOND)) && time <= now
+    (start..start + 60).contains(&second_of(time)) && time <= now
 }

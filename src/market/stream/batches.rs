@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::singles::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, second_of};
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level, server_step};
 use crate::market::raw::{Bar, Source, Trade};
@@ -30,7 +30,7 @@ pub(in crate::market) fn trade_batches(
         let start = trade.time.div_euclid(every) * every;
         bars.entry((start, !trade.buy))
             .and_modify(|bar| bar.add(trade))
-            .or_insert_with(|| Bar::of(start.div_euclid(SECOND), trade));
+            .or_insert_with(|| Bar::of(second_of(start), trade));
     })?;
     for ((start, sold), bar) in bars {
         let payload = Payload::TradeAgg {

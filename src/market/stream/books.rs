@@ -1,7 +1,7 @@
 //! States of the order book in price blocks.
 
 use super::subscription::{StreamEvent, Subscription};
-use crate::clock::SECOND;
+use crate::clock::{SECONDS_PER_DAY, second_of};
 use crate::columns::List;
 use crate::market::books::heatmap::{Blocks, snapshot};
 use crate::market::query::error::MarketError;
@@ -12,7 +12,7 @@ use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
 
 /// How old the last event of a book may be: a book that was silent for a day is no longer one.
-const CARRIED: i64 = 86_400;
+const CARRIED: i64 = SECONDS_PER_DAY;
 
 /// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one told before, as the heatmap of
 /// `/v1/points` shows it; the first in any case.
@@ -30,7 +30,7 @@ pub(in crate::market) fn snapshots(
     let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
     for tick in subscription.ticks(until) {
         let before = tick - 1;
-        let end = before.div_euclid(SECOND) + 1;
+        let end = second_of(before) + 1;
         let Some(book) = source.last_book(market, end - CARRIED, end, before)? else { continue };
         bought.collect(&book.bids, &step, Counted::Amount);
         sold.collect(&book.asks, &step, Counted::Amount);

@@ -1,6 +1,6 @@
 //! Subscriptions: which events of which market, and up to when they were told.
 
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, SourceError, Trade};
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
@@ -60,7 +60,7 @@ pub(in crate::market) fn stretch<T>(
     mut visit: impl FnMut(&T),
 ) -> Result<(), MarketError> {
     let last = until.saturating_sub(1);
-    let (first, end) = (from.div_euclid(SECOND), last.div_euclid(SECOND).saturating_add(1));
+    let (first, end) = (second_of(from), second_of(last).saturating_add(1));
     tell(first, end, last, &mut |event| {
         if time(event) >= from {
             visit(event);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -33,7 +33,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
             latest = Some(next);
         }
         for row in latest.into_iter().flat_map(|snapshot| &snapshot.rows) {
-            table.push(start * SECOND, row);
+            table.push(nanos_of(start), row);
         }
     }
     let id = SeriesId {
@@ -69,7 +69,7 @@ impl<'a> Marketcaps<'a> {
         }
         let mut latest = 0.0;
         if let Some(token) = self.source.tokens().iter().position(|token| token.coin == coin) {
-            let after = self.now.div_euclid(SECOND) + 1;
+            let after = second_of(self.now) + 1;
             self.source.supply(token, after, after, self.now, &mut |snapshot| {
                 latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
             })?;

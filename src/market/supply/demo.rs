@@ -1,14 +1,13 @@
 //! The demo's token supply: a snapshot of every coin at 00:00 UTC, priced by the coin's path.
 
+use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY};
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
 use crate::market::raw::{Instrument, Supply, SupplyRow, Token};
 
-const DAY: i64 = 86_400;
-const MINUTES_A_DAY: i64 = 1_440;
-const YEAR: f64 = 365.2425 * 86_400.0;
+const YEAR: f64 = 365.2425 * DAY as f64;
 /// Looks at a day's turnover.
 const LOOKS: i64 = 12;
 /// Keeps these hashes apart from those of the markets.
@@ -320,8 +319,8 @@ fn others(tokens: &[TokenTraits], time: i64) -> f64 {
 
 /// What the coin's markets trade in the day before, USD, on the average that their trades are drawn around.
 fn volume(token: &TokenTraits, time: i64) -> f64 {
-    let step = MINUTES_A_DAY / LOOKS;
-    let parts = (time / 60 - MINUTES_A_DAY..time / 60).step_by(step as usize);
+    let step = MINUTES_PER_DAY / LOOKS;
+    let parts = (time / 60 - MINUTES_PER_DAY..time / 60).step_by(step as usize);
     token.minute_amount
         * parts.map(|from| token.path.due(from, from + step) * token.path.price(from + step / 2)).sum::<f64>()
 }

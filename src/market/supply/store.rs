@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::raw::{SourceError, Supply, SupplyRow, Token};
 use crate::market::store::layout::Dataset;
 use crate::market::store::sheets::Sheet;
@@ -63,7 +63,7 @@ impl Supplies {
             let mut told: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
             for line in lines {
                 let snapshots = told.entry((line.coin, line.name)).or_default();
-                snapshots.entry(line.time.div_euclid(SECOND)).or_default().push(line.row);
+                snapshots.entry(second_of(line.time)).or_default().push(line.row);
             }
             for (token, snapshots) in told {
                 known.entry(token).or_default().extend(snapshots);
@@ -112,6 +112,7 @@ impl Supplies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
     use crate::market::store::origin::Origin;
 
     fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyRecord {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::clock::SECOND;
+use crate::clock::{MINUTES_PER_DAY, SECOND};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::BEGIN;
@@ -16,8 +16,6 @@ use crate::market::raw::{Bar, Trade};
 
 /// Windows whose highest minutes are kept: three for each coin, some hundred kilobytes each.
 const KEPT_PEAKS: usize = 30;
-/// Minutes of a day.
-const DAY: i64 = 1_440;
 /// Fewest trades of a minute; wild minutes have up to three times as many.
 const FEWEST: u64 = 6;
 /// Furthest that a perpetual market's distance to the common price goes with what all of its coin's traders pay for
@@ -184,7 +182,10 @@ impl CoinTrades {
         let high = |minute: i64| self.bar(market, minute, now).map(|bar| bar.high);
         let (first, end) = minutes(from, to, now);
         // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
-        let days = (first.div_euclid(DAY) * DAY, (end + DAY - 1).div_euclid(DAY) * DAY);
+        let days = (
+            first.div_euclid(MINUTES_PER_DAY) * MINUTES_PER_DAY,
+            (end + MINUTES_PER_DAY - 1).div_euclid(MINUTES_PER_DAY) * MINUTES_PER_DAY,
+        );
         let peaks = self.peaks.made((traits.path.seed(), days), || Mutex::new(peaks(&traits.path, days)));
         let mut peaks = peaks.lock().unwrap_or_else(PoisonError::into_inner);
         highest(traits, &mut peaks, first..end, floor, high)

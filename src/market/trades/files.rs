@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Table, read_parquet_within};
-use crate::clock::SECOND;
+use crate::clock::{nanos_of, second_of};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
@@ -107,7 +107,7 @@ pub(in crate::market) fn bar_table(bars: &[Bar]) -> Table {
         |name: &str, value: fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
     let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
     vec![
-        times("time", |bar| bar.start * SECOND),
+        times("time", |bar| nanos_of(bar.start)),
         floats("open", |bar| bar.open),
         floats("high", |bar| bar.high),
         floats("low", |bar| bar.low),
@@ -147,7 +147,7 @@ pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError>
     let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];
     let values = names.iter().map(|name| columns.floats(name)).collect::<Result<Vec<_>, _>>()?;
     let bar = |row: usize| Bar {
-        start: starts[row].div_euclid(SECOND),
+        start: second_of(starts[row]),
         open: values[0][row],
         high: values[1][row],
         low: values[2][row],

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::kind::ChannelKind;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, second_of};
 
 /// A time as the stream writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,7 +18,7 @@ pub struct StreamTime {
 impl From<i64> for StreamTime {
     /// Of Unix nanoseconds.
     fn from(time: i64) -> Self {
-        Self { seconds: time.div_euclid(SECOND), nanoseconds: time.rem_euclid(SECOND) }
+        Self { seconds: second_of(time), nanoseconds: time.rem_euclid(SECOND) }
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
 use super::words::{QUOTES, ROLLING_WORDS};
+use crate::clock::SECONDS_PER_DAY;
 use crate::protocol::contract::undated;
 use crate::protocol::exchange::{self, Venue, venue};
 
@@ -60,7 +61,7 @@ fn month_code<'a>(exchange: &str, base: &'a str, since: i64) -> Option<(&'a str,
     let year: i16 = code[1..].parse().ok()?;
     let year = if short {
         // The first such year that is not over before the market traded.
-        let days = Span::new().try_days(since.div_euclid(86_400)).ok()?;
+        let days = Span::new().try_days(since.div_euclid(SECONDS_PER_DAY)).ok()?;
         let first = Date::constant(1970, 1, 1).checked_add(days).ok()?.year();
         first + (year - first).rem_euclid(10)
     } else {

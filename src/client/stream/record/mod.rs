@@ -22,7 +22,7 @@ use super::event::Event;
 use super::gap::Gap;
 use crate::archive::{ArchiveError, LinesFile};
 use crate::client::error::ClientError;
-use crate::clock::SharedClock;
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, SharedClock};
 use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
 use crate::protocol::stream::{Channel, ChannelKind};
@@ -179,7 +179,7 @@ impl Recorder {
         let day = match state.days.entry(place.clone()) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => {
-                let date = Timestamp::from_second(place.day.saturating_mul(86_400));
+                let date = Timestamp::from_second(place.day.saturating_mul(SECONDS_PER_DAY));
                 let date = date.map_or_else(|_| place.day.to_string(), |time| time.strftime("%F").to_string());
                 let folders = [place.dump.folder(), &place.exchange, &place.symbol];
                 let (file, tail) =
@@ -253,7 +253,7 @@ fn placed(event: &Event) -> Option<(Place, Row<'_>)> {
     let dump = ChannelKind::find(event.kind()).and_then(Dump::of)?;
     let (exchange, symbol) = (event.exchange(), event.symbol());
     let row = Row::of(dump, event)?;
-    let day = row.time.div_euclid(86_400_000_000);
+    let day = row.time.div_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND);
     let place = || Place { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
     (is_name(exchange) && is_name(symbol)).then(|| (place(), row))
 }

@@ -26,14 +26,12 @@ use std::collections::BTreeMap;
 pub(in crate::market) use self::quote::Quote;
 
 use self::smile::{Smile, Strike};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY};
 use crate::protocol::discovery::TENORS;
 
 /// How long a quote counts, seconds. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
 /// one quote an hour still make a chain.
 pub(in crate::market) const FRESH: i64 = 3_600;
-
-const DAY: i64 = 86_400;
 
 /// Constant maturities in seconds, in the order of [`TENORS`].
 const MATURITIES: [i64; TENORS.len()] = [7 * DAY, 30 * DAY, 60 * DAY, 90 * DAY];

@@ -2,7 +2,7 @@
 
 use super::account::{Account, account};
 use super::statistics::ratio;
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::raw::PositionTable;
 use crate::protocol::SortDirection;
 use crate::protocol::analytics::TraderProfile;
@@ -11,7 +11,7 @@ use crate::protocol::query::{LeaderboardQuery, LeaderboardSort};
 /// One page of the leaderboard as of `now` (Unix nanoseconds). The filters choose traders; their numbers stay those of
 /// the whole account (supplement 8). Equals stand in the order of their addresses, whatever the direction.
 pub(in crate::market) fn rank(table: &PositionTable, query: &LeaderboardQuery, now: i64) -> Vec<TraderProfile> {
-    let second = now.div_euclid(SECOND);
+    let second = second_of(now);
     let mut accounts: Vec<Account> = Vec::new();
     for (wallet, address) in table.wallets().iter().enumerate() {
         if table.wallet(address) == Some(wallet) && trades(table, wallet, query.primary_category.as_deref()) {

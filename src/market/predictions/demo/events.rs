@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::clock::SECONDS_PER_DAY as DAY;
 use crate::market::demo::noise::{place, uniform};
 use crate::market::raw::{Outcome, PredictionEvent, PredictionFigures};
 
-const DAY: i64 = 86_400;
 /// First days of the years in which the questions are asked, 2025 to 2030: Unix days.
 const YEARS: [i64; 6] = [20_089, 20_454, 20_819, 21_184, 21_550, 21_915];
 /// The first of those years.

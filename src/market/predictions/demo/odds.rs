@@ -1,10 +1,11 @@
 //! What the demo's prediction markets trade at: from the odds of the opening to what came true.
 
 use super::events::EventTraits;
+use crate::clock::SECONDS_PER_DAY;
 use crate::market::demo::noise::smooth;
 use crate::market::raw::PredictionState;
 
-const DAY: f64 = 86_400.0;
+const DAY: f64 = SECONDS_PER_DAY as f64;
 /// Prices of an open market are multiples of this, and at least one away from 0 and 1.
 pub(in crate::market) const TICK: f64 = 0.001;
 /// How sure the market is at the end, as a logarithm of odds: 0.999 or 0.001.

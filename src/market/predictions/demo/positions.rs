@@ -2,6 +2,7 @@
 
 use super::events::{EventTraits, Events, hexadecimal};
 use super::odds::quote;
+use crate::clock::SECONDS_PER_DAY;
 use crate::market::demo::noise::{mix, normal, place, uniform};
 use crate::market::raw::{Counts, Outcome, Position, PositionTable};
 
@@ -250,7 +251,12 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
     let (sold_at, part) = (entered + (left * draw.uniform()) as i64, draw.uniform());
     let exit = if fate < 0.5 {
         // Redeemed within a day of the end.
-        Some(Exit { at: event.ends + (part * 86_400.0) as i64, size, price: paid, counts: Counts::default() })
+        Some(Exit {
+            at: event.ends + (part * SECONDS_PER_DAY as f64) as i64,
+            size,
+            price: paid,
+            counts: Counts::default(),
+        })
     } else if fate < 0.93 {
         let size = if fate < 0.85 { size } else { micro(size * (0.1 + 0.8 * part)) };
         let counts = Counts { sell: draw.count(), merge: draw.rare(0.05), ..Counts::default() };

@@ -9,13 +9,12 @@ use std::sync::Arc;
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
 use super::positions::Life;
-use crate::clock::SECOND;
+use crate::clock::{MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, minute_of, nanos_of, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{Bar, Book, Level, OhlcBar, RawData, Ticker, TickerField, Trade, minute_bars};
 
-const DAY: i64 = 86_400;
 /// Days of trades kept for the next question: about 30 MB.
 const KEPT_DAYS: usize = 1_500;
 /// Amounts are multiples of one part in so many of a token.
@@ -47,7 +46,7 @@ impl Tape {
             // Whoever buys the second outcome sells the first.
             let mut fill = |at: i64, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
-                fills.push(Trade { time: at * SECOND, price, amount, buy: bought == (side == 0) });
+                fills.push(Trade { time: nanos_of(at), price, amount, buy: bought == (side == 0) });
             };
             if life.counts.buy > 0 {
                 fill(life.entered, life.size, true);
@@ -120,7 +119,7 @@ impl Tape {
 
     /// A trade at the odds, or a tick beyond them on the taker's side.
     fn trade(&self, time: i64, amount: f64, lot: u64) -> Trade {
-        let at = time.div_euclid(SECOND);
+        let at = second_of(time);
         let middle = self.quote(at);
         // Takers lean to where the price goes in the next hour, the makers' loss.
         let drift = self.quote((at + 3_600).min(self.event.ends - 1)) - middle;
@@ -143,14 +142,14 @@ impl Tape {
 
     /// Visits the trades from the Unix second `from` on and before `to`, none after `now` (Unix nanoseconds).
     pub(in crate::market) fn trades(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Trade)) {
-        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
+        let (from, to) = self.open(from, to.min(second_of(now).saturating_add(1)));
         if from >= to {
             return;
         }
         for day in from.div_euclid(DAY)..=(to - 1).div_euclid(DAY) {
             let trades = self.day(day);
-            let begin = trades.partition_point(|trade| trade.time < from * SECOND);
-            let within = |trade: &&Trade| trade.time < to * SECOND && trade.time <= now;
+            let begin = trades.partition_point(|trade| trade.time < nanos_of(from));
+            let within = |trade: &&Trade| trade.time < nanos_of(to) && trade.time <= now;
             trades[begin..].iter().take_while(within).for_each(&mut *visit);
         }
     }
@@ -159,7 +158,7 @@ impl Tape {
     pub(in crate::market) fn bars(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
         self.trades(whole_minute(from), whole_minute(to), now, &mut |trade| {
-            let start = trade.time.div_euclid(60 * SECOND) * 60;
+            let start = minute_of(trade.time);
             match &mut bar {
                 Some(bar) if bar.start == start => bar.add(trade),
                 _ => {
@@ -176,7 +175,7 @@ impl Tape {
 
     /// The last bar that starts before `before`, as of `now`.
     pub(in crate::market) fn bar_before(&self, before: i64, now: i64) -> Option<Bar> {
-        let (opened, end) = self.open(i64::MIN, before.min(now.div_euclid(SECOND).saturating_add(1)));
+        let (opened, end) = self.open(i64::MIN, before.min(second_of(now).saturating_add(1)));
         let mut day = (end - 1).div_euclid(DAY);
         // Every day has trades, but what remains of the last one before `before` may have none.
         while day * DAY >= opened {
@@ -192,7 +191,7 @@ impl Tape {
 
     /// Price of the last trade up to a Unix second; the opening odds before the first.
     pub(in crate::market) fn last_price(&self, at: i64) -> f64 {
-        let bar = self.bar_before(at.saturating_add(1), at.saturating_add(1).saturating_mul(SECOND) - 1);
+        let bar = self.bar_before(at.saturating_add(1), nanos_of(at.saturating_add(1)) - 1);
         bar.map_or(self.event.odds, |bar| bar.close)
     }
 
@@ -206,19 +205,19 @@ impl Tape {
         let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(day)).sum();
         let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
-        self.trades(today * DAY, end, end * SECOND - 1, &mut |trade| volume += trade.amount);
+        self.trades(today * DAY, end, nanos_of(end) - 1, &mut |trade| volume += trade.amount);
         volume
     }
 
     /// The book at the end of a Unix minute, or at `now` within it: every tick from the last price to 0 and to 1.
     pub(in crate::market) fn book(&self, minute: i64, now: i64) -> Option<Book> {
         let (begin, end) = self.open(minute * 60, minute * 60 + 60);
-        if begin >= end || begin.saturating_mul(SECOND) > now {
+        if begin >= end || nanos_of(begin) > now {
             return None;
         }
         let last = self.bar_before(end, now).map_or(self.event.odds, |bar| bar.close);
         let middle = (last / TICK).round() as i64;
-        let usual = self.turnover(minute.div_euclid(1_440)) as f64 / PARTS / 60.0;
+        let usual = self.turnover(minute.div_euclid(MINUTES_PER_DAY)) as f64 / PARTS / 60.0;
         let level = |tick: i64| -> Level {
             let away = (tick - middle).abs() as f64;
             let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute / 11) as u64]));
@@ -227,18 +226,18 @@ impl Tape {
             (tick as f64 / 1_000.0, round(amount, 2).max(1.0 / PARTS))
         };
         let (bids, asks) = ((1..middle).rev().map(level).collect(), (middle + 1..1_000).map(level).collect());
-        Some(Book { time: begin.saturating_mul(SECOND), bids, asks })
+        Some(Book { time: nanos_of(begin), bids, asks })
     }
 
     /// Visits the readings of open interest with a time in `[from, to)`, none after `now`: one at the start of each minute
     /// and one at each change. The price is what values the tokens of both outcomes together.
     pub(in crate::market) fn readings(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Ticker)) {
-        let (from, to) = self.open(from, to.min(now.div_euclid(SECOND).saturating_add(1)));
+        let (from, to) = self.open(from, to.min(second_of(now).saturating_add(1)));
         let mut reading = |at: i64, held: [f64; 2]| {
             let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
             visit(&Ticker {
-                time: at * SECOND,
+                time: nanos_of(at),
                 funding_rate: f64::NAN,
                 predicted_rate: f64::NAN,
                 open_interest: tokens,
@@ -284,7 +283,7 @@ impl Tape {
 
     /// The last bar of a field that starts before `before`.
     pub(in crate::market) fn ticker_before(&self, field: TickerField, before: i64, now: i64) -> Option<OhlcBar> {
-        let (opened, end) = self.open(i64::MIN, before.min(now.div_euclid(SECOND).saturating_add(1)));
+        let (opened, end) = self.open(i64::MIN, before.min(second_of(now).saturating_add(1)));
         let mut last = None;
         self.ticker_bars(field, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
         last

@@ -6,7 +6,7 @@ use super::events::{Events, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
-use crate::clock::SECOND;
+use crate::clock::second_of;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
 use crate::market::raw::{
@@ -99,7 +99,7 @@ impl Venue {
 
     /// The table of positions as of `now` (Unix nanoseconds).
     pub(in crate::market) fn table(&self, now: i64) -> Arc<PositionTable> {
-        let now = now.div_euclid(SECOND);
+        let now = second_of(now);
         let opened = self.events.traits.partition_point(|event| event.opened <= now);
         let last = self.events.traits[..opened].iter().map(|event| event.year).max();
         let lives = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.lives(year));

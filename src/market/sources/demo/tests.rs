@@ -1,6 +1,7 @@
 //! The demo market as a source.
 
 use super::*;
+use crate::clock::SECOND;
 use crate::market::raw::Source;
 
 const NOW: i64 = 1_776_880_830 * SECOND;

@@ -1,6 +1,7 @@
 //! Visits of a store's trades, against the lists that the test wrote.
 
 use super::*;
+use crate::clock::SECOND;
 use crate::market::store::changes::{Change, place as put};
 use crate::market::store::held::HELD;
 use crate::market::store::origin::Origin;

@@ -4,14 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds in a second.
-pub const SECOND: i64 = 1_000_000_000;
-
-/// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
-pub fn utc(second: i64) -> String {
-    jiff::Timestamp::from_second(second)
-        .map_or_else(|_| format!("{second} s"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
-}
+use super::units::second_of;
 
 /// Tells the time in nanoseconds since the Unix epoch. Never runs backwards, whatever the wall clock does.
 pub trait Clock: Send + Sync {
@@ -20,7 +13,7 @@ pub trait Clock: Send + Sync {
 
     /// Now, in whole Unix seconds.
     fn seconds(&self) -> i64 {
-        self.now().div_euclid(SECOND)
+        second_of(self.now())
     }
 }
 
@@ -104,6 +97,7 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
 
     #[test]
     fn the_wall_clock_is_this_machines_and_never_runs_back() {

@@ -1,0 +1,7 @@
+//! Time: clocks, units, windows.
+
+mod clocks;
+mod units;
+
+pub use clocks::{Clock, ManualClock, RunningClock, SharedClock, WallClock};
+pub use units::{MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, minute_of, nanos_of, second_of, utc};
