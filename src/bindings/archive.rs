@@ -18,8 +18,8 @@ use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Edge, Key, Rev
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
+use crate::clock::Window;
 use crate::columns::NO_TIME;
-use crate::weight::Window;
 
 /// An archive of points.
 #[pyclass(frozen, module = "marketpoints._engine")]

@@ -7,8 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use crate::client::Now;
-use crate::clock::nanos_of;
-use crate::weight::Window;
+use crate::clock::{Window, nanos_of};
 
 /// Unix nanoseconds as NumPy's `datetime64[ns]`.
 pub(super) fn moment(py: Python<'_>, nanoseconds: i64) -> PyResult<Bound<'_, PyAny>> {

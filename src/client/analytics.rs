@@ -7,10 +7,10 @@ use super::inner::Client;
 use super::pace::too_heavy;
 use super::plan::{Plan, PlannedRequest};
 use super::tiers::{analytics_by_tier, below_analytics};
+use crate::clock::Window;
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
-use crate::weight::Window;
 
 impl Client {
     /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its

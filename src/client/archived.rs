@@ -14,8 +14,8 @@ use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{Errand, cut, errand_of};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
+use crate::clock::Window;
 use crate::columns::{Series, join};
-use crate::weight::Window;
 
 /// What a sync did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use super::error::{ClientError, ErrorKind, Partial};
 use super::request::PointsRequest;
-use crate::clock::nanos_of;
+use crate::clock::Window;
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::decode::settled;
 use crate::protocol::{SeriesId, TypeSpec};
-use crate::weight::Window;
 
 /// Joins the answers, and tells which of them failed.
 pub(super) fn assemble(
@@ -60,7 +59,7 @@ pub(super) fn assemble(
 
 /// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
 fn keep_window(series: &mut Series, window: Window) {
-    let window = nanos_of(window.from)..nanos_of(window.to);
+    let window = window.nanos();
     // What has no time cannot be told to lie outside.
     let wanted = |time: &i64| window.contains(time) || *time == NO_TIME;
     if series.timestamps.iter().all(wanted) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::columns::{NO_TIME, Series};
-use crate::weight::{Slice, Window};
+use crate::weight::Slice;
 
 /// A hold that answers take turns to write to.
 pub(super) type Shared = Arc<Mutex<Hold>>;
@@ -70,7 +70,7 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
         Keep::Gaps => gaps(work.before, whole),
         Keep::All | Keep::Nothing => vec![whole],
     };
-    let windows: Vec<Window> = windows.into_iter().filter(|window| window.from < window.to).collect();
+    let windows: Vec<Window> = windows.into_iter().filter(|window| !window.is_empty()).collect();
     let (kept, again, series) = (windows.clone(), work.keep, Arc::new(arrived.series));
     let paid = Arc::clone(&series);
     let outcome = on_shared(hold, move |hold| {

@@ -5,7 +5,7 @@ use super::error::ClientError;
 use super::request::PointsRequest;
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, ArchiveFault, Edge, Key, gaps};
-use crate::weight::Window;
+use crate::clock::Window;
 
 /// The windows of bucket starts of each request of a call that an archive was never asked for. An open start or end is that of
 /// what is kept.

@@ -3,7 +3,7 @@
 use super::error::ClientError;
 use super::inner::Inner;
 use super::tiers::TierWait;
-use crate::weight::Window;
+use crate::clock::Window;
 
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]

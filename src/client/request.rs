@@ -5,13 +5,13 @@ use super::error::{ClientError, ErrorKind};
 use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
-use crate::clock::{SECONDS_PER_DAY, utc};
+use crate::clock::{SECONDS_PER_DAY, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{DataType, Grid, Interval, ParamError, PointsQuery, Tier, TypeSpec};
-use crate::weight::{Demand, Window};
+use crate::weight::Demand;
 
 /// What users ask: a query, and the window and the bound that they give in their own units.
 #[derive(Debug, Clone, Default)]
@@ -228,7 +228,7 @@ impl PointsRequest {
         }
         // A request is under way for a moment, and clocks differ a little: only the service judges the last minute.
         let earliest = now.floor() as i64 - depth(tier) - 60;
-        if window.from < earliest && window.from < window.to {
+        if window.from < earliest && !window.is_empty() {
             let (days, at) = (spec.history_days, utc(earliest + 60));
             let start = utc(window.from);
             let what =

@@ -4,12 +4,12 @@ use super::error::ClientError;
 use super::request::PointsRequest;
 use super::tiers::Terms;
 use crate::archive::points::gaps;
-use crate::clock::utc;
+use crate::clock::{Window, utc};
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::{Grid, Interval, TypeSpec};
-use crate::weight::{BLOCK, Demand, Slice, Window, slices};
+use crate::weight::{BLOCK, Demand, Slice, slices};
 
 /// Requests to send, in the order of their windows.
 pub(super) type Errand = Vec<Slice>;

@@ -8,7 +8,7 @@ use super::error::ClientError;
 use super::keeping::{aside, hold, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
-use crate::weight::Window;
+use crate::clock::Window;
 
 /// What was kept of some queries, or of all, and is told otherwise since, by key.
 ///
@@ -32,7 +32,7 @@ pub fn vintages(
         let (Some(first), Some(last)) = (asked.first(), asked.last()) else { continue };
         let window = request.window_within(Window { from: first.from, to: last.to });
         let mut replaced = archive.vintages(&key)?;
-        replaced.retain(|one| one.window.from < window.to && window.from < one.window.to);
+        replaced.retain(|one| one.window.touches(window));
         found.push((key, replaced));
     }
     Ok(found)

@@ -2,6 +2,8 @@
 
 mod clocks;
 mod units;
+mod window;
 
 pub use clocks::{Clock, ManualClock, RunningClock, SharedClock, WallClock};
 pub use units::{MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, minute_of, nanos_of, second_of, utc};
+pub use window::Window;

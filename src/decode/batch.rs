@@ -1,11 +1,11 @@
 //! Rows of a learnt shape, many at a time: their delimiters give the ends of all values at once, one comparison for each
 //! literal shows that the rows have the shape, and each column's numbers are converted together.
 
+use super::delimiters::View;
 use super::json::Reader;
 use super::kernel::{Kernel, Span};
 use super::shape::{Kind, Ragged, Shape, Slot};
 use super::values::{Values, is_numbers, push_texts};
-use super::window::View;
 
 /// Most rows at once: what is known of them stays in the nearest cache.
 pub(super) const BATCH: usize = 128;

@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::batch::{BATCH, Batch};
+use super::delimiters::Delimiters;
 use super::fields::Fields;
 use super::json::Reader;
 use super::shape::Shape;
 use super::unordered::Unordered;
-use super::window::Window;
 use crate::protocol::Field;
 
 /// Rows to try after a mismatch; the number doubles while rows match.
@@ -37,7 +37,7 @@ pub(super) struct Learner {
     limit: usize,
     /// The type's fields and wrapping, under which shapes are remembered.
     origin: Origin,
-    window: Window,
+    delimiters: Delimiters,
     batch: Batch,
     unordered: Unordered,
     odd: usize,
@@ -77,7 +77,7 @@ impl Learner {
             penalty: 1,
             limit: BATCH,
             origin,
-            window: Window::default(),
+            delimiters: Delimiters::default(),
             batch: Batch::default(),
             unordered: Unordered::default(),
             odd: 0,
@@ -92,7 +92,7 @@ impl Learner {
     /// Forgets everything but the shapes.
     pub(super) fn start_over(&mut self) {
         (self.lessons, self.pause, self.penalty, self.limit, self.odd) = (0, 0, 1, BATCH, 0);
-        self.window.clear();
+        self.delimiters.clear();
     }
 
     /// Forgets shapes with fields from that index on.
@@ -102,7 +102,7 @@ impl Learner {
 
     /// Forgets places in bytes that are gone.
     pub(super) fn new_bytes(&mut self) {
-        self.window.clear();
+        self.delimiters.clear();
     }
 
     /// Reads rows in one of the fast ways; none, when the next row needs the general way.
@@ -159,10 +159,10 @@ impl Learner {
 
     /// Reads rows of a known shape.
     fn rows_of(&mut self, index: usize, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
-        let Self { shapes, window, batch, limit, pause, .. } = self;
+        let Self { shapes, delimiters, batch, limit, pause, .. } = self;
         let shape = &*shapes[index];
-        let found = window.find(reader, shape.ragged.is_some(), |view| batch.find(shape, view, *limit));
-        let bytes = window.bytes(reader);
+        let found = delimiters.find(reader, shape.ragged.is_some(), |view| batch.find(shape, view, *limit));
+        let bytes = delimiters.bytes(reader);
         let rows = if found == 0 { 0 } else { batch.verify(shape, reader, bytes) };
         if rows > 0 && fields.rows() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
@@ -183,8 +183,8 @@ impl Learner {
             return 0;
         }
         if let Some((separator, passed)) = batch.end(rows) {
-            window.pass(passed);
-            reader.jump(window.base() + separator);
+            delimiters.pass(passed);
+            reader.jump(delimiters.base() + separator);
         }
         rows
     }
@@ -195,9 +195,9 @@ impl Learner {
             return 0;
         }
         let limit = self.pause.clamp(1, BATCH);
-        let Self { unordered: rows, window, .. } = self;
-        let found = window.find(reader, false, |view| rows.find(fields, view, limit));
-        let bytes = window.bytes(reader);
+        let Self { unordered: rows, delimiters, .. } = self;
+        let found = delimiters.find(reader, false, |view| rows.find(fields, view, limit));
+        let bytes = delimiters.bytes(reader);
         if found > 0 && fields.rows() == 0 {
             let ends = bytes[rows.separator()] != b',';
             fields.reserve(likely_rows(found, ends, rows.length(), reader), |_| 0);
@@ -208,8 +208,8 @@ impl Learner {
             self.odd += 1;
             return 0;
         }
-        window.pass(rows.passed());
-        reader.jump(window.base() + rows.separator());
+        delimiters.pass(rows.passed());
+        reader.jump(delimiters.base() + rows.separator());
         self.odd = 0;
         found
     }

@@ -3,6 +3,7 @@
 
 mod batch;
 mod delimited;
+mod delimiters;
 mod eisel_lemire;
 mod error;
 mod fields;
@@ -25,7 +26,6 @@ mod table;
 mod tests;
 mod unordered;
 mod values;
-mod window;
 
 pub use delimited::Delimited;
 pub use error::DecodeError;

@@ -2,10 +2,10 @@
 //! each column's numbers are converted together.
 
 use super::batch::BATCH;
+use super::delimiters::View;
 use super::fields::Fields;
 use super::json::{Name, Reader};
 use super::values::{Values, is_numbers, push_texts};
-use super::window::View;
 
 /// Most fields: one bit each.
 const FIELDS: usize = 64;

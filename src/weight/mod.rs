@@ -3,5 +3,6 @@
 mod formula;
 mod plan;
 
+pub use crate::clock::Window;
 pub use formula::{Demand, WeightError, of, points};
-pub use plan::{BLOCK, PlanError, Slice, Window, slices};
+pub use plan::{BLOCK, PlanError, Slice, slices};

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use super::formula::{Demand, WeightError, of};
+use crate::clock::Window;
 use crate::protocol::TypeSpec;
 use crate::protocol::tier::TIERS;
 
@@ -15,15 +16,6 @@ use crate::protocol::tier::TIERS;
 pub const BLOCK: u64 = 1_000;
 /// Longest window a plan takes, in blocks: a hundred million points.
 const MAX_BLOCKS: u64 = 100_000;
-
-/// A half-open window of bucket starts, in Unix seconds; both ends on the interval's grid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// First bucket start.
-    pub from: i64,
-    /// End, exclusive.
-    pub to: i64,
-}
 
 /// One request of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

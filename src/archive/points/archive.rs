@@ -14,10 +14,9 @@ use super::ledger::{self, Ledger};
 use super::rows::{contradiction, keep, without_empty};
 use super::store::{Address, Folder, Found, Objects, Store};
 use super::{part_file, partition};
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::{Joiner, Series, parallel};
 use crate::protocol::PointsQuery;
-use crate::weight::Window;
 
 /// Files that are in memory at once before they are decoded.
 pub(super) const AT_ONCE: usize = 16;
@@ -113,10 +112,7 @@ impl Archive {
     /// The rows of a window from its files: each is checked and decoded on whatever processor is free, and joined to those
     /// before it, so that few are in memory beside the result.
     pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Series>, ArchiveFault> {
-        let touched = |partition: &&String| {
-            let whole = partition::named(key, partition).unwrap_or(window);
-            whole.from < window.to && whole.to > window.from
-        };
+        let touched = |name: &&String| partition::touches(key, name, window);
         let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
         partitions.sort_unstable();
         partitions.dedup();

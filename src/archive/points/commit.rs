@@ -12,12 +12,12 @@ use super::hold::Hold;
 use super::key::Key;
 use super::ledger::{self, Ledger, Part, Pending, part_name};
 use super::part_file;
-use super::partition::{Partition, named, partitions};
+use super::partition::{Partition, named, partitions, touches};
 use super::rows::{joined, keep};
 use super::store::{Contest, Found, Staged, Version};
 use super::vintages::ComingVintage;
+use crate::clock::Window;
 use crate::columns::Series;
-use crate::weight::Window;
 
 /// A partition's new file, or none, and what it takes the place of.
 struct Coming {
@@ -115,9 +115,8 @@ impl Hold {
 
     fn try_mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
         let before = self.ledger.clone();
-        let touched =
-            |name: &String| named(&self.key, name).is_none_or(|whole| whole.from < window.to && whole.to > window.from);
-        let names: Vec<String> = self.ledger.parts.keys().filter(|name| touched(name)).cloned().collect();
+        let names: Vec<String> =
+            self.ledger.parts.keys().filter(|name| touches(&self.key, name, window)).cloned().collect();
         let thorough = thorough || self.archive.store.is_local();
         for partition in names {
             let length = self.ledger.parts.get(&partition).map(|part| part.bytes);

@@ -9,10 +9,9 @@ use super::key::Key;
 use super::partition::partitions;
 use super::revision::Cell;
 use super::survey::Content;
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{Window, nanos_of, second_of};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
-use crate::weight::Window;
 
 /// Sums agree up to this share of their size: they were added in another order.
 const TOLERANCE: f64 = 1e-9;
@@ -127,7 +126,7 @@ fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
         let span = Window { from: grid.ceil(part.window.from), to: grid.ceil(part.window.to) };
         let whole = within(&fine.windows, span).into_iter();
         let whole = whole.map(|window| Window { from: grid.ceil(window.from), to: grid.floor(window.to) });
-        found.extend(whole.filter(|window| window.from < window.to));
+        found.extend(whole.filter(|window| !window.is_empty()));
     }
     found
 }

@@ -1,10 +1,10 @@
 //! Which buckets were asked: sets of half-open windows, sorted, apart from one another.
 
-use crate::weight::Window;
+use crate::clock::Window;
 
 /// Adds a window to a set.
 pub(super) fn add(set: &mut Vec<Window>, window: Window) {
-    if window.from >= window.to {
+    if window.is_empty() {
         return;
     }
     let start = set.partition_point(|known| known.to < window.from);
@@ -39,14 +39,12 @@ pub fn gaps(set: &[Window], window: Window) -> Vec<Window> {
 
 /// What of `window` is in the set.
 pub fn within(set: &[Window], window: Window) -> Vec<Window> {
-    overlapping(set, window)
-        .map(|known| Window { from: known.from.max(window.from), to: known.to.min(window.to) })
-        .collect()
+    overlapping(set, window).map(|known| known.and(window)).collect()
 }
 
 /// Takes a window out of a set.
 pub(super) fn remove(set: &mut Vec<Window>, window: Window) {
-    if window.from >= window.to {
+    if window.is_empty() {
         return;
     }
     *set = set.iter().flat_map(|known| gaps(&[window], *known)).collect();

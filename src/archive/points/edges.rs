@@ -4,8 +4,8 @@ use super::archive::Archive;
 use super::fault::ArchiveFault;
 use super::key::Key;
 use super::ledger::part_name;
-use super::partition::named;
-use crate::weight::Window;
+use super::partition::touches;
+use crate::clock::Window;
 
 /// One end of what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +23,8 @@ impl Archive {
     /// [`ArchiveFault::File`] where a file that is read is not what was written.
     pub fn edge(&self, key: &Key, window: Window, edge: Edge) -> Result<Option<i64>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
-            let touched = |partition: &&String| {
-                let whole = named(key, partition).unwrap_or(window);
-                whole.from < window.to && whole.to > window.from
-            };
             // Their names are the days on which they begin, in order.
-            let mut partitions: Vec<&String> = ledger.parts.keys().filter(touched).collect();
+            let mut partitions: Vec<&String> = ledger.parts.keys().filter(|name| touches(key, name, window)).collect();
             if edge == Edge::Last {
                 partitions.reverse();
             }

@@ -1,7 +1,6 @@
 //! What can be wrong with an archive of points.
 
-use crate::clock::utc;
-use crate::weight::Window;
+use crate::clock::{Window, utc};
 
 /// How a file differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::key::Key;
 use super::ledger::{self, Ledger};
 use super::rows::joined;
 use super::store::{Found, Lock, Version};
+use crate::clock::Window;
 use crate::columns::Series;
-use crate::weight::Window;
 
 /// The right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]

@@ -5,8 +5,7 @@
 
 use super::coverage::{gaps, within};
 use super::key::Key;
-use crate::clock::MICROS_PER_SECOND;
-use crate::weight::Window;
+use crate::clock::{MICROS_PER_SECOND, Window};
 
 /// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
 const PROMPT: i64 = 3_600;
@@ -29,8 +28,8 @@ impl Known {
 
     /// Its share of a window.
     pub(super) fn cut(self, window: Window) -> Option<Self> {
-        let cut = Window { from: self.window.from.max(window.from), to: self.window.to.min(window.to) };
-        (cut.from < cut.to).then_some(Self { window: cut, ..self })
+        let cut = self.window.and(window);
+        (!cut.is_empty()).then_some(Self { window: cut, ..self })
     }
 
     /// What of it was known at a moment.

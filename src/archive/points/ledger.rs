@@ -15,7 +15,7 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, is_key};
 use super::known::{Known, forget, known_of, note, shared};
 use super::store::{Found, own};
-use crate::weight::Window;
+use crate::clock::Window;
 
 const FORMAT: &str = "marketpoints ledger";
 /// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; ledgers of

@@ -11,8 +11,8 @@ use super::pack::{Packed, is_identity, pack, unpack};
 use crate::archive::parquet_read::{metadata_of, table_of};
 use crate::archive::parquet_write::parquet_bytes;
 use crate::archive::table::{ContentHash, Metadata, Table};
+use crate::clock::Window;
 use crate::columns::Series;
-use crate::weight::Window;
 
 const FORMAT: &str = "marketpoints.format";
 const VERSION_NAME: &str = "marketpoints.version";

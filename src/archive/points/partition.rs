@@ -5,8 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use super::key::Key;
-use crate::clock::SECONDS_PER_DAY;
-use crate::weight::Window;
+use crate::clock::{SECONDS_PER_DAY, Window};
 
 /// The file of times that no calendar knows.
 const NONE: &str = "none";
@@ -47,7 +46,7 @@ pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
 /// All that the file of that name may hold; `None` for a name that no file has.
 pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
     if name == NONE {
-        return Some(Window { from: i64::MIN, to: i64::MAX });
+        return Some(Window::ALWAYS);
     }
     let start: Date = name.parse().ok()?;
     let (found, from, to) = around(span(key), start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
@@ -82,6 +81,11 @@ fn around(span: Span, at: i64) -> (String, i64, i64) {
     };
     let date = Timestamp::from_second(at).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
     date.and_then(ends).unwrap_or_else(|| (NONE.to_owned(), i64::MIN, i64::MAX))
+}
+
+/// Whether a partition may hold rows of a window.
+pub(super) fn touches(key: &Key, name: &str, window: Window) -> bool {
+    named(key, name).is_none_or(|whole| whole.touches(window))
 }
 
 #[cfg(test)]

@@ -7,15 +7,11 @@ use super::fault::ArchiveFault;
 use super::key::Key;
 use super::known::{Known, shared, without};
 use super::ledger::Ledger;
-use super::partition::named;
+use super::partition::touches;
 use super::rows::{joined, keep};
 use super::{ledger, vintage};
-use crate::clock::{MICROS_PER_SECOND, utc};
+use crate::clock::{MICROS_PER_SECOND, Window, utc};
 use crate::columns::Series;
-use crate::weight::Window;
-
-/// All of time.
-const ALWAYS: Window = Window { from: i64::MIN, to: i64::MAX };
 
 /// Buckets that the service told otherwise later.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +44,7 @@ impl Archive {
                 return Ok(Vec::new());
             }
             let (mut set, mut rest) = (Vec::new(), ledger.asked());
-            for vintage in self.open_vintages(key, ledger, ALWAYS, moment)? {
+            for vintage in self.open_vintages(key, ledger, Window::ALWAYS, moment)? {
                 add_all(&mut set, &take(key, &vintage.known, &mut rest, moment));
             }
             let current = ledger.known(&rest);
@@ -121,7 +117,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
     pub fn vintages(&self, key: &Key) -> Result<Vec<Replaced>, ArchiveFault> {
-        let opened = self.in_peace(key, |ledger| self.open_vintages(key, ledger, ALWAYS, i64::MIN))?;
+        let opened = self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, i64::MIN))?;
         let mut found = Vec::new();
         // Since when buckets were as a vintage has them: since the one before it was replaced.
         let mut since: Vec<(Window, i64)> = Vec::new();
@@ -180,8 +176,7 @@ impl Archive {
         moment: i64,
     ) -> Result<Vec<Opened>, ArchiveFault> {
         let wanted = |(name, vintage): &(&String, &ledger::Vintage)| {
-            let whole = named(key, vintage::partition(name)).unwrap_or(ALWAYS);
-            !vintage.dropped && vintage.replaced > moment && whole.from < window.to && whole.to > window.from
+            !vintage.dropped && vintage.replaced > moment && touches(key, vintage::partition(name), window)
         };
         let wanted: Vec<_> = ledger.vintages.iter().filter(wanted).collect();
         let mut opened = Vec::new();

@@ -2,9 +2,8 @@
 
 use super::fault::ArchiveFault;
 use super::key::Key;
-use crate::clock::nanos_of;
+use crate::clock::Window;
 use crate::columns::{Contradiction, Series, join};
-use crate::weight::Window;
 
 /// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
 pub(super) fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
@@ -27,8 +26,8 @@ pub(super) fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
 /// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
 pub(super) fn keep(series: &mut Series, windows: &[Window], inside: bool) {
     let holds = |time: i64| {
-        let place = windows.partition_point(|window| nanos_of(window.to) <= time);
-        windows.get(place).is_some_and(|window| nanos_of(window.from) <= time) == inside
+        let place = windows.partition_point(|window| window.nanos().end <= time);
+        windows.get(place).is_some_and(|window| window.nanos().start <= time) == inside
     };
     if series.timestamps.iter().all(|time| holds(*time)) {
         return;

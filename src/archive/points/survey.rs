@@ -9,8 +9,8 @@ use super::key::Key;
 use super::ledger::{self, Ledger, part_name};
 use super::store::own;
 use super::vintage;
+use crate::clock::Window;
 use crate::protocol::PointsQuery;
-use crate::weight::Window;
 
 /// How often a key is looked over anew while somebody writes it.
 const LOOKS: usize = 100;

@@ -14,9 +14,8 @@ use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::columns::Series;
-use crate::weight::Window;
 
 /// What a file says of itself.
 #[derive(Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use super::ledger::Vintage;
 use super::rows::keep;
 use super::store::{Staged, Version};
 use super::vintage;
+use crate::clock::Window;
 use crate::columns::Series;
-use crate::weight::Window;
 
 /// A vintage that is yet to be put in place.
 pub(super) struct ComingVintage {

@@ -89,7 +89,7 @@ impl Inner {
     /// Whether a request sends anything, as far as that is known without sending.
     async fn sends(&self, request: &PointsRequest, now: f64, archive: Option<&Archive>) -> bool {
         let window = request.window(now, self.tier);
-        if window.from >= window.to {
+        if window.is_empty() {
             return false;
         }
         // What the client refuses by itself costs nothing either, and says so.

@@ -10,7 +10,7 @@ impl PointsRequest {
     #[must_use]
     pub fn why_no_bucket(&self, now: f64, tier: Option<Tier>) -> Option<String> {
         let window = self.window(now, tier);
-        if window.from < window.to {
+        if !window.is_empty() {
             return None;
         }
         let (clock, forming) = (now.floor() as i64, self.grid.floor(now.floor() as i64));

@@ -7,12 +7,11 @@ use std::fmt::Write;
 
 use self::listing::Listed;
 use crate::archive::points::{Archive, ArchiveFault, Key, within};
-use crate::clock::{nanos_of, second_of, utc};
+use crate::clock::{Window, nanos_of, second_of, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
 use crate::protocol::PointsQuery;
-use crate::weight::Window;
 
 /// Windows that a refusal names.
 const SHOWN: usize = 3;
@@ -71,7 +70,7 @@ fn closed(key: &Key, query: &PointsQuery, second: i64) -> Option<Window> {
     let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
     let grid = key.grid();
     let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(second)) };
-    (window.from < window.to).then_some(window)
+    (!window.is_empty()).then_some(window)
 }
 
 fn broken(fault: &ArchiveFault) -> MarketError {

@@ -16,10 +16,9 @@ use super::checksum::sha256;
 use super::ledger::{Ledger, Part, Pending, part_name};
 use super::store::{Address, Folder, Found, Objects, Store, own};
 use super::*;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, Window};
 use crate::columns::{Column, Series, join};
 use crate::protocol::{PointsQuery, SeriesId, Shape};
-use crate::weight::Window;
 
 const HOUR: i64 = 3_600;
 /// When answers came, Unix microseconds: long after every bucket's close.

@@ -18,7 +18,7 @@ thread_local! {
 
 /// Places of `,`, `]` and `}`, counted from [`Self::base`], and how many of them are passed.
 #[derive(Default)]
-pub(super) struct Window {
+pub(super) struct Delimiters {
     base: usize,
     end: usize,
     places: Vec<u32>,
@@ -43,7 +43,7 @@ pub(super) struct View<'a> {
     pub(super) open: u32,
 }
 
-impl Window {
+impl Delimiters {
     /// Finds rows at the reader's place. A row that may reach beyond the stretch is looked for once more, at the start of
     /// the next. `closers`: whether it matters which delimiters close something.
     pub(super) fn find(
@@ -57,7 +57,7 @@ impl Window {
         let enough = at + FEW <= self.end || self.end == bytes.len();
         if enough && self.reach(at) && (!closers || self.closer_count.is_some()) {
             let found = rows(&self.view(reader));
-            // A window that started over for every odd row would only look at the same bytes again.
+            // One that started over for every odd row would only look at the same bytes again.
             if found > 0 || at - self.base < STRETCH / 2 {
                 return found;
             }
@@ -136,7 +136,7 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for Delimiters {
     fn drop(&mut self) {
         if !self.places.is_empty() {
             let buffers = (std::mem::take(&mut self.places), std::mem::take(&mut self.closers));
