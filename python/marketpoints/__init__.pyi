@@ -74,6 +74,7 @@ from .records.archive import (
     FileProblem as FileProblem,
     Inconsistency as Inconsistency,
     Missing as Missing,
+    Overviews as Overviews,
     Refreshed as Refreshed,
     Revision as Revision,
     Synced as Synced,

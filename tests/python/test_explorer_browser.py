@@ -249,6 +249,31 @@ def test_from_the_wheel_to_pixels(driver, results, record_property):
         sys.stderr.write(f"wheel to pixels: p50 {p50:.0f} ms, p95 {p95:.0f} ms\n")
 
 
+def test_an_archive_changes_over_from_overviews_to_snapshots(driver, demo, tmp_path, monkeypatch):
+    monkeypatch.setattr("marketpoints.archive.overviews.of_archive.SMALL", 0)
+    # Two days have three times as many.
+    monkeypatch.setattr("marketpoints.archive.overviews.ground.MOST_IN_VIEW", 50_000)
+    archive = mp.Archive(tmp_path / "archive")
+    kept, named = ("orderbook_heatmap", *MARKET, "1m"), {"block_size": 10, "max_depth": 30}
+    with demo.client("unlimited") as client:
+        archive.sync(client, *kept, start="2026-01-01", end="2026-01-03", **named)
+    archive.build_overviews(*kept, **named)
+    explorer = archive.explore(*kept, **named)
+    ground = explorer._answers.ground
+    with opened(driver, explorer) as page:
+        assert page.colours() > 30 and not ground._days
+        for _ in range(5):
+            page.wheel(-400, 0.25)
+        page.until("return window.heard.some((one) => one.kind === 'loaded')")
+        page.settled()
+        assert len(ground._days) == 1
+        told = page.last
+        window = tuple(np.datetime64(round(told[name] * 1e6), "ns") for name in ("t0", "t1"))
+        expected = archive.read(*kept, **named).raster(told["w"], told["h"], window, (told["p0"], told["p1"]))
+        view = (tuple(int(edge.astype("int64")) for edge in window), (told["p0"], told["p1"]))
+        assert np.array_equal(ground.raster(view, (told["w"], told["h"]), "both"), expected, equal_nan=True)
+
+
 @pytest.mark.parametrize("what", ["book", "candles"])
 def test_a_file_needs_neither_python_nor_network(driver, results, tmp_path, what):
     over = {"book": ["candles", "liquidations"], "candles": ["liquidations", "profile"]}[what]

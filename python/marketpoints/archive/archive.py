@@ -14,6 +14,7 @@ from ..errors import InvalidRequest
 from ..results.sets import SeriesSet
 from .downloads import Downloads
 from .frames import frame
+from .overviews import Explorable
 from .reading import read
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Archive"]
 
 
-class Archive(Downloads):
+class Archive(Downloads, Explorable):
     """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,

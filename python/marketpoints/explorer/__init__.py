@@ -17,12 +17,12 @@ from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
 from .answers import Over
-from .beyond import Beyond
+from .beyond import Beyond, More
 from .grounds import Ground, View
 from .reduced import Bubbles
 from .shown import Explorer
 
-__all__ = ["Explorer", "explore"]
+__all__ = ["Explorer", "explore", "explorer_of"]
 
 
 def explore(
@@ -37,7 +37,7 @@ def explore(
 ) -> Explorer:
     """An explorer of a heatmap or of candles; arguments as of :meth:`~marketpoints.Series.explore`."""
     load("anywidget")
-    every = [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])] if over is not None else [shown]
+    every = _every(shown, over)
     ground, above = _sorted_out(every)
     check_all(every)
     if arguments and client is None and archive is None:
@@ -45,6 +45,32 @@ def explore(
     below = Ground(ground)
     beyond = None if client is None and archive is None else Beyond(ground, client, archive, _sized(below, arguments))
     return Explorer(below, above, beyond, _view(below, window, prices), every)
+
+
+def explorer_of(
+    below: Ground,
+    over: Iterable[object] | object,
+    more: More,
+    window: tuple[Time, Time] | None,
+    prices: tuple[float, float] | None,
+) -> Explorer:
+    """An explorer of a ground that was made already, of which ``more`` brings what is not loaded.
+
+    Raises:
+        Error: As of :func:`explore`.
+    """
+    load("anywidget")
+    every = _every(below.shown, over)
+    _, above = _sorted_out(every)
+    check_all(every[1:])
+    return Explorer(below, above, more, _view(below, window, prices), every)
+
+
+def _every(shown: Any, over: Iterable[object] | object) -> list[Any]:
+    """What is to be shown and what is to lie over it, each by itself."""
+    if over is None:
+        return [shown]
+    return [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])]
 
 
 def _sorted_out(every: list[Any]) -> tuple[Any, Over]:

@@ -9,8 +9,8 @@ from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
 from ..plots.ink import DOWN, UP
 from ..plots.palette import THEMES
-from ..plots.words import amount_unit, bare, identity_of, price_label, title
-from .beyond import Beyond
+from ..plots.words import amount_unit, bare, price_label
+from .beyond import More
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
 from .grounds import Ground, View
 from .newest import Newest
@@ -108,12 +108,12 @@ class Answers:
     Args:
         ground: What is below.
         over: What lies over it.
-        beyond: Where to ask for what is not loaded; None nowhere.
+        beyond: Where what is not loaded comes from; None nowhere.
         send: Sends a message and its buffers.
         home: The view to begin with.
     """
 
-    def __init__(self, ground: Ground, over: Over, beyond: Beyond | None, send: Send, home: View) -> None:
+    def __init__(self, ground: Ground, over: Over, beyond: More | None, send: Send, home: View) -> None:
         self.ground, self.over, self.beyond, self._send = ground, over, beyond, send
         self._home = home
         self._scales: dict[str, Scale] = {}
@@ -126,14 +126,13 @@ class Answers:
         shown, ground = self.ground.shown, self.ground
         unit = amount_unit(shown)
         (start, end), (low, high) = self._home
-        starts, ends = ground.parts[0].trace.starts, ground.parts[0].trace.ends
         return {
-            "title": bare(title(identity_of(shown), unit)),
+            "title": ground.title,
             "unit": bare(unit or ""),
             "price": bare(price_label(shown)),
             "home": [start / MILLI, end / MILLI, low, high],
             "loaded": self.loaded,
-            "interval": float(ends[0] - starts[0]) / MILLI if len(starts) else 0.0,
+            "interval": ground.grain / MILLI,
             "step": ground.step or 0.0,
             "levels": ground.has_levels,
             "sides": ground.has_sides,
@@ -231,8 +230,7 @@ class Answers:
         """What the profile shows; nothing where there is none."""
         if self.over.profile is not None:
             return "traded volume"
-        liquidated = self.ground.adds_up and "liquidated volume"
-        return liquidated or ("mean resting volume" if self.ground.has_levels else "")
+        return self.ground.beside
 
     def lists(self, asked: Asked) -> dict[str, Any]:
         """What lies over a picture, by name, float64 each."""
@@ -260,10 +258,12 @@ class Answers:
     def profile(self, asked: Asked) -> dict[str, Any]:
         """Volume by price of the buckets in view: what was traded, else what rested in the book, float64 each."""
         (start, end), prices = asked.view
-        rows = max(1, round(asked.size[1] / asked.dpr))
+        wide, rows = asked.size[0], max(1, round(asked.size[1] / asked.dpr))
         traded = self.over.profile
         found = (
-            nearby(traded, start, end, prices, rows) if traded is not None else self.ground.resting(asked.view, rows)
+            nearby(traded, start, end, prices, rows)
+            if traded is not None
+            else self.ground.resting(asked.view, (wide, rows))
         )
         return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
 

@@ -8,7 +8,7 @@ from ..common.times import SECOND, iso
 from ..errors import InvalidRequest, NotArchivedError
 from .grounds import Ground, View
 
-__all__ = ["Beyond", "Buys", "Reads"]
+__all__ = ["Beyond", "Buys", "More", "Reads"]
 
 #: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
 MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
@@ -29,6 +29,16 @@ class Reads(Protocol):
 
     def read(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the archive's own name
         """What is kept."""
+
+
+class More(Protocol):
+    """Where what is not loaded comes from."""
+
+    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+        """Loads what a view needs and costs nothing, or offers it; what the page is told."""
+
+    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Loads what was offered; what the page is told."""
 
 
 class Beyond:

@@ -10,6 +10,7 @@ from ..plots.candles import is_candles
 from ..plots.cells import mass
 from ..plots.overlays import middles
 from ..plots.pixels import Pixels
+from ..plots.words import amount_unit, bare, identity_of, title
 from .reduced import Trace, candles_between
 
 if TYPE_CHECKING:
@@ -73,6 +74,24 @@ class Ground:
         return sum(len(part.shown) for part in self.parts)
 
     @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        return bare(title(identity_of(self.shown), amount_unit(self.shown)))
+
+    @property
+    def grain(self) -> float:
+        """Nanoseconds of a bucket; 0 without rows."""
+        trace = self.parts[0].trace
+        return float(trace.ends[0] - trace.starts[0]) if len(trace.starts) else 0.0
+
+    @property
+    def beside(self) -> str:
+        """What :meth:`resting` tells, in words; nothing of candles."""
+        if self.adds_up:
+            return "liquidated volume"
+        return "mean resting volume" if self.has_levels else ""
+
+    @property
     def window(self) -> tuple[int, int]:
         """What is loaded, Unix nanoseconds."""
         parts = self.parts
@@ -82,6 +101,10 @@ class Ground:
     def levels(self) -> int:
         """Levels, or candles, in memory."""
         return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
+
+    def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
+        """The parts of which a picture of so many pixels across is made, in the order of time."""
+        return self.parts
 
     def add(self, shown: Any, window: tuple[int, int]) -> None:
         """Takes a stretch that touches what is loaded, before or after it."""
@@ -105,7 +128,7 @@ class Ground:
         import numpy as np
 
         found: npt.NDArray[np.float32] | None = None
-        for part in self.parts:
+        for part in self.seen(view[0], size[0]):
             pixels = part.pixels
             outside = part.window[1] <= view[0][0] or part.window[0] >= view[0][1]
             if pixels is None or not len(pixels.starts) or (outside and found is not None):
@@ -121,17 +144,18 @@ class Ground:
                 found = np.fmax(found, picture)
         return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
 
-    def resting(self, view: View, rows: int) -> dict[str, Any]:
-        """Mean volume of a snapshot by price in a view: of each row of pixels that of bids and of asks.
+    def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
+        """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
 
         Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not told
         apart all of it is ``bids``, and ``asks`` is None.
         """
         import numpy as np
 
+        width, rows = size
         found: dict[str, Any] = {"bids": np.zeros(rows), "asks": np.zeros(rows) if self.has_sides else None}
         count = 0
-        for part in self.parts:
+        for part in self.seen(view[0], width):
             pixels = part.pixels
             if pixels is None or not len(pixels.starts):
                 continue
@@ -157,7 +181,7 @@ class Ground:
         """Closes or mid prices by columns of pixels."""
         import numpy as np
 
-        several = [part.trace.columns(start, end, width) for part in self.parts]
+        several = [part.trace.columns(start, end, width) for part in self.seen((start, end), width)]
         return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
 
     def candles(self, start: int, end: int, width: int) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from ..common.display import safe_repr
 from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from .answers import Answers, Over
-from .beyond import Beyond
+from .beyond import More
 from .grounds import Ground, View
 
 __all__ = ["Explorer"]
@@ -24,7 +24,7 @@ class Explorer:
         widget: The widget, for layouts of ipywidgets.
     """
 
-    def __init__(self, ground: Ground, over: Over, beyond: Beyond | None, home: View, results: list[Any]) -> None:
+    def __init__(self, ground: Ground, over: Over, beyond: More | None, home: View, results: list[Any]) -> None:
         from .widget import View as Widget
 
         self._results, self._home = results, home

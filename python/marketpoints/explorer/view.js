@@ -223,7 +223,7 @@ function render({ model, el, signal }) {
     if (content.loaded) {
       const changed = content.loaded[0] !== state.loaded[0] || content.loaded[1] !== state.loaded[1];
       state.loaded = content.loaded;
-      if (changed) ask();
+      if (changed || content.again) ask();
     }
   }
 

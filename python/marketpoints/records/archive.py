@@ -18,6 +18,7 @@ __all__ = [
     "FileProblem",
     "Inconsistency",
     "Missing",
+    "Overviews",
     "Refreshed",
     "Revision",
     "Synced",
@@ -111,6 +112,21 @@ class Compacted:
     files: int
     bytes: int
     rows: int
+
+
+@dataclass(frozen=True)
+class Overviews:
+    """What making overviews did.
+
+    Attributes:
+        months: Months that are kept, each of which has overviews now.
+        built: Those whose overviews were made; of the others they were there.
+        bytes: Size of what was made.
+    """
+
+    months: int
+    built: int
+    bytes: int
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,158 @@
+"""Overviews on disk: of each month and each coarser interval the largest volumes, in files that are mapped into memory.
+
+They are made of the archive's data and hold nothing else, so that they may be removed at any time. A folder is named
+by the checksums of the data that it was made of: that of other data is not found.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["INTERVALS", "ROW", "Month", "Written", "building", "months_of", "opened", "write"]
+
+#: Seconds of a bucket of a heatmap, and those of its overviews, the finest first; of longer ones all is read.
+INTERVALS = {
+    60: (900, 3_600, 14_400),
+    300: (3_600, 14_400),
+    900: (3_600, 14_400),
+    1_800: (14_400,),
+    3_600: (14_400,),
+}
+#: Version of what the files look like: those of another are not found.
+VERSION = 1
+ABOUT = "about.json"
+#: A row of an overview: start of the bucket, where its levels end, bids; lowest, highest and last mid price.
+ROW = [("start", "<i8"), ("end", "<i8"), ("bids", "<i8"), ("low", "<f8"), ("high", "<f8"), ("last", "<f8")]
+
+
+@dataclass(frozen=True)
+class Month:
+    """A month of data and the folder of its overviews.
+
+    Attributes:
+        name: Such as ``2026-01``.
+        days: First days of its files, such as ``2026-01-31``.
+        bytes: Size of its files.
+        folder: Where its overviews lie, or would.
+    """
+
+    name: str
+    days: tuple[str, ...]
+    bytes: int
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Written:
+    """A month's overviews as they were read.
+
+    Attributes:
+        about: What they are of: ``id``, ``step`` (height of a level), ``levels`` (of each day by its name).
+        rows: Rows of each overview by its seconds, structured as :data:`ROW`.
+        levels: Their levels, float64 (levels, 2), mapped: what is looked at is read.
+    """
+
+    about: dict[str, Any]
+    rows: "dict[int, npt.NDArray[Any]]"
+    levels: "dict[int, npt.NDArray[np.float64]]"
+
+
+def _ledger_of(archive: Path, key: str) -> dict[str, Any]:
+    """The ledger of what an archive keeps of a query; empty where it keeps nothing."""
+    try:
+        told = json.loads((archive / "_marketpoints" / "ledger" / f"{key}.json").read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def months_of(archive: Path, key: str) -> list[Month]:
+    """What an archive keeps of a query, by month."""
+    ledger = _ledger_of(archive, key)
+    parts: dict[str, Any] = ledger.get("parts", {})
+    coming: dict[str, Any] = ledger.get("pending", {})
+    months: dict[str, dict[str, Any]] = {}
+    for day in sorted({*parts, *coming}):
+        months.setdefault(day[:7], {})[day] = [parts.get(day), coming.get(day)]
+    made = []
+    for name, days in months.items():
+        text = json.dumps([VERSION, key, days], sort_keys=True)
+        checksum = hashlib.sha256(text.encode()).hexdigest()[:16]
+        size = sum(int(part["bytes"]) for part, _ in days.values() if part)
+        made.append(Month(name, tuple(days), size, _folder_of(archive, key) / f"{name}-{checksum}"))
+    return made
+
+
+def _folder_of(archive: Path, key: str) -> Path:
+    """Where the overviews of a query lie."""
+    return archive / "_marketpoints" / "overviews" / key
+
+
+def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dict[int, Path]) -> int:
+    """Puts a month's overviews in place, whole or not at all, and removes those of what the month was before.
+
+    Args:
+        month: The month.
+        about: As of :class:`Written`.
+        rows: Rows of each overview by its seconds.
+        levels: Files with its levels, in the folder that :func:`building` made.
+
+    Returns:
+        Their size in bytes.
+    """
+    folder = next(iter(levels.values())).parent
+    for seconds, values in rows.items():
+        values.tofile(folder / f"{seconds}.rows")
+    counts = {seconds: [len(rows[seconds]), path.stat().st_size // 16] for seconds, path in levels.items()}
+    (folder / ABOUT).write_text(json.dumps(about | {"counts": counts}), "utf-8")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if month.folder.exists() and opened(month) is None:
+        shutil.rmtree(month.folder)
+    try:
+        folder.rename(month.folder)
+    except OSError:  # another program made the same
+        if opened(month) is None:
+            raise
+        shutil.rmtree(folder)
+    for other in month.folder.parent.glob(f"{month.name}-*"):
+        if other != month.folder and not other.name.endswith(".new"):
+            shutil.rmtree(other, ignore_errors=True)
+    return size
+
+
+def building(month: Month) -> Path:
+    """A new folder in which a month's overviews are made."""
+    made = month.folder.parent / f"{month.name}-{os.urandom(8).hex()}.new"
+    made.mkdir(parents=True)
+    return made
+
+
+def opened(month: Month) -> Written | None:
+    """A month's overviews; None where there are none of these data, or a file is not as it was written."""
+    import numpy as np
+
+    try:
+        about = json.loads((month.folder / ABOUT).read_text("utf-8"))
+        rows: dict[int, npt.NDArray[Any]] = {}
+        levels: dict[int, npt.NDArray[np.float64]] = {}
+        for name, (row_count, level_count) in about["counts"].items():
+            seconds = int(name)
+            rows[seconds] = np.fromfile(month.folder / f"{name}.rows", dtype=ROW)
+            path = month.folder / f"{name}.levels"
+            if len(rows[seconds]) != row_count or path.stat().st_size != level_count * 16:
+                return None
+            if level_count:
+                levels[seconds] = np.memmap(path, dtype="<f8", mode="r", shape=(level_count, 2))
+            else:  # nothing cannot be mapped
+                levels[seconds] = np.empty((0, 2))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Written(about, rows, levels)
