@@ -1,6 +1,8 @@
 """Cards in notebooks: small, escaped, of any colour of ground, made without asking anybody."""
 
+import asyncio
 import html.parser
+import pickle
 import re
 
 import numpy as np
@@ -105,6 +107,52 @@ def test_a_series_tells_its_window_rows_gaps_and_line(client):
     close = answer["close"]
     assert f"close {close.min():,.6g} to {close.max():,.6g}" in texts
     assert len(text) < 24_000
+
+
+def paid_in(shown):
+    """What a card says that was paid."""
+    texts = sound(shown._repr_html_())
+    return texts[texts.index("weight paid") + 1] if "weight paid" in texts else None
+
+
+def test_what_was_paid_is_told_where_it_is_known(service, tmp_path):
+    month = {"start": "2026-01-01", "end": "2026-02-01"}
+    with service.client("unlimited", archive=tmp_path / "kept") as client, service.client("unlimited") as other:
+        # In one request and in several, of one series and of two, of none.
+        for ask in (
+            lambda: other.candles(*MARKET, "1m", **month),
+            lambda: other.liquidations(*MARKET, "1h", **WINDOW),
+            lambda: other.candles(MARKET[0], ["BTCUSDT", "ETHUSDT"], "1h", **WINDOW),
+            lambda: other.candles(*MARKET, "1h", progress=lambda *_: None, **WINDOW),
+            lambda: other.token_supply(coin="BTC", interval="1d", start="2001-01-01", end="2001-01-03"),
+            lambda: client.candles(*MARKET, "1m", **month),
+        ):
+            service.clear_requests()
+            answer = ask()
+            assert answer.weight == service.spent > 0 and paid_in(answer) == f"{service.spent:,}"
+        service.clear_requests()
+        again = client.candles(*MARKET, "1m", **month)
+        assert (service.spent, again.weight, paid_in(again)) == (0, 0, "0")
+        half = client.candles(*MARKET, "1m", start="2026-01-16", end="2026-02-16")
+        assert half.weight == service.spent > 0
+    kept = mp.Archive(tmp_path / "kept").read("candles", *MARKET, "1m")
+    assert kept.weight == 0 and paid_in(kept) == "0"
+    # Of a part of an answer and of a body nobody can tell.
+    for one in (answer.head(), answer[:1], answer.only, answer + answer, mp.decode_points(body(candles(CANDLES)))):
+        assert paid_in(one) is None
+    assert pickle.loads(pickle.dumps(half)).weight == half.weight
+
+
+def test_an_awaited_answer_tells_what_was_paid(service, tmp_path):
+    async def ask():
+        async with service.async_client("unlimited") as plain:
+            first = await plain.candles(*MARKET, "1h", **WINDOW)
+        async with service.async_client("unlimited", archive=tmp_path / "kept") as reading:
+            second, third = [await reading.candles(*MARKET, "1h", **WINDOW) for _ in range(2)]
+        return first.weight, second.weight, third.weight
+
+    first, second, third = asyncio.run(ask())
+    assert first == second > 0 == third and service.spent == first + second
 
 
 def test_gaps_are_counted():

@@ -17,7 +17,9 @@ def read(archive: _engine.Archive, query: _engine.Query, as_of: float | None) ->
     """
     asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
     try:
-        return wrap(archive.read(query, as_of), *asked)
+        found = wrap(archive.read(query, as_of), *asked)
     except NotArchivedError as error:
         error.results = wrap(error.results or [], *asked)
         raise
+    found._weight = 0
+    return found

@@ -13,7 +13,7 @@ from ..common.dialect import Dialect, address, dialect_of_environment, given_dia
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
-from ..common.progress import Progress
+from ..common.progress import Paid, Progress, Tell
 from ..common.protocols import ArchiveLike
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
@@ -208,16 +208,24 @@ class Connection(Caller):
         if words is not None:
             warn(words, UnknownSymbolWarning)
 
-    def _explained(self, answer: SeriesSet, query: _engine.Query, asked: Asked) -> SeriesSet:
-        """An answer; without rows it says why."""
-        if answer.why_empty is None:
-            return answer
+    def _counting(self, report: Tell | None) -> Paid | None:
+        """What counts a call's weight; None where its plan tells it afterwards, in half the time."""
+        return None if report is None and self._settings["archive"] is None else Paid(report)
+
+    def _explained(self, answer: SeriesSet, query: _engine.Query, asked: Asked, paid: Paid | None) -> SeriesSet:
+        """An answer with its weight; without rows it says why."""
         live = self._live
+        weight = live.plan(query).weight if paid is None else paid.weight
+        if answer.why_empty is None:
+            answer._weight = weight
+            return answer
         no_bucket = None if asked.now is None else query.why_no_bucket(asked.now, self.tier)
         end = None if self._data_end is None else self._data_end()
         why = why_nothing(asked, live.is_listed(query), end, no_bucket, live.service_time)
         note(why)
-        return SeriesSet(answer, why_empty=why)
+        empty = SeriesSet(answer, why_empty=why)
+        empty._weight = weight
+        return empty
 
     @property
     def base_url(self) -> str:

@@ -47,7 +47,8 @@ class Client(
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            return self._explained(wrap(live.points(query, report, now), *asked), query, asked)
+            paid = self._counting(report)
+            return self._explained(wrap(live.points(query, paid, now), *asked), query, asked, paid)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
@@ -138,10 +139,9 @@ class AsyncClient(
         known, words = live.listed(query)
         self._warn(words if known else await live.look_up_async(query, now))
         with reporting(progress) as report:
-            answer = _with_mended_error(
-                live.points_async(query, report, now), lambda error: _wrap_partial(error, asked)
-            )
-            return self._explained(wrap(await answer, *asked), query, asked)
+            paid = self._counting(report)
+            answer = _with_mended_error(live.points_async(query, paid, now), lambda error: _wrap_partial(error, asked))
+            return self._explained(wrap(await answer, *asked), query, asked, paid)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):

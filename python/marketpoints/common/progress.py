@@ -10,7 +10,7 @@ from ..errors import InvalidRequest
 from ..printable import printable
 from .optional import load_if_there
 
-__all__ = ["Progress", "Report", "reporting"]
+__all__ = ["Paid", "Progress", "Report", "Tell", "reporting"]
 
 #: What a caller's own function takes: requests done, requests.
 Report: TypeAlias = Callable[[int, int], object]
@@ -19,6 +19,26 @@ Progress: TypeAlias = bool | Report | None
 #: What the engine calls: requests done and all, weight done and all, rows, seconds that the next request still waits
 #: for budget, and seconds left. A run of many calls adds what is under way.
 Tell: TypeAlias = Callable[..., object]
+
+
+class Paid:
+    """What the engine calls, which notes the weight of the answers that came and tells the rest on.
+
+    Attributes:
+        weight: Their weight.
+    """
+
+    __slots__ = ("_tell", "weight")
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell
+        self.weight = 0
+
+    def __call__(self, done: int, total: int, weight_done: int, *how_far: Any) -> None:
+        """Notes how far the call is."""
+        self.weight = weight_done
+        if self._tell is not None:
+            self._tell(done, total, weight_done, *how_far)
 
 
 @contextmanager

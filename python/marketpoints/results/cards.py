@@ -19,14 +19,13 @@ FIRST = ("close", "liquidations", "rate_close", "skew", "implied_volatility", "m
 MANY = 5_000_000
 
 
-def series_card(series: Any) -> str:
-    """A series' card in HTML."""
-    return card(
-        f"{type(series).__name__} {series.id}", series._facts() | _window(series), trend(series) + _ends(series)
-    )
+def series_card(series: Any, paid: Mapping[str, str] | None = None) -> str:
+    """A series' card in HTML, with what its call cost where that is known."""
+    facts = series._facts() | _window(series) | (paid or {})
+    return card(f"{type(series).__name__} {series.id}", facts, trend(series) + _ends(series))
 
 
-def set_card(every: Sequence[Any], hints: Sequence[str]) -> str:
+def set_card(every: Sequence[Any], hints: Sequence[str], paid: Mapping[str, str]) -> str:
     """The card of several series: a row each, with a line of its values."""
     header = ["series", "rows", "from (UTC)", "to (UTC)", "gaps", ""]
     rows = []
@@ -35,7 +34,7 @@ def set_card(every: Sequence[Any], hints: Sequence[str]) -> str:
         rows.append([str(one.id), f"{len(one):,}", *ends, _window(one).get("gaps", "")])
     told = "".join(f"<div>{escape(hint.strip())}</div>" for hint in hints)
     trends = [trend(one) for one in every[:SHOWN]]
-    return card(f"SeriesSet of {len(every):,}", {}, grid(header, rows, [], 0, beside=trends, left=1) + told)
+    return card(f"SeriesSet of {len(every):,}", paid, grid(header, rows, [], 0, beside=trends, left=1) + told)
 
 
 def _window(series: Any) -> dict[str, str]:

@@ -50,6 +50,9 @@ class SeriesSet(Items[Series], frames.Exported):
     series of both.
     """
 
+    #: Of the call that it is the whole answer of.
+    _weight: int | None = None
+
     def __init__(self, series: Iterable[Series], *, why_empty: str | None = None) -> None:
         self._items = tuple(series)
         self._why_empty = why_empty
@@ -60,6 +63,15 @@ class SeriesSet(Items[Series], frames.Exported):
         if any(len(one) for one in self._items):
             return None
         return self._why_empty or "the answer holds no data"
+
+    @property
+    def weight(self) -> int | None:
+        """Weight of the requests that the call took, as :meth:`Client.plan` told it; of what an archive held 0.
+
+        Attempts that failed and were made again are not counted. None where nobody asked for just this: of a body
+        decoded alone, and of a part of an answer.
+        """
+        return self._weight
 
     @property
     def ids(self) -> tuple[SeriesId, ...]:
@@ -165,11 +177,14 @@ class SeriesSet(Items[Series], frames.Exported):
         return "\n".join(["<SeriesSet", *(f"  {one!r}" for one in self._items[:SHOWN]), *self._hints(), ">"])
 
     def _repr_html_(self) -> str:
+        paid = {} if self._weight is None else {"weight paid": f"{self._weight:,}"}
         if not self._items:
-            return card("SeriesSet", {"series": "none"} | ({"why": self._why_empty} if self._why_empty else {}))
+            return card("SeriesSet", {"series": "none"} | ({"why": self._why_empty} if self._why_empty else {}) | paid)
         if len(self._items) > 1:
-            return set_card(self._items, self._hints())
-        return "".join([series_card(self._items[0]), *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())])
+            return set_card(self._items, self._hints(), paid)
+        return "".join(
+            [series_card(self._items[0], paid), *(f"<div>{escape(hint.strip())}</div>" for hint in self._hints())]
+        )
 
     def _hints(self) -> list[str]:
         more = len(self._items) - SHOWN
