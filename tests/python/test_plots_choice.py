@@ -13,6 +13,7 @@ from pictures import Picture
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")
+colours = pytest.importorskip("matplotlib.colors")
 
 HOUR = 3600
 WINDOW = {"start": "2026-01-01", "end": "2026-01-03"}
@@ -104,11 +105,69 @@ def test_a_term_structure_goes_by_the_length_of_its_tenors():
             wrong.plot(layout="term")
 
 
+def smiling(deltas=(25,), tenor="ONE_W", skews=(3.0, -2.0)):
+    """Volatility at the money, and the skew of each delta: so much less for each further from the money."""
+    identity = {"exchange": "DERIBIT", "coin": "BTC", "interval": "HOUR", "tenor": tenor}
+    every = []
+    for symbol, name, kind, values in [
+        ("BTC_ATM", "impliedVolatility", "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG", (50.0, 60.0)),
+        *((f"BTC_{one}", "skew", "SKEW_OPTION_SUMMARY_AGG", [each + 25 - one for each in skews]) for one in deltas),
+    ]:
+        points = [{"Point": {name: values[at], "timestamp": stamp(START + HOUR * at)}} for at in range(2)]
+        every.append({"id": identity | {"type": kind, "rawSymbol": symbol}, "points": points})
+    return mp.decode_points(body(*every))
+
+
+def test_a_smile_has_its_wings_half_a_skew_from_the_money():
+    ax = smiling().plot(layout="smile")
+    texts = set(Picture(ax).texts)
+    assert {"implied volatility (%)", "25Δ put", "ATM", "25Δ call"} <= texts
+    assert any("ONE_W" in text and text.endswith("smile") for text in texts)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[51.5, 50, 48.5], [59, 60, 61]]
+    ax = smiling((10, 25)).plot(layout="smile")
+    assert ax.lines[0].get_xdata().tolist() == [10, 25, 50, 75, 90]
+    assert ax.lines[0].get_ydata().tolist() == [59, 51.5, 50, 48.5, 41]
+    assert {"10Δ put", "25Δ put", "ATM", "25Δ call", "10Δ call"} <= set(Picture(ax).texts)
+    # A skew of which the volatility is not there.
+    half = smiling()
+    ax = (half[:1].head(1) + half[1:]).plot(layout="smile")
+    assert ax.lines[0].get_ydata().tolist() == [51.5, 50, 48.5] and np.isnan(ax.lines[1].get_ydata()).all()
+    Picture(smiling().head(0).plot(layout="smile"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: options(["ONE_W"]),
+        lambda: smiling() + smiling()[1:],
+        lambda: smiling()[1:],
+        lambda: smiling(tenor="ONE_M")[:1] + smiling()[1:],
+        lambda: smiling() + markets(),
+        lambda: smiling((75,)),
+    ],
+)
+def test_what_is_no_smile_is_told(wrong):
+    with pytest.raises(mp.SelectionError, match="a smile needs the implied volatility at the money and the skew"):
+        wrong().plot(layout="smile")
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("layout", ["term", "smile"])
+def test_every_moment_is_seen_on_its_ground(layout, style):
+    with plt.style.context(style):
+        ax = (options() if layout == "term" else smiling()).plot(layout=layout)
+        ground = np.array(colours.to_rgb(ax.get_facecolor()))
+        for line in ax.lines:
+            assert np.abs(np.array(colours.to_rgb(line.get_color())) - ground).max() > 0.4
+
+
 def test_what_the_demo_market_has(client):
     several = [client.implied_volatility("DERIBIT", "BTC_ATM", "1h", coin="BTC", tenor=one, **WINDOW) for one in TENORS]
     answer = functools.reduce(operator.add, several)
     for layout in (None, "axis", "panels", "term"):
         Picture(answer.plot(layout=layout))
+    skew = client.skew("DERIBIT", "BTC_25", "1h", coin="BTC", tenor="ONE_W", **WINDOW)
+    assert len((several[0] + skew).plot(layout="smile").lines) == 5
     mixed = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW) + client.open_interest(
         "BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW
     )
@@ -125,7 +184,7 @@ def test_choices_of_little(layout, rows):
 
 
 def test_what_is_no_choice_is_refused():
-    with pytest.raises(mp.InvalidRequest, match="layout: 'grid' is none; those are axis, panels, term"):
+    with pytest.raises(mp.InvalidRequest, match="layout: 'grid' is none; those are axis, panels, term, smile"):
         markets().plot(layout="grid")
     book = mp.decode_points(body({"id": {"type": "BLOCK_BOOK_SNAPSHOT_AGG"}, "points": []}, candles(CANDLES)))
     with pytest.raises(mp.SelectionError, match="volume by price is no line; draw it in a panel of its own"):

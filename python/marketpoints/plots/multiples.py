@@ -1,4 +1,4 @@
-"""Several series by choice: small multiples, one axis, or values against the tenor."""
+"""Several series by choice: small multiples, or one axis; options against tenor or delta are drawn elsewhere."""
 
 import math
 from collections.abc import Sequence
@@ -6,23 +6,21 @@ from typing import Any, Literal
 
 from ..common.optional import load
 from ..common.protocols import Drawable
-from ..common.times import iso
 from ..errors import InvalidRequest, SelectionError
 from . import candles
 from .axes import amounts, blank, broken, legend, line, make, prices, show_span, spans, times
 from .lines import PANELS, Panel, panels_of
-from .words import PREDICTIONS, amount_unit, identity_of, in_unit, label, names, price_label, shared, title
+from .options import smile, term_structure
+from .words import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 
 __all__ = ["LAYOUTS", "Layout", "by_choice", "odds"]
 
-Layout = Literal["axis", "panels", "term"]
-LAYOUTS: tuple[Layout, ...] = ("axis", "panels", "term")
+Layout = Literal["axis", "panels", "term", "smile"]
+LAYOUTS: tuple[Layout, ...] = ("axis", "panels", "term", "smile")
 #: Small multiples in a row, their width and height in inches, and how many one figure has at most.
 ACROSS, WIDE, HIGH, MOST = 4, 3.4, 2.3, 100
-#: Lines on one axis, and moments of a term structure.
-LINES, MOMENTS = 60, 5
-#: Tenors (supplement 2) in days.
-TENORS = {"ONE_W": 7, "ONE_M": 30, "TWO_M": 61, "THREE_M": 91}
+#: Lines on one axis.
+LINES = 60
 
 
 def by_choice(every: Sequence[Drawable], ax: Any, layout: object, options: dict[str, Any]) -> Any:
@@ -37,7 +35,9 @@ def by_choice(every: Sequence[Drawable], ax: Any, layout: object, options: dict[
     if layout == "axis":
         return _one_axis(every, ax)
     if layout == "term":
-        return _term(every, ax)
+        return term_structure(every, ax)
+    if layout == "smile":
+        return smile(every, ax)
     raise InvalidRequest(f"layout: {layout!r} is none; those are {', '.join(LAYOUTS)}")
 
 
@@ -164,41 +164,3 @@ def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None
         amounts(ax, label(panel.what if panel else "liquidated volume", unit))
     else:
         prices(ax, label(panel.what if panel else name, panel.unit if panel else None))
-
-
-def _term(every: Sequence[Drawable], ax: Any) -> Any:
-    """Values against the tenor at some moments: a line a moment, the latest the strongest."""
-    import numpy as np
-
-    known = [(TENORS[one.id.tenor], one) for one in every if one.id.tenor in TENORS]
-    known.sort(key=lambda each: each[0])
-    if len(known) < len(every) or len({days for days, _ in known}) < 2 or len(known) > len({d for d, _ in known}):
-        raise SelectionError(
-            "a term structure needs series that differ in their tenor alone, two at least: skew or implied volatility "
-            "of ONE_W, ONE_M, TWO_M, THREE_M; join answers with +"
-        )
-    identity = shared([identity_of(one) for _, one in known])
-    column, panel = _column(known[0][1])
-    ax = make(ax)
-    what, unit = (panel.what, panel.unit) if panel else (column, None)
-    ax.set_title(in_unit(f"{title(identity)} · term structure", None), loc="left")
-    prices(ax, label(what, unit))
-    moments = np.unique(np.concatenate([one.timestamps for _, one in known]))
-    if not len(moments):
-        return blank(ax, "no rows", known[0][1])
-    places = np.unique(np.round(np.linspace(0, len(moments) - 1, MOMENTS)).astype(int))
-    colours = load("matplotlib").colormaps["viridis"]
-    for number, moment in enumerate(moments[places]):
-        values = []
-        for _, one in known:
-            at = np.flatnonzero(one.timestamps == moment)
-            values.append(float(one[column][at[0]]) if len(at) else math.nan)
-        strength = number / max(1, len(places) - 1)
-        style = {"color": colours(0.9 * (1 - strength)), "linewidth": 1 + strength, "marker": "o", "markersize": 4}
-        ax.plot([days for days, _ in known], values, label=f"{iso(moment)} UTC", **style)
-    ax.set_xticks([days for days, _ in known], [one.id.tenor or "" for _, one in known])
-    ax.set_xlabel("tenor")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    legend(ax)
-    return ax

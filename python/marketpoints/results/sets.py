@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any, Literal, NoReturn, SupportsIndex, overload
+from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
 
 from .. import _engine
 from ..common.dialect import Dialect
@@ -40,6 +40,10 @@ def as_set(given: object, name: str) -> "SeriesSet":
     if isinstance(given, Series):
         return SeriesSet([given])
     raise InvalidRequest(f"{name}: a {type(given).__name__} is no series; give results of the client or an archive")
+
+
+#: How several series are drawn.
+Layout: TypeAlias = Literal["axis", "panels", "term", "smile"]
 
 
 class SeriesSet(Items[Series], frames.Exported):
@@ -248,7 +252,7 @@ class SeriesSet(Items[Series], frames.Exported):
         """
         frames.refuse_as_array(self)
 
-    def plot(self, *, ax: Any = None, layout: "Literal['axis', 'panels', 'term'] | None" = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, layout: "Layout | None" = None, **options: Any) -> Any:
         """Draws the only series by its own ``plot``; of several, all of them.
 
         Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
@@ -259,7 +263,8 @@ class SeriesSet(Items[Series], frames.Exported):
             ax: The matplotlib axes to draw on; they are divided where there are several panels. None makes a figure.
             layout: ``"panels"``: small multiples, a panel a series. ``"axis"``: a line a series on one axis, of candles
                 their closes; of several markets or units the change since the start in percent. ``"term"``: skew or
-                implied volatility against the tenor at five moments. None is as said above.
+                implied volatility against the tenor at five moments. ``"smile"``: volatility against the delta, of the
+                volatility at the money and the skew of one tenor. None is as said above.
             options: As of the series' own ``plot``, such as ``volume`` or ``step``.
 
         Returns:
