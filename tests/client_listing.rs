@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
-use marketpoints::clock::{ManualClock, SECOND};
+use marketpoints::clock::{ManualClock, SECOND, Window};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
@@ -110,8 +110,7 @@ impl Source for Shuffled {
     fn bars(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        Window { from, to }: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
@@ -130,7 +129,7 @@ impl Source for Shuffled {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -138,7 +137,7 @@ impl Source for Shuffled {
         Ok(0.1)
     }
 
-    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 

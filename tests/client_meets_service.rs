@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
-use marketpoints::clock::{ManualClock, SECOND};
+use marketpoints::clock::{ManualClock, SECOND, Window};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -55,7 +55,13 @@ impl Source for Waves {
     }
 
     /// The markets of the listing traded in one minute only: the more, the earlier they stand.
-    fn bars(&self, market: usize, from: i64, to: i64, _: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(
+        &self,
+        market: usize,
+        Window { from, to }: Window,
+        _: i64,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
         if market >= self.0.len() - MORE {
             let (start, row) = (NOW - 60, (market + MORE - self.0.len()) as f64);
             let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
@@ -70,7 +76,7 @@ impl Source for Waves {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -78,7 +84,7 @@ impl Source for Waves {
         Ok(0.5)
     }
 
-    fn last_book(&self, _market: usize, from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _market: usize, Window { from, .. }: Window, _now: i64) -> Result<Option<Book>, SourceError> {
         Ok(Some(Book {
             time: from * 1_000_000_000,
             bids: vec![(99.5, wave(from)), (99.0, 1.0)],
@@ -88,11 +94,11 @@ impl Source for Waves {
 
     coins_only!(marketpoints::market);
 
-    fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn liquidation_bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn liquidations(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn liquidations(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 }

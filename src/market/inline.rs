@@ -1,6 +1,6 @@
 //! Queries whose answer takes less than handing them to another thread, and those that take much longer than most.
 
-use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of};
+use crate::clock::SECONDS_PER_DAY as DAY;
 use crate::market::engine::Market;
 use crate::market::query::window::Buckets;
 use crate::protocol::{DataType, Interval, PointsQuery};
@@ -31,7 +31,7 @@ fn extent(query: &PointsQuery, now: i64) -> Option<Extent> {
     let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
     let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
     let buckets = Buckets::new(interval, query.from, query.period, now);
-    let seconds = buckets.end.saturating_sub(buckets.from).saturating_mul(markets);
+    let seconds = buckets.window.seconds().saturating_mul(markets);
     Some(Extent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
 }
 
@@ -64,7 +64,7 @@ impl Market {
             && !query.usd;
         let Some(interval) = query.interval.as_deref().and_then(Interval::find).filter(|_| plain) else { return false };
         let buckets = Buckets::new(interval, query.from, query.period, now);
-        buckets.end.saturating_sub(buckets.from) <= LONGEST && nanos_of(buckets.end) <= now
+        buckets.window.seconds() <= LONGEST && buckets.window.nanos().end <= now
     }
 }
 

@@ -1,7 +1,7 @@
 //! What one row covers: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
 
 use super::interval::{INTERVALS, Interval};
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, Window};
 
 /// Wire names of the sessions; the last is "as the interval".
 pub const SESSIONS: [&str; 4] =
@@ -36,6 +36,12 @@ impl Grid {
             Self::Every(interval) => interval.floor(at),
             Self::Month => month(at),
         }
+    }
+
+    /// The bucket that holds a time.
+    pub fn window(self, at: i64) -> Window {
+        let from = self.floor(at);
+        Window { from, to: self.end(from) }
     }
 
     /// The first bucket start at or after a time.

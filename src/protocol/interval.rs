@@ -1,7 +1,7 @@
 //! Intervals: wire name, short name, seconds, and the grid of bucket starts (service.md 2.6, supplement 1 and 4).
 
 use super::suggest::closest;
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, Window};
 
 /// One row of the interval table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,11 @@ impl Interval {
     /// Start of the bucket that holds the Unix second `at`.
     pub fn floor(&self, at: i64) -> i64 {
         at.saturating_sub(at.saturating_sub(self.anchor).rem_euclid(self.seconds))
+    }
+
+    /// The bucket that starts at a Unix second.
+    pub const fn window(&self, start: i64) -> Window {
+        Window { from: start, to: start.saturating_add(self.seconds) }
     }
 
     /// The first bucket start at or after the Unix second `at`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archive::points::Content;
-use crate::clock::nanos_of;
+use crate::clock::{Window, nanos_of};
 use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
     Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
@@ -81,7 +81,7 @@ impl Source for Listed {
         &self.instruments
     }
 
-    fn bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(()) // figures of the listing are unknown
     }
 
@@ -89,7 +89,7 @@ impl Source for Listed {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Source for Listed {
         String::new()
     }
 
-    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
@@ -113,8 +113,7 @@ impl Source for Listed {
         &self,
         _: usize,
         _: TickerField,
-        _: i64,
-        _: i64,
+        _: Window,
         _: i64,
         _: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
@@ -125,7 +124,7 @@ impl Source for Listed {
         Ok(None)
     }
 
-    fn supply(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+    fn supply(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
         Ok(())
     }
 

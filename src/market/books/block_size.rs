@@ -5,7 +5,7 @@
 //! market's quote: 88,000 / 10 / 3,500 gives 2. Without trades the price is the middle of the last book; a market with neither
 //! has none.
 
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::market::instruments::availability::EARLY;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::nearest_step;
@@ -33,7 +33,7 @@ fn last_price(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64
         return Ok(traded.map(|bar| bar.close));
     }
     let since = source.instruments()[market].available_since.saturating_sub(EARLY);
-    let book = source.last_book(market, since, end, now)?.unwrap_or_default();
+    let book = source.last_book(market, Window { from: since, to: end }, now)?.unwrap_or_default();
     let best = book.bids.first().into_iter().chain(book.asks.first()).map(|(price, _)| *price);
     let (sum, count) = best.fold((0.0, 0.0), |(sum, count), price| (sum + price, count + 1.0));
     Ok((count > 0.0).then(|| sum / count))

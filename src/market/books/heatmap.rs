@@ -28,8 +28,9 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
     for start in buckets.starts() {
         let mut found = false;
         for (market, converter) in &mut books {
-            let end = start + buckets.interval.seconds;
-            let Some(book) = context.source.last_book(*market, start, end, buckets.now)? else { continue };
+            let Some(book) = context.source.last_book(*market, buckets.interval.window(start), buckets.now)? else {
+                continue;
+            };
             found = true;
             let counted = converter.levels(second_of(book.time))??;
             // The highest prices, and with them all others.

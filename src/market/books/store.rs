@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_first, read_metadata};
-use crate::clock::{minute_of, nanos_of, second_of};
+use crate::clock::{Window, minute_of, nanos_of, second_of};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{Book, Level, RawData, SourceError};
@@ -245,17 +245,17 @@ fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
 }
 
 impl BookDay {
-    /// The last book of the minutes in `[from, to)`, as of `now`. The minute that holds `now` is rebuilt from its events.
+    /// The last book of the minutes of a window, as of `now`. The minute that holds `now` is rebuilt from its events.
     pub(in crate::market) fn last(
         &self,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
-        let begun = |minute: &MinuteBook| minute.start < to && nanos_of(minute.start) <= now;
+        let begun = |minute: &MinuteBook| minute.start < window.to && nanos_of(minute.start) <= now;
         let end = self.minutes.partition_point(begun);
-        let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= from) else {
+        let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= window.from)
+        else {
             return Ok(None);
         };
         if last.book.time <= now {
@@ -266,7 +266,7 @@ impl BookDay {
         let first = events.partition_point(|event| minute(event) < last.start);
         let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
         if of_minute.is_empty() {
-            return Ok(before.filter(|before| before.start >= from).map(|before| before.book.clone()));
+            return Ok(before.filter(|before| before.start >= window.from).map(|before| before.book.clone()));
         }
         // Everything up to the minute is in the book at the end of the one before.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
@@ -296,18 +296,13 @@ impl StoredBooks {
         Self { partitions, books: Cache::new(KEPT_DAYS), events: Cache::new(KEPT_EVENT_DAYS) }
     }
 
-    /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
-    pub(in crate::market) fn last(
-        &self,
-        market: usize,
-        (from, to): (i64, i64),
-        now: i64,
-    ) -> Result<Option<Book>, SourceError> {
-        for &day in near(self.partitions.days(market, RawData::Books), from, to).iter().rev() {
+    /// The last book state of those minutes of a window that had a book event, as of `now`.
+    pub(in crate::market) fn last(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+        for &day in near(self.partitions.days(market, RawData::Books), window).iter().rev() {
             let file = |dataset| self.partitions.file(dataset, market, day);
             let books = self.books.get((market, day), || read(&file(Dataset::Books)))?;
             let events = || self.events.get((market, day), || read_events(&file(Dataset::BookEvents)));
-            if let Some(book) = books.last(from, to, now, events)? {
+            if let Some(book) = books.last(window, now, events)? {
                 return Ok(Some(book));
             }
         }
@@ -353,7 +348,7 @@ mod tests {
 
     fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
         let (_folder, books, events) = day();
-        let book = books.last(from, to, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
+        let book = books.last(Window { from, to }, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
         Some((book.bids, book.asks))
     }
 
@@ -378,7 +373,7 @@ mod tests {
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
         let last = |to: i64, now: i64| {
             let events = || Ok(Arc::new(events.to_vec()));
-            books.last(0, to, now * SECOND, events).unwrap().unwrap().bids
+            books.last(Window { from: 0, to }, now * SECOND, events).unwrap().unwrap().bids
         };
         assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
         assert_eq!(last(300, 200), []);

@@ -1,10 +1,12 @@
 //! The markets of the demo's coins: the blocks of their paths, and visits of their minutes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::catalog::{self, Traits};
-use super::clock::{minutes, times};
+use super::clock::{from_whole_minute, minutes, times};
 use super::path::{BLOCK, Block};
+use crate::clock::Window;
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, Instrument, Trade};
 
@@ -35,15 +37,15 @@ impl Coins {
         self.blocks.made(key, || traits.path.block(minute))
     }
 
-    /// Visits the minutes with a start in `[from, to)` that have begun at `now`, each with the block that holds it.
+    /// Visits the minutes with a start in a window that have begun at `now`, each with the block that holds it.
     pub(in crate::market) fn each_minute(
         &self,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         mut visit: impl FnMut(&Block, i64),
     ) {
-        let (mut minute, end) = minutes(from, to, now);
+        let Range { start: mut minute, end } = minutes(window, now);
         while minute < end {
             let block = self.block(&self.traits[market], minute);
             let stop = end.min(block.start + BLOCK);
@@ -52,18 +54,18 @@ impl Coins {
         }
     }
 
-    /// Visits the events of a market with a time in `[from, to)` (Unix seconds), none after `now`, in time order.
+    /// Visits the events of a market with a time in a window, none after `now`, in time order.
     pub(in crate::market) fn events(
         &self,
         events: Events,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) {
         let traits = &self.traits[market];
-        let known = times(from, to, now);
-        self.each_minute(market, (from.saturating_sub(from.rem_euclid(60)), to), now, |block, minute| {
+        let known = times(window, now);
+        self.each_minute(market, from_whole_minute(window), now, |block, minute| {
             events(traits, block, minute, &mut |event| {
                 if known.contains(&event.time) {
                     visit(event);
@@ -72,17 +74,17 @@ impl Coins {
         });
     }
 
-    /// Visits the minute bars of a market's events with a start in `[from, to)`, of events up to `now`.
+    /// Visits the minute bars of a market's events with a start in a window, of events up to `now`.
     pub(in crate::market) fn bars(
         &self,
         events: Events,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) {
         let traits = &self.traits[market];
-        self.each_minute(market, (from, to), now, |block, minute| {
+        self.each_minute(market, window, now, |block, minute| {
             if let Some(bar) = bar(events, traits, block, minute, now) {
                 visit(&bar);
             }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::clock::{MINUTES_PER_DAY, SECOND, second_of};
+use crate::clock::{MINUTES_PER_DAY, SECOND, Window, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
-use crate::market::demo::clock::times;
+use crate::market::demo::clock::{from_whole_minute, times};
 use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
 use crate::market::demo::path::{BLOCK, Block};
@@ -113,12 +113,12 @@ impl CoinTickers {
         Self { coins, interest: Cache::new(KEPT_BLOCKS) }
     }
 
-    /// Visits the minute bars of a field with a start in `[from, to)`, of readings up to `now`.
+    /// Visits the minute bars of a field with a start in a window, of readings up to `now`.
     pub(in crate::market) fn bars(
         &self,
         market: usize,
         field: TickerField,
-        window: (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) {
@@ -140,20 +140,15 @@ impl CoinTickers {
         // Every minute that has begun has a reading at its start.
         let last = before.min(second_of(now) + 1);
         let mut found = None;
-        self.bars(market, field, ((last - 60).div_euclid(60) * 60, last), now, &mut |bar| found = Some(*bar));
+        let minute = Window { from: (last - 60).div_euclid(60) * 60, to: last };
+        self.bars(market, field, minute, now, &mut |bar| found = Some(*bar));
         found
     }
 
-    /// Visits the readings with a time in `[from, to)` (Unix seconds), none after `now`.
-    pub(in crate::market) fn readings(
-        &self,
-        market: usize,
-        (from, to): (i64, i64),
-        now: i64,
-        visit: &mut dyn FnMut(&Ticker),
-    ) {
-        let (traits, known) = (&self.coins.traits[market], times(from, to, now));
-        self.coins.each_minute(market, (from.saturating_sub(from.rem_euclid(60)), to), now, |block, minute| {
+    /// Visits the readings with a time in a window, none after `now`.
+    pub(in crate::market) fn readings(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+        let (traits, known) = (&self.coins.traits[market], times(window, now));
+        self.coins.each_minute(market, from_whole_minute(window), now, |block, minute| {
             let interest = self.interest(market, block);
             readings(traits, block, Some(&interest), minute, |reading| {
                 if known.contains(&reading.time) {
@@ -195,14 +190,14 @@ mod tests {
 
     fn fields(demo: &Demo, market: usize, field: TickerField, from: i64, to: i64, now: i64) -> Vec<OhlcBar> {
         let mut bars = Vec::new();
-        demo.ticker_bars(market, field, from, to, now, &mut |bar| bars.push(*bar)).unwrap();
+        demo.ticker_bars(market, field, Window { from, to }, now, &mut |bar| bars.push(*bar)).unwrap();
         bars
     }
 
     fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> (Vec<Bar>, Vec<Bar>) {
         let (mut trades, mut forced) = (Vec::new(), Vec::new());
-        demo.bars(market, from, to, now, &mut |bar| trades.push(*bar)).unwrap();
-        demo.liquidation_bars(market, from, to, now, &mut |bar| forced.push(*bar)).unwrap();
+        demo.bars(market, Window { from, to }, now, &mut |bar| trades.push(*bar)).unwrap();
+        demo.liquidation_bars(market, Window { from, to }, now, &mut |bar| forced.push(*bar)).unwrap();
         (trades, forced)
     }
 

@@ -38,10 +38,10 @@ pub(in crate::market) fn bars(
     market: usize,
     field: TickerField,
 ) -> Result<FieldBars, MarketError> {
-    let Buckets { interval, from, end, now } = context.buckets;
+    let Buckets { interval, window, now } = context.buckets;
     let mut units = units(context, market, field);
     let (mut bars, mut outcome) = (FieldBars::new(), Ok(Ok(())));
-    context.source.ticker_bars(market, source_field(context, market, field), from, end, now, &mut |minute| {
+    context.source.ticker_bars(market, source_field(context, market, field), window, now, &mut |minute| {
         if !matches!(outcome, Ok(Ok(()))) {
             return;
         }
@@ -110,8 +110,9 @@ pub(in crate::market) fn aligned(
 /// The last minute of a field before the window, in the units of the query; `None` where there is none, or no rate of
 /// that minute.
 fn before(context: &QueryContext<'_>, market: usize, field: TickerField) -> Result<Option<OhlcBar>, MarketError> {
-    let Buckets { from, now, .. } = context.buckets;
-    let Some(minute) = context.source.ticker_before(market, source_field(context, market, field), from, now)? else {
+    let Buckets { window, now, .. } = context.buckets;
+    let Some(minute) = context.source.ticker_before(market, source_field(context, market, field), window.from, now)?
+    else {
         return Ok(None);
     };
     Ok(units(context, market, field).bar(&minute)?.ok())

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{Window, nanos_of, second_of};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -165,16 +165,16 @@ impl StoredTickers {
         Self { partitions, bars: Cache::new(KEPT_BAR_DAYS), readings: Cache::new(KEPT_READING_DAYS) }
     }
 
-    /// Visits the minute bars of a field with a start in `[from, to)`, as of `now`.
+    /// Visits the minute bars of a field with a start in a window, as of `now`.
     pub(in crate::market) fn bars(
         &self,
         market: usize,
         field: TickerField,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.minutes(market, field, now, |minutes| minutes.visit(from, to, now, visit))
+        self.minutes(market, field, now, |minutes| minutes.visit(window, now, visit))
     }
 
     /// The last minute bar of a field that starts before `before`.
@@ -188,11 +188,11 @@ impl StoredTickers {
         self.minutes(market, field, now, |minutes| minutes.before(before, now))
     }
 
-    /// Visits the readings with a time in `[from, to)`, by time and then by file order.
+    /// Visits the readings with a time in a window, by time and then by file order.
     pub(in crate::market) fn readings(
         &self,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
@@ -201,7 +201,7 @@ impl StoredTickers {
         let [rates, interest] =
             [RawData::FundingRates, RawData::OpenInterest].map(|kind| self.partitions.days(market, kind));
         let days = if rates.is_empty() { interest } else { rates };
-        in_order(days, (from, to, now), &read, |reading| reading.time, visit)
+        in_order(days, window, now, &read, |reading| reading.time, visit)
     }
 
     /// Unix nanoseconds of the first reading of a kind in a day's file.

@@ -79,7 +79,7 @@ impl CoinLiquidations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SECOND;
+    use crate::clock::{SECOND, Window};
     use crate::market::raw::{Bar, Source};
     use crate::market::sources::demo::Demo;
 
@@ -89,8 +89,8 @@ mod tests {
 
     fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> (Vec<Bar>, Vec<Bar>) {
         let (mut trades, mut forced) = (Vec::new(), Vec::new());
-        demo.bars(market, from, to, now, &mut |bar| trades.push(*bar)).unwrap();
-        demo.liquidation_bars(market, from, to, now, &mut |bar| forced.push(*bar)).unwrap();
+        demo.bars(market, Window { from, to }, now, &mut |bar| trades.push(*bar)).unwrap();
+        demo.liquidation_bars(market, Window { from, to }, now, &mut |bar| forced.push(*bar)).unwrap();
         (trades, forced)
     }
 

@@ -41,8 +41,8 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 /// What was liquidated of a market over the window's buckets.
 fn bars(context: &QueryContext<'_>, market: usize) -> Result<Bars, MarketError> {
-    let Buckets { interval, from, end, now } = context.buckets;
+    let Buckets { interval, window, now } = context.buckets;
     let mut converter = context.converter(market);
-    let visit = |visit: &mut dyn FnMut(&Bar)| context.source.liquidation_bars(market, from, end, now, visit);
+    let visit = |visit: &mut dyn FnMut(&Bar)| context.source.liquidation_bars(market, window, now, visit);
     Ok(candles::roll_up(visit, interval, &mut converter)??)
 }

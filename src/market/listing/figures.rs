@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, second_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, Window, second_of};
 use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
@@ -63,7 +63,8 @@ impl<'a> Figures<'a> {
     pub(in crate::market) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
         let instrument = &self.source.instruments()[market];
         let second = self.second();
-        let today = MarketError::listed(self.traded(market, second - DAY, second + 1))?.unwrap_or_default();
+        let today = MarketError::listed(self.traded(market, Window { from: second - DAY, to: second + 1 }))?
+            .unwrap_or_default();
         let last = match today.close {
             None if instrument.raw_data.has(RawData::Trades) => MarketError::listed(self.last_price(market))?.flatten(),
             close => close,
@@ -95,7 +96,7 @@ impl<'a> Figures<'a> {
         row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
             let second = self.second();
-            let before = self.traded(market, second - 2 * DAY, second - DAY);
+            let before = self.traded(market, Window { from: second - 2 * DAY, to: second - DAY });
             let before = MarketError::listed(before)?.unwrap_or_default().amount;
             if before > 0.0 {
                 row.entry.volume_change_24h = (row.entry.volume_24h / before - 1.0) * 100.0;
@@ -111,7 +112,8 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let second = self.second();
-        let worth = MarketError::listed(self.traded(market, second - DAY, second + 1))?.and_then(|today| today.worth);
+        let worth = MarketError::listed(self.traded(market, Window { from: second - DAY, to: second + 1 }))?
+            .and_then(|today| today.worth);
         self.volumes.insert(market, worth);
         Ok(worth)
     }
@@ -124,7 +126,7 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let second = self.second();
-        let peak = self.source.highest(market, second - PEAK_WINDOW, second + 1, self.now);
+        let peak = self.source.highest(market, Window { from: second - PEAK_WINDOW, to: second + 1 }, self.now);
         let peak = MarketError::listed(peak)?.flatten();
         let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
         let from_peak = peak.zip(last).map(|(peak, last)| (last / peak - 1.0) * 100.0);
@@ -161,7 +163,7 @@ impl<'a> Figures<'a> {
         let begin = end - RANGE_HOURS * HOUR;
         let (mut sum, mut count, mut close) = (0.0, 0, None);
         for start in (begin - HOUR..end).step_by(HOUR as usize) {
-            let hour = self.source.span(market, start, start + HOUR, self.now);
+            let hour = self.source.span(market, Window { from: start, to: start + HOUR }, self.now);
             let Some(hour) = MarketError::listed(hour)?.flatten() else { continue };
             if start >= begin {
                 let before = close.unwrap_or(hour.open);
@@ -192,22 +194,22 @@ impl<'a> Figures<'a> {
         Ok(self.source.bar_before(market, self.second() + 1, self.now)?.map(|bar| bar.close))
     }
 
-    /// What a market traded in the minutes that begin in `[from, to)`.
-    fn traded(&self, market: usize, from: i64, to: i64) -> Result<Traded, MarketError> {
+    /// What a market traded in the minutes that begin in a window.
+    fn traded(&self, market: usize, window: Window) -> Result<Traded, MarketError> {
         let instrument = &self.source.instruments()[market];
         if !instrument.raw_data.has(RawData::Trades) {
             return Ok(Traded::default());
         }
         let mut traded = Traded { worth: Some(0.0), ..Traded::default() };
         if instrument.is_usd_like() {
-            if let Some(bar) = self.source.span(market, from, to, self.now)? {
+            if let Some(bar) = self.source.span(market, window, self.now)? {
                 (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());
                 traded.worth = Some(bar.buy_quote + bar.sell_quote);
             }
             return Ok(traded);
         }
         let (mut converter, mut outcome) = (Converter::new(self.source, market, true, self.now), Ok(()));
-        self.source.bars(market, from, to, self.now, &mut |bar| {
+        self.source.bars(market, window, self.now, &mut |bar| {
             traded.open.get_or_insert(bar.open);
             traded.close = Some(bar.close);
             traded.amount += bar.volume();

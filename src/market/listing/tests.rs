@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::page::page;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, Window};
 use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
@@ -110,10 +110,10 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
     // What the bars say of the first events, looked up from the beginning of 2015.
     let (begin, mut bars) = (1_420_070_400, Vec::new());
-    demo.bars(market, 0, begin + 60, i64::MAX, &mut |bar| bars.push(*bar)).unwrap();
+    demo.bars(market, Window { from: 0, to: begin + 60 }, i64::MAX, &mut |bar| bars.push(*bar)).unwrap();
     assert_eq!(bars[0].first, traded);
     let mut liquidated = None;
-    demo.liquidation_bars(market, 0, begin + 60 * DAY, i64::MAX, &mut |bar| {
+    demo.liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, i64::MAX, &mut |bar| {
         liquidated.get_or_insert(bar.first);
     })
     .unwrap();
@@ -143,7 +143,7 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
     {
         let bars = |from: i64, to: i64| {
             let mut bars: Vec<Bar> = Vec::new();
-            demo.bars(market, from, to, NOW, &mut |bar| bars.push(*bar)).unwrap();
+            demo.bars(market, Window { from, to }, NOW, &mut |bar| bars.push(*bar)).unwrap();
             bars
         };
         let day = bars(now - DAY, now + 1);
@@ -238,12 +238,15 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
     // Over a month, the search for the peak finds what looking at every minute finds.
     for (market, days) in [(btc("BYBIT"), 30), (btc("BITSTAMP"), 7)] {
         let mut highest = f64::MIN;
-        demo.bars(market, now - days * DAY, now + 1, NOW, &mut |bar| highest = highest.max(bar.high)).unwrap();
-        assert_eq!(demo.highest(market, now - days * DAY, now + 1, NOW).unwrap(), Some(highest));
-        assert_eq!(demo.highest(market, now, now, NOW).unwrap(), None);
+        demo.bars(market, Window { from: now - days * DAY, to: now + 1 }, NOW, &mut |bar| {
+            highest = highest.max(bar.high);
+        })
+        .unwrap();
+        assert_eq!(demo.highest(market, Window { from: now - days * DAY, to: now + 1 }, NOW).unwrap(), Some(highest));
+        assert_eq!(demo.highest(market, Window { from: now, to: now }, NOW).unwrap(), None);
     }
     let row = &list("exchange=BYBIT&coin=BTC").symbols[0];
-    let highest = demo.highest(btc("BYBIT"), now - 365 * DAY, now + 1, NOW).unwrap().unwrap();
+    let highest = demo.highest(btc("BYBIT"), Window { from: now - 365 * DAY, to: now + 1 }, NOW).unwrap().unwrap();
     assert_eq!(row.pct_from_ath, (row.last_price / highest - 1.0) * 100.0);
     assert!((-90.0..=0.0).contains(&row.pct_from_ath) && highest > row.last_price);
     let rows =
@@ -302,7 +305,7 @@ fn the_most_traded_come_first_and_changes_are_told() {
         .unwrap();
     let volume = |from: i64, to: i64| {
         let mut sum = 0.0;
-        demo.bars(market, from, to, NOW, &mut |bar| sum += bar.volume()).unwrap();
+        demo.bars(market, Window { from, to }, NOW, &mut |bar| sum += bar.volume()).unwrap();
         sum
     };
     let now = NOW / SECOND;

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::clock::{SECONDS_PER_DAY as DAY, minute_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, Window, minute_of, second_of};
 use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{InstrumentView, Row, asked, wants};
 use crate::market::query::error::MarketError;
@@ -140,7 +140,7 @@ impl View<'_> {
         let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
         // As the other markets' 24 hours: the last one holds the minute of now.
         let to = if to == second_of(self.now) { to + 1 } else { to };
-        self.source.bars(market, from, to, self.now, &mut |bar| {
+        self.source.bars(market, Window { from, to }, self.now, &mut |bar| {
             traded.bought += bar.buy;
             traded.sold += bar.sell;
             traded.worth += bar.buy_quote + bar.sell_quote;
@@ -152,7 +152,8 @@ impl View<'_> {
     fn liquidity(&self) -> Result<f64, MarketError> {
         let Some(market) = self.market else { return Ok(0.0) };
         let minute = minute_of(self.now);
-        let book = self.source.last_book(market, minute, minute + 60, self.now)?.unwrap_or_default();
+        let book =
+            self.source.last_book(market, Window { from: minute, to: minute + 60 }, self.now)?.unwrap_or_default();
         Ok(book.bids.iter().chain(&book.asks).map(|(price, amount)| price * amount).sum())
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::sessions::Session;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, server_step};
 use crate::market::query::usd::{Converter, NoRate};
@@ -23,7 +22,7 @@ pub(in crate::market) struct EventReader<'a> {
     pub kind: EventKind,
     pub markets: &'a [usize],
     pub grid: Grid,
-    pub window: Buckets,
+    pub buckets: Buckets,
     pub usd: bool,
 }
 
@@ -35,7 +34,7 @@ impl EventReader<'_> {
         &self,
         mut visit: impl FnMut(usize, &Trade, f64) -> Result<(), MarketError>,
     ) -> Result<(), MarketError> {
-        let Buckets { from, end, now, .. } = self.window;
+        let Buckets { window, now, .. } = self.buckets;
         for &market in self.markets {
             let mut converter = self.converter(market);
             let mut outcome = Ok(());
@@ -46,8 +45,8 @@ impl EventReader<'_> {
                 }
             };
             match self.kind {
-                EventKind::Trades => self.source.trades(market, from, end, now, &mut tell)?,
-                EventKind::Liquidations => self.source.liquidations(market, from, end, now, &mut tell)?,
+                EventKind::Trades => self.source.trades(market, window, now, &mut tell)?,
+                EventKind::Liquidations => self.source.liquidations(market, window, now, &mut tell)?,
             }
             outcome?;
         }
@@ -77,7 +76,7 @@ impl EventReader<'_> {
     }
 
     fn first_bars(&self, market: usize, first: &mut BTreeMap<i64, Bar>) -> Result<(), MarketError> {
-        let Buckets { from, end, now, .. } = self.window;
+        let Buckets { window, now, .. } = self.buckets;
         let mut converter = self.converter(market);
         let (mut outcome, mut told) = (Ok(()), i64::MIN);
         let mut tell = |bar: &Bar| {
@@ -85,11 +84,11 @@ impl EventReader<'_> {
             if outcome.is_err() || bar.start < told {
                 return;
             }
-            let session = Session::at(self.grid, bar.start);
-            told = session.end;
+            let session = self.grid.window(bar.start);
+            told = session.to;
             match converted(converter.bar(bar)) {
                 Ok(bar) => {
-                    let known = first.entry(session.start).or_insert(bar);
+                    let known = first.entry(session.from).or_insert(bar);
                     if bar.first < known.first {
                         *known = bar;
                     }
@@ -98,14 +97,14 @@ impl EventReader<'_> {
             }
         };
         match self.kind {
-            EventKind::Trades => self.source.bars(market, from, end, now, &mut tell)?,
-            EventKind::Liquidations => self.source.liquidation_bars(market, from, end, now, &mut tell)?,
+            EventKind::Trades => self.source.bars(market, window, now, &mut tell)?,
+            EventKind::Liquidations => self.source.liquidation_bars(market, window, now, &mut tell)?,
         }
         outcome
     }
 
     fn converter(&self, market: usize) -> Converter<'_> {
-        Converter::new(self.source, market, self.usd, self.window.now)
+        Converter::new(self.source, market, self.usd, self.buckets.now)
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::sessions::Session;
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::market::query::price_step::{Step, level};
 use crate::market::raw::{Bar, Trade};
 use crate::market::trades::candles;
@@ -15,7 +14,7 @@ const INITIAL_BALANCE: i64 = 3_600;
 
 /// One session under construction.
 pub(in crate::market) struct Profile {
-    pub session: Session,
+    pub session: Window,
     pub step: Step,
     pub size: f64,
     /// The session's candle, by market.
@@ -29,7 +28,7 @@ pub(in crate::market) struct Profile {
 }
 
 impl Profile {
-    pub(in crate::market) fn new(session: Session, size: f64, step: Step) -> Self {
+    pub(in crate::market) fn new(session: Window, size: f64, step: Step) -> Self {
         let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { session, step, size, bars, balance: None, blocks, volumes }
     }
@@ -43,7 +42,7 @@ impl Profile {
         block_seconds: i64,
     ) -> Result<u64, ParamError> {
         let level = level(&self.step, self.size, trade.price)?;
-        let offset = second_of(trade.time) - self.session.start;
+        let offset = second_of(trade.time) - self.session.from;
         let block = self.blocks.entry(offset / block_seconds);
         let begun = matches!(block, Entry::Vacant(_));
         let block = block.or_insert((level, level));
@@ -56,7 +55,7 @@ impl Profile {
             let (high, low) = self.balance.unwrap_or((trade.price, trade.price));
             self.balance = Some((high.max(trade.price), low.min(trade.price)));
         }
-        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.start, trade));
+        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.from, trade));
         Ok(visits)
     }
 

@@ -1,25 +1,10 @@
 //! The stretches of time that one profile covers each.
 
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::market::query::window::Buckets;
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;
 use crate::protocol::{Grid, Interval, ParamError};
-
-/// A stretch of time, `[start, end)` in Unix seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::market) struct Session {
-    pub start: i64,
-    pub end: i64,
-}
-
-impl Session {
-    /// The session that holds a Unix second.
-    pub(in crate::market) fn at(grid: Grid, second: i64) -> Self {
-        let start = grid.floor(second);
-        Self { start, end: grid.end(start) }
-    }
-}
 
 /// The grid of a `tpoSession`; without one, or with it unspecified, the buckets of the interval.
 pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Result<Grid, ParamError> {
@@ -42,9 +27,9 @@ pub(in crate::market) fn sessions(
     let (second, period) = (second_of(now), period.unwrap_or(0).max(0));
     let from = from.unwrap_or_else(|| second.saturating_sub(period));
     let first = grid.ceil(from);
-    let forming = grid.end(grid.floor(second));
-    let end = grid.ceil(from.saturating_add(period)).min(forming).max(first);
-    Buckets { interval, from: first, end, now }
+    let forming = grid.window(second).to;
+    let to = grid.ceil(from.saturating_add(period)).min(forming).max(first);
+    Buckets { interval, window: Window { from: first, to }, now }
 }
 
 #[cfg(test)]
@@ -57,24 +42,24 @@ mod tests {
     const APRIL: i64 = 1_775_001_600;
     const MAY: i64 = 1_777_593_600;
 
-    fn session(name: &str, second: i64) -> Session {
-        Session::at(grid_of(Some(name), Interval::find("MINUTE").unwrap()).unwrap(), second)
+    fn session(name: &str, second: i64) -> Window {
+        grid_of(Some(name), Interval::find("MINUTE").unwrap()).unwrap().window(second)
     }
 
     #[test]
     fn sessions_begin_at_midnight_on_monday_and_on_the_first() {
         let wednesday = 1_776_880_800; // 2026-04-22T18:00Z
-        let day = Session { start: 1_776_816_000, end: 1_776_902_400 };
+        let day = Window { from: 1_776_816_000, to: 1_776_902_400 };
         assert_eq!(session("TPO_SESSION_DAILY", wednesday), day);
-        let week = Session { start: 1_776_643_200, end: 1_777_248_000 }; // 2026-04-20 to 04-27
+        let week = Window { from: 1_776_643_200, to: 1_777_248_000 }; // 2026-04-20 to 04-27
         assert_eq!(session("TPO_SESSION_WEEKLY", wednesday), week);
-        assert_eq!(session("TPO_SESSION_MONTHLY", wednesday), Session { start: APRIL, end: MAY });
-        assert_eq!(session("TPO_SESSION_MONTHLY", APRIL), Session { start: APRIL, end: MAY });
-        assert_eq!(session("TPO_SESSION_MONTHLY", APRIL - 1), Session { start: MARCH, end: APRIL });
+        assert_eq!(session("TPO_SESSION_MONTHLY", wednesday), Window { from: APRIL, to: MAY });
+        assert_eq!(session("TPO_SESSION_MONTHLY", APRIL), Window { from: APRIL, to: MAY });
+        assert_eq!(session("TPO_SESSION_MONTHLY", APRIL - 1), Window { from: MARCH, to: APRIL });
         // 2024-02 had 29 days; before the epoch months count as well.
-        let leap = Session { start: 1_706_745_600, end: 1_709_251_200 };
+        let leap = Window { from: 1_706_745_600, to: 1_709_251_200 };
         assert_eq!(session("TPO_SESSION_MONTHLY", 1_709_200_000), leap);
-        assert_eq!(session("TPO_SESSION_MONTHLY", -1), Session { start: -31 * DAY, end: 0 });
+        assert_eq!(session("TPO_SESSION_MONTHLY", -1), Window { from: -31 * DAY, to: 0 });
     }
 
     #[test]
@@ -91,7 +76,7 @@ mod tests {
         let window = |from: Option<i64>, period: i64, now: i64| {
             let interval = Interval::find("DAY").unwrap();
             let window = sessions(Grid::Month, interval, from, Some(period), now * SECOND);
-            (window.from, window.end)
+            (window.window.from, window.window.to)
         };
         assert_eq!(window(Some(MARCH), APRIL - MARCH, MAY), (MARCH, APRIL));
         assert_eq!(window(Some(MARCH), 1, MAY), (MARCH, APRIL));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader, Steps};
 use super::profile::Profile;
-use super::sessions::{Session, grid_of, sessions};
+use super::sessions::{grid_of, sessions};
 use super::tpo_columns::TpoColumns;
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -24,7 +24,7 @@ const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     grid: Grid,
-    window: Buckets,
+    buckets: Buckets,
     block_minutes: u32,
 }
 
@@ -38,8 +38,8 @@ impl Settings {
             return Err(ParamError::new("tpoBlockSizeMinutes", problem));
         }
         let grid = grid_of(query.session.as_deref(), interval)?;
-        let window = sessions(grid, interval, query.from, query.period, now);
-        Ok(Self { grid, window, block_minutes })
+        let buckets = sessions(grid, interval, query.from, query.period, now);
+        Ok(Self { grid, buckets, block_minutes })
     }
 }
 
@@ -59,28 +59,28 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 /// The market profiles of some markets together.
 pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
-    let Settings { grid, window, block_minutes } = Settings::of(context)?;
+    let Settings { grid, buckets, block_minutes } = Settings::of(context)?;
     let stop = Stop::default();
     let source = &Stoppable::of(context.source, &stop);
-    let events = EventReader { source, kind: EventKind::Trades, markets, grid, window, usd: context.query.usd };
+    let events = EventReader { source, kind: EventKind::Trades, markets, grid, buckets, usd: context.query.usd };
     let mut steps = match context.query.block_size {
         Some(size) => Steps::always(size),
         None => events.steps()?,
     };
     let block_seconds = i64::from(block_minutes) * 60;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
-    let mut session = Session { start: 0, end: 0 };
+    let mut session = Window { from: 0, to: 0 };
     let mut tpos: u64 = 0;
     let told = events.events(|market, trade, volume| {
         if tpos > MOST_TPOS {
             return Ok(());
         }
         let second = second_of(trade.time);
-        if !(session.start..session.end).contains(&second) {
-            session = Session::at(grid, second);
+        if !session.contains(second) {
+            session = grid.window(second);
         }
-        let profile = profiles.entry(session.start).or_insert_with(|| {
-            let (size, step) = steps.of(session.start, trade.price);
+        let profile = profiles.entry(session.from).or_insert_with(|| {
+            let (size, step) = steps.of(session.from, trade.price);
             Profile::new(session, size, step)
         });
         tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);

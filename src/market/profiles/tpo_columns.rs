@@ -88,8 +88,8 @@ impl TpoColumns {
         self.poor_highs.push(poor(last));
         self.poor_lows.push(poor(0));
         self.single_prints.push((1..last).filter(|&place| ladder[place].1 == 1).map(price));
-        self.starts.push(nanos_of(profile.session.start));
-        self.ends.push(nanos_of(profile.session.end));
+        self.starts.push(nanos_of(profile.session.from));
+        self.ends.push(nanos_of(profile.session.to));
     }
 
     /// Adds a profile's levels and tells the sum of their volumes.

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader};
-use super::sessions::Session;
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{Window, nanos_of, second_of};
 use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -27,18 +26,19 @@ pub(in crate::market) fn profiles(
     kind: EventKind,
     markets: &[usize],
 ) -> Result<BTreeMap<i64, Profile>, MarketError> {
-    let (window, usd) = (context.buckets, context.query.usd);
-    let events = EventReader { source: context.source, kind, markets, grid: Grid::Every(window.interval), window, usd };
+    let (buckets, usd) = (context.buckets, context.query.usd);
+    let grid = Grid::Every(buckets.interval);
+    let events = EventReader { source: context.source, kind, markets, grid, buckets, usd };
     let mut steps = events.steps()?;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
-    let mut bucket = Session { start: 0, end: 0 };
+    let mut bucket = Window { from: 0, to: 0 };
     events.events(|_, event, volume| {
         let second = second_of(event.time);
-        if !(bucket.start..bucket.end).contains(&second) {
-            bucket = Session::at(events.grid, second);
+        if !bucket.contains(second) {
+            bucket = events.grid.window(second);
         }
-        let profile = profiles.entry(bucket.start).or_insert_with(|| {
-            let (size, step) = steps.of(bucket.start, event.price);
+        let profile = profiles.entry(bucket.from).or_insert_with(|| {
+            let (size, step) = steps.of(bucket.from, event.price);
             Profile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
         });
         let level = level(&profile.step, profile.size, event.price)?;

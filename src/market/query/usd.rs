@@ -11,7 +11,7 @@
 use std::fmt;
 
 use super::error::MarketError;
-use crate::clock::{SECONDS_PER_DAY as DAY, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, Window, second_of};
 use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade};
 use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
@@ -246,7 +246,7 @@ impl<'a> Rates<'a> {
         let (source, now) = (self.source, self.now);
         let minutes = |market: usize, from: i64| -> Result<Vec<RateMinute>, SourceError> {
             let (mut minutes, mut traded) = (Vec::new(), 0.0);
-            source.bars(market, from, from.saturating_add(DAY), now, &mut |bar| {
+            source.bars(market, Window { from, to: from.saturating_add(DAY) }, now, &mut |bar| {
                 traded += bar.buy_quote + bar.sell_quote;
                 minutes.push(RateMinute { start: bar.start, close: bar.close, traded });
             })?;

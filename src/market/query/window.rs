@@ -1,16 +1,14 @@
 //! The buckets that a query means (supplement 4).
 
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::protocol::Interval;
 
 /// A window of buckets as of a moment.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Buckets {
     pub interval: &'static Interval,
-    /// Start of the first bucket, Unix seconds.
-    pub from: i64,
-    /// End of the last bucket, Unix seconds.
-    pub end: i64,
+    /// From the start of the first bucket to the end of the last.
+    pub window: Window,
     /// Unix nanoseconds.
     pub now: i64,
 }
@@ -30,12 +28,12 @@ impl Buckets {
         let to = interval.ceil(from.saturating_add(period));
         let forming = interval.floor(second).saturating_add(interval.seconds);
         let first = interval.ceil(from);
-        Self { interval, from: first, end: to.min(forming).max(first), now }
+        Self { interval, window: Window { from: first, to: to.min(forming).max(first) }, now }
     }
 
     /// Starts of the buckets.
     pub(in crate::market) fn starts(&self) -> impl Iterator<Item = i64> + use<> {
-        (self.from..self.end).step_by(usize::try_from(self.interval.seconds).unwrap_or(1))
+        (self.window.from..self.window.to).step_by(usize::try_from(self.interval.seconds).unwrap_or(1))
     }
 }
 

@@ -10,7 +10,7 @@ use super::predictions::{PredictionFigures, PredictionState};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade, join};
-use crate::clock::nanos_of;
+use crate::clock::{Window, nanos_of};
 use crate::protocol::DataType;
 
 /// A source that could not be read.
@@ -30,30 +30,23 @@ pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
     fn instruments(&self) -> &[Instrument];
 
-    /// Visits the minute bars with a start in `[from, to)` (Unix seconds) in time order. The minute that holds `now`
+    /// Visits the minute bars with a start in a window in time order. The minute that holds `now`
     /// has only the trades up to then.
-    fn bars(&self, market: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar))
-    -> Result<(), SourceError>;
+    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError>;
 
     /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
-    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn span(&self, market: usize, window: Window, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut whole: Option<Bar> = None;
-        self.bars(market, from, to, now, &mut |bar| join(&mut whole, bar))?;
+        self.bars(market, window, now, &mut |bar| join(&mut whole, bar))?;
         Ok(whole)
     }
 
     /// The last minute bar that starts before `before`.
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError>;
 
-    /// Visits the trades with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file order.
-    fn trades(
-        &self,
-        market: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(&Trade),
-    ) -> Result<(), SourceError>;
+    /// Visits the trades with a time in a window, none after `now`, by time and then by file order.
+    fn trades(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Trade))
+    -> Result<(), SourceError>;
 
     /// The price step of a market, in quote: every price of its trades and its book is a multiple of it. A property of the
     /// market, the same at all times; 1 for a market with neither.
@@ -65,26 +58,25 @@ pub trait Source: Send + Sync {
         Ok(instrument.raw_data.serve(data_type).then(|| nanos_of(instrument.available_since)))
     }
 
-    /// The highest price of the minutes with a start in `[from, to)`, as of `now`: the most of what [`Source::bars`] tells.
-    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+    /// The highest price of the minutes with a start in a window, as of `now`: the most of what [`Source::bars`] tells.
+    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
         let mut highest: Option<f64> = None;
-        self.bars(market, from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        self.bars(market, window, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
         Ok(highest)
     }
 
     /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
     fn icon_url(&self, market: usize) -> String;
 
-    /// The last book state of those minutes in `[from, to)` that had a book event, as of `now`.
-    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError>;
+    /// The last book state of those minutes of a window that had a book event, as of `now`.
+    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError>;
 
     /// As [`Source::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
     /// `sell` what forced sell orders took, the liquidated longs.
     fn liquidation_bars(
         &self,
         _market: usize,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
@@ -95,8 +87,7 @@ pub trait Source: Send + Sync {
     fn liquidations(
         &self,
         _market: usize,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
@@ -108,8 +99,7 @@ pub trait Source: Send + Sync {
         &self,
         _market: usize,
         _gauge: TickerField,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
@@ -131,8 +121,7 @@ pub trait Source: Send + Sync {
     fn readings(
         &self,
         _market: usize,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
@@ -151,13 +140,11 @@ pub trait Source: Send + Sync {
     /// The tokens whose supply is known; one is named by its place in this list.
     fn tokens(&self) -> &[Token];
 
-    /// Visits the latest supply snapshot before `from` and those with a time in `[from, to)` (Unix seconds), in time
-    /// order, none after `now`.
+    /// Visits the latest supply snapshot before a window and those with a time in it, in time order, none after `now`.
     fn supply(
         &self,
         _token: usize,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(Supply),
     ) -> Result<(), SourceError> {

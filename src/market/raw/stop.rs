@@ -13,7 +13,7 @@ use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade};
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::protocol::DataType;
 
 /// Seconds of a piece: a day, as stores keep their files.
@@ -39,11 +39,12 @@ impl Stop {
     }
 }
 
-/// `[from, to)` (Unix seconds) in pieces of at most a day, in order.
-pub(in crate::market) fn pieces(from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
-    let end = move |start: i64| (start.div_euclid(PIECE) * PIECE).saturating_add(PIECE).min(to);
-    let first = (from < to).then(|| (from, end(from)));
-    std::iter::successors(first, move |&(_, start)| (start < to).then(|| (start, end(start))))
+/// A window in pieces of at most a day, in order.
+pub(in crate::market) fn pieces(window: Window) -> impl Iterator<Item = Window> {
+    let from =
+        move |from: i64| Window { from, to: (from.div_euclid(PIECE) * PIECE).saturating_add(PIECE).min(window.to) };
+    let first = (!window.is_empty()).then(|| from(window.from));
+    std::iter::successors(first, move |piece| (piece.to < window.to).then(|| from(piece.to)))
 }
 
 /// A source that fails as soon as its stop is set: between two calls, and within those that visit much.
@@ -77,13 +78,12 @@ impl<'a> Stoppable<'a> {
 
     fn each(
         &self,
-        from: i64,
-        to: i64,
-        mut tell: impl FnMut(&dyn Source, i64, i64) -> Result<(), SourceError>,
+        window: Window,
+        mut tell: impl FnMut(&dyn Source, Window) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        for (from, to) in pieces(from, to) {
+        for piece in pieces(window) {
             self.stop.check()?;
-            tell(self.all(), from, to)?;
+            tell(self.all(), piece)?;
         }
         Ok(())
     }
@@ -99,20 +99,13 @@ impl Source for Stoppable<'_> {
         self.all().instruments()
     }
 
-    fn bars(
-        &self,
-        market: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(&Bar),
-    ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.bars(market, from, to, now, visit))
+    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        self.each(window, |source, window| source.bars(market, window, now, visit))
     }
 
-    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn span(&self, market: usize, window: Window, now: i64) -> Result<Option<Bar>, SourceError> {
         // Whole: sums of parts may differ in the last digit.
-        self.source()?.span(market, from, to, now)
+        self.source()?.span(market, window, now)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
@@ -122,12 +115,11 @@ impl Source for Stoppable<'_> {
     fn trades(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.trades(market, from, to, now, visit))
+        self.each(window, |source, window| source.trades(market, window, now, visit))
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
@@ -138,50 +130,47 @@ impl Source for Stoppable<'_> {
         self.source()?.first_event(market, data_type)
     }
 
-    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
-        self.source()?.highest(market, from, to, now)
+    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
+        self.source()?.highest(market, window, now)
     }
 
     fn icon_url(&self, market: usize) -> String {
         self.all().icon_url(market)
     }
 
-    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
-        self.source()?.last_book(market, from, to, now)
+    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+        self.source()?.last_book(market, window, now)
     }
 
     fn liquidation_bars(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.liquidation_bars(market, from, to, now, visit))
+        self.each(window, |source, window| source.liquidation_bars(market, window, now, visit))
     }
 
     fn liquidations(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.liquidations(market, from, to, now, visit))
+        self.each(window, |source, window| source.liquidations(market, window, now, visit))
     }
 
     fn ticker_bars(
         &self,
         market: usize,
         field: TickerField,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.ticker_bars(market, field, from, to, now, visit))
+        self.each(window, |source, window| source.ticker_bars(market, field, window, now, visit))
     }
 
     fn ticker_before(
@@ -197,12 +186,11 @@ impl Source for Stoppable<'_> {
     fn readings(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
-        self.each(from, to, |source, from, to| source.readings(market, from, to, now, visit))
+        self.each(window, |source, window| source.readings(market, window, now, visit))
     }
 
     fn option_summaries(&self) -> &[OptionSummary] {
@@ -217,15 +205,8 @@ impl Source for Stoppable<'_> {
         self.all().tokens()
     }
 
-    fn supply(
-        &self,
-        token: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(Supply),
-    ) -> Result<(), SourceError> {
-        self.source()?.supply(token, from, to, now, visit)
+    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+        self.source()?.supply(token, window, now, visit)
     }
 
     fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
@@ -253,12 +234,12 @@ mod tests {
 
     #[test]
     fn pieces_end_with_the_days_and_make_up_the_whole() {
-        let parts = |from, to| pieces(from, to).collect::<Vec<_>>();
+        let parts = |from, to| pieces(Window { from, to }).map(|piece| (piece.from, piece.to)).collect::<Vec<_>>();
         assert_eq!(parts(5, 10), [(5, 10)]);
         assert_eq!(parts(86_390, 172_801), [(86_390, 86_400), (86_400, 172_800), (172_800, 172_801)]);
         assert_eq!(parts(-1, 1), [(-1, 0), (0, 1)]);
         assert!(parts(7, 7).is_empty() && parts(8, 7).is_empty());
-        assert_eq!(pieces(i64::MAX - 1, i64::MAX).collect::<Vec<_>>(), [(i64::MAX - 1, i64::MAX)]);
+        assert_eq!(parts(i64::MAX - 1, i64::MAX), [(i64::MAX - 1, i64::MAX)]);
     }
 
     #[test]
@@ -269,18 +250,20 @@ mod tests {
         let source = Stoppable::of(plain, &stop);
         let told = |source: &dyn Source| {
             let mut starts = Vec::new();
-            source.bars(0, now - 200_000, now, now * SECOND, &mut |bar| starts.push(*bar)).unwrap();
+            source
+                .bars(0, Window { from: now - 200_000, to: now }, now * SECOND, &mut |bar| starts.push(*bar))
+                .unwrap();
             starts
         };
         let whole = told(plain);
         assert!(whole.len() > 3_000);
         assert_eq!(told(&source), whole);
         let mut visited = 0;
-        let ended = source.trades(0, now - 11 * year, now, now * SECOND, &mut |_| {
+        let ended = source.trades(0, Window { from: now - 11 * year, to: now }, now * SECOND, &mut |_| {
             visited += 1;
             stop.set();
         });
         assert!(ended.is_err() && (1..100_000).contains(&visited), "{visited}");
-        assert!(source.span(0, now - 60, now, now * SECOND).is_err());
+        assert!(source.span(0, Window { from: now - 60, to: now }, now * SECOND).is_err());
     }
 }

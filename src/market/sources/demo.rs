@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{Window, nanos_of, second_of};
 use crate::market::books;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::minutes;
@@ -83,35 +83,29 @@ impl Source for Demo {
         &self.instruments
     }
 
-    fn bars(
-        &self,
-        market: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(&Bar),
-    ) -> Result<(), SourceError> {
+    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         match self.tape(market) {
-            Some(tape) => tape.bars(from, to, now, visit),
-            None => self.coins.bars(TRADES, market, (from, to), now, visit),
+            Some(tape) => tape.bars(window, now, visit),
+            None => self.coins.bars(TRADES, market, window, now, visit),
         }
         Ok(())
     }
 
-    fn span(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn span(&self, market: usize, window: Window, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut whole: Option<Bar> = None;
-        let mut at = from.max(BEGIN);
-        let end = to.min(second_of(now).saturating_add(1)).min(END);
+        let mut at = window.from.max(BEGIN);
+        let end = window.to.min(second_of(now).saturating_add(1)).min(END);
         while at < end {
             let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
-            let part = |from: i64, to: i64| -> Result<Option<Bar>, SourceError> {
+            let hour = Window { from: at, to: next };
+            let part = |window: Window| -> Result<Option<Bar>, SourceError> {
                 let mut part: Option<Bar> = None;
-                self.bars(market, from, to, now, &mut |bar| join(&mut part, bar))?;
+                self.bars(market, window, now, &mut |bar| join(&mut part, bar))?;
                 Ok(part)
             };
             // Listings ask for the same hours again and again, and what is closed stays as it is.
             let closed = next - at == HOUR && nanos_of(next) <= now;
-            let hour = if closed { *self.hours.get((market, at), || part(at, next))? } else { part(at, next)? };
+            let hour = if closed { *self.hours.get((market, at), || part(hour))? } else { part(hour)? };
             if let Some(hour) = hour {
                 join(&mut whole, &hour);
             }
@@ -130,14 +124,13 @@ impl Source for Demo {
     fn trades(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
-            Some(tape) => tape.trades(from, to, now, visit),
-            None => self.coins.events(TRADES, market, (from, to), now, visit),
+            Some(tape) => tape.trades(window, now, visit),
+            None => self.coins.events(TRADES, market, window, now, visit),
         }
         Ok(())
     }
@@ -162,12 +155,12 @@ impl Source for Demo {
         })
     }
 
-    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
+    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
         let Some(tape) = self.tape(market) else {
-            return Ok(self.trades.highest(market, None, (from, to), now));
+            return Ok(self.trades.highest(market, None, window, now));
         };
         let mut highest: Option<f64> = None;
-        tape.bars(from, to, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max));
+        tape.bars(window, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max));
         Ok(highest)
     }
 
@@ -179,26 +172,25 @@ impl Source for Demo {
         }
     }
 
-    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
-        let (first, end) = minutes(from, to, now);
+    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+        let minutes = minutes(window, now);
         if let Some(tape) = self.tape(market) {
-            return Ok((first..end).rev().find_map(|minute| tape.book(minute, now)));
+            return Ok(minutes.rev().find_map(|minute| tape.book(minute, now)));
         }
         let traded = |minute| Some((minute, self.trades.bar(market, minute, now)?.close));
-        let last = (first..end).rev().take(2).find_map(traded);
+        let last = minutes.rev().take(2).find_map(traded);
         Ok(last.map(|(minute, close)| books::demo::around(&self.coins.traits[market], minute, close)))
     }
 
     fn liquidation_bars(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         if self.instruments[market].raw_data.has(RawData::Liquidations) {
-            self.coins.bars(LIQUIDATIONS, market, (from, to), now, visit);
+            self.coins.bars(LIQUIDATIONS, market, window, now, visit);
         }
         Ok(())
     }
@@ -206,13 +198,12 @@ impl Source for Demo {
     fn liquidations(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         if self.instruments[market].raw_data.has(RawData::Liquidations) {
-            self.coins.events(LIQUIDATIONS, market, (from, to), now, visit);
+            self.coins.events(LIQUIDATIONS, market, window, now, visit);
         }
         Ok(())
     }
@@ -221,15 +212,14 @@ impl Source for Demo {
         &self,
         market: usize,
         field: TickerField,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
-            Some(tape) => tape.ticker_bars(field, from, to, now, visit),
+            Some(tape) => tape.ticker_bars(field, window, now, visit),
             None if self.instruments[market].raw_data.has(RawData::OpenInterest) => {
-                self.tickers.bars(market, field, (from, to), now, visit);
+                self.tickers.bars(market, field, window, now, visit);
             }
             None => {}
         }
@@ -255,15 +245,14 @@ impl Source for Demo {
     fn readings(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
-            Some(tape) => tape.readings(from, to, now, visit),
+            Some(tape) => tape.readings(window, now, visit),
             None if self.instruments[market].raw_data.has(RawData::FundingRates) => {
-                self.tickers.readings(market, (from, to), now, visit);
+                self.tickers.readings(market, window, now, visit);
             }
             None => {}
         }
@@ -282,15 +271,8 @@ impl Source for Demo {
         self.supply.tokens()
     }
 
-    fn supply(
-        &self,
-        token: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(Supply),
-    ) -> Result<(), SourceError> {
-        self.supply.visit(token, (from, to), second_of(now), visit);
+    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+        self.supply.visit(token, window, second_of(now), visit);
         Ok(())
     }
 

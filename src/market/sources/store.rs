@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, Window, nanos_of, second_of};
 use crate::market::books::store::StoredBooks;
 use crate::market::cache::Cache;
 use crate::market::funding::store::{self as tickers, StoredTickers};
@@ -133,15 +133,8 @@ impl Source for Store {
         &self.partitions.instruments
     }
 
-    fn bars(
-        &self,
-        market: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(&Bar),
-    ) -> Result<(), SourceError> {
-        self.trades.bars(market, (from, to), now, visit)
+    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+        self.trades.bars(market, window, now, visit)
     }
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
@@ -151,12 +144,11 @@ impl Source for Store {
     fn trades(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        self.trades.events(market, (from, to), now, visit)
+        self.trades.events(market, window, now, visit)
     }
 
     fn tick(&self, market: usize) -> Result<f64, SourceError> {
@@ -180,50 +172,47 @@ impl Source for Store {
         Ok(*first)
     }
 
-    fn highest(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<f64>, SourceError> {
-        self.trades.highest(market, (from, to), now)
+    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
+        self.trades.highest(market, window, now)
     }
 
     fn icon_url(&self, _market: usize) -> String {
         String::new() // dumps tell none
     }
 
-    fn last_book(&self, market: usize, from: i64, to: i64, now: i64) -> Result<Option<Book>, SourceError> {
-        self.books.last(market, (from, to), now)
+    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+        self.books.last(market, window, now)
     }
 
     fn liquidation_bars(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        self.liquidations.bars(market, (from, to), now, visit)
+        self.liquidations.bars(market, window, now, visit)
     }
 
     fn liquidations(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        self.liquidations.events(market, (from, to), now, visit)
+        self.liquidations.events(market, window, now, visit)
     }
 
     fn ticker_bars(
         &self,
         market: usize,
         field: TickerField,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
-        self.tickers.bars(market, field, (from, to), now, visit)
+        self.tickers.bars(market, field, window, now, visit)
     }
 
     fn ticker_before(
@@ -239,12 +228,11 @@ impl Source for Store {
     fn readings(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
-        self.tickers.readings(market, (from, to), now, visit)
+        self.tickers.readings(market, window, now, visit)
     }
 
     fn option_summaries(&self) -> &[OptionSummary] {
@@ -259,15 +247,8 @@ impl Source for Store {
         self.supplies.tokens()
     }
 
-    fn supply(
-        &self,
-        token: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(Supply),
-    ) -> Result<(), SourceError> {
-        self.supplies.visit(token, from, to, second_of(now), visit);
+    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+        self.supplies.visit(token, window, second_of(now), visit);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, Window, nanos_of};
 use crate::market::raw::{Bar, OhlcBar, SourceError};
 
 /// A bar of one minute.
@@ -43,11 +43,11 @@ impl Minute for OhlcBar {
     }
 }
 
-/// The days whose files may hold a time in `[from, to)`: dumps are cut by the time of arrival, so a file may reach into
+/// The days whose files may hold a time in a window: dumps are cut by the time of arrival, so a file may reach into
 /// the day before and after.
-pub(in crate::market) fn near(days: &[i64], from: i64, to: i64) -> &[i64] {
-    let first = days.partition_point(|day| (day + 2) * DAY <= from);
-    let end = days.partition_point(|day| (day - 1) * DAY < to);
+pub(in crate::market) fn near(days: &[i64], window: Window) -> &[i64] {
+    let first = days.partition_point(|day| (day + 2) * DAY <= window.from);
+    let end = days.partition_point(|day| (day - 1) * DAY < window.to);
     &days[first.min(end)..end]
 }
 
@@ -62,16 +62,15 @@ pub(in crate::market) struct Minutes<'a, M> {
 }
 
 impl<M: Minute> Minutes<'_, M> {
-    /// Visits the bars with a start in `[from, to)` in time order, as of `now` (Unix nanoseconds).
+    /// Visits the bars with a start in a window in time order, as of `now` (Unix nanoseconds).
     pub(in crate::market) fn visit(
         &self,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&M),
     ) -> Result<(), SourceError> {
         let mut tell = |bar: &M| -> Result<(), SourceError> {
-            if !(from..to).contains(&bar.start()) || nanos_of(bar.start()) > now {
+            if !window.contains(bar.start()) || nanos_of(bar.start()) > now {
                 return Ok(());
             }
             if bar.last() <= now {
@@ -83,11 +82,11 @@ impl<M: Minute> Minutes<'_, M> {
         };
         // Bars of a day may still get a part from the next file: they wait for it.
         let mut waiting: Vec<M> = Vec::new();
-        for &day in near(self.days, from, to) {
+        for &day in near(self.days, window) {
             let bars = (self.read)(day)?;
             // Only those of the window: a short one must not cost a whole day.
-            let begin = bars.partition_point(|bar| bar.start() < from);
-            let end = bars.partition_point(|bar| bar.start() < to).max(begin);
+            let begin = bars.partition_point(|bar| bar.start() < window.from);
+            let end = bars.partition_point(|bar| bar.start() < window.to).max(begin);
             waiting = merge(waiting, &bars[begin..end]);
             let ready = waiting.partition_point(|bar| bar.start() < day * DAY);
             for bar in waiting.drain(..ready) {
@@ -99,9 +98,9 @@ impl<M: Minute> Minutes<'_, M> {
 
     /// The last bar that starts before `before`, as of `now`.
     pub(in crate::market) fn before(&self, before: i64, now: i64) -> Result<Option<M>, SourceError> {
-        for &day in near(self.days, i64::MIN / 2, before).iter().rev() {
+        for &day in near(self.days, Window { from: i64::MIN / 2, to: before }).iter().rev() {
             let mut last = None;
-            self.visit((day - 1) * DAY, before, now, &mut |bar| last = Some(*bar))?;
+            self.visit(Window { from: (day - 1) * DAY, to: before }, now, &mut |bar| last = Some(*bar))?;
             if last.is_some() {
                 return Ok(last);
             }
@@ -111,7 +110,7 @@ impl<M: Minute> Minutes<'_, M> {
 
     fn partial_of(&self, start: i64) -> Result<Option<M>, SourceError> {
         let mut whole: Option<M> = None;
-        for &day in near(self.days, start, start + 60) {
+        for &day in near(self.days, Window { from: start, to: start + 60 }) {
             match (&mut whole, (self.partial)(day, start)?) {
                 (Some(whole), Some(part)) => whole.join(&part),
                 (None, part) => whole = part,

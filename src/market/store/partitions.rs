@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::{self, Dataset};
 use super::minutes::near;
-use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, Window, nanos_of, second_of};
 use crate::market::raw::{Instrument, RawData, SourceError};
 
 /// Days with a file, ascending, by kind.
@@ -43,18 +43,20 @@ impl Partitions {
     }
 }
 
-/// Visits the events of day files with a time in `[from, to)` (Unix seconds), none after `now`, by time and then by file.
+/// Visits the events of day files with a time in a window, none after `now`, by time and then by file.
 pub(in crate::market) fn in_order<T: Copy>(
     days: &[i64],
-    (from, to, now): (i64, i64, i64),
+    window: Window,
+    now: i64,
     read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
     time: fn(&T) -> i64,
     visit: &mut dyn FnMut(&T),
 ) -> Result<(), SourceError> {
-    let (first, last) = (nanos_of(from), nanos_of(to).saturating_sub(1).min(now));
+    let times = window.nanos();
+    let (first, last) = (times.start, times.end.saturating_sub(1).min(now));
     // The next file may still hold events of this day: they wait for it.
     let mut waiting: Vec<T> = Vec::new();
-    for &day in near(days, from, to) {
+    for &day in near(days, window) {
         let events = read(day)?;
         let begin = events.partition_point(|event| time(event) < first);
         let end = events.partition_point(|event| time(event) <= last).max(begin);

@@ -26,7 +26,7 @@ pub(in crate::market) fn trade_batches(
     let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
     // By interval, bought before sold.
     let mut bars: BTreeMap<(i64, bool), Bar> = BTreeMap::new();
-    each_trade(source, market, (first.saturating_sub(every), last), |trade| {
+    each_trade(source, market, first.saturating_sub(every)..last, |trade| {
         let start = trade.time.div_euclid(every) * every;
         bars.entry((start, !trade.buy))
             .and_modify(|bar| bar.add(trade))
@@ -88,7 +88,7 @@ pub(in crate::market) fn volume_profiles(
     let told_before = first.saturating_sub(every);
     let begin = told_before.div_euclid(MINUTE) * MINUTE;
     let mut trades = Vec::new();
-    each_trade(source, market, (begin, last), |trade| trades.push(*trade))?;
+    each_trade(source, market, begin..last, |trade| trades.push(*trade))?;
     let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
     let contract = source.instruments()[market].contract_usd();
     let volume = |trade: &Trade| match contract {

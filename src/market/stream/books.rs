@@ -1,7 +1,7 @@
 //! States of the order book in price blocks.
 
 use super::subscription::{StreamEvent, Subscription};
-use crate::clock::{SECONDS_PER_DAY, second_of};
+use crate::clock::{SECONDS_PER_DAY, Window, second_of};
 use crate::columns::List;
 use crate::market::books::heatmap::{Blocks, snapshot};
 use crate::market::query::error::MarketError;
@@ -31,7 +31,7 @@ pub(in crate::market) fn snapshots(
     for tick in subscription.ticks(until) {
         let before = tick - 1;
         let end = second_of(before) + 1;
-        let Some(book) = source.last_book(market, end - CARRIED, end, before)? else { continue };
+        let Some(book) = source.last_book(market, Window { from: end - CARRIED, to: end }, before)? else { continue };
         bought.collect(&book.bids, &step, Counted::Amount);
         sold.collect(&book.asks, &step, Counted::Amount);
         let mut levels = List::default();

@@ -1,5 +1,7 @@
 //! Channels that tell each event by itself: trades, liquidations, and the readings of the derivative ticker.
 
+use std::ops::Range;
+
 use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, Ticker, TickerField, Trade};
@@ -40,7 +42,7 @@ pub(in crate::market) fn trades(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
-    each_trade(source, market, (subscription.from, until), |trade| {
+    each_trade(source, market, subscription.from..until, |trade| {
         let (id, price, amount) = (namer.name(trade), trade.price, trade.amount);
         let payload = Payload::Trade { id, price, amount, timestamp: trade.time.into() };
         events.push(subscription.event(trade.time, Some(side(trade.buy)), payload));
@@ -56,9 +58,9 @@ pub(in crate::market) fn liquidations(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
-    let tell = |from, to, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, from, to, now, visit);
+    let tell = |window, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, window, now, visit);
     stretch(
-        (subscription.from, until),
+        subscription.from..until,
         |forced: &Trade| forced.time,
         tell,
         |forced| {
@@ -77,7 +79,7 @@ pub(in crate::market) fn funding_rates(
     until: i64,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
-    readings(source, market, (subscription.from, until), |reading| {
+    readings(source, market, subscription.from..until, |reading| {
         let [funding_rate, predicted_funding_rate] =
             [TickerField::FundingRate, TickerField::PredictedRate].map(|field| reading.value(field));
         if funding_rate.or(predicted_funding_rate).is_some() {
@@ -95,7 +97,7 @@ pub(in crate::market) fn open_interest(
     until: i64,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
-    readings(source, market, (subscription.from, until), |reading| {
+    readings(source, market, subscription.from..until, |reading| {
         if let Some(open_interest) = reading.value(TickerField::OpenInterest) {
             let payload = Payload::OpenInterest { open_interest, timestamp: reading.time.into() };
             events.push(subscription.event(reading.time, None, payload));
@@ -106,9 +108,9 @@ pub(in crate::market) fn open_interest(
 fn readings(
     source: &dyn Source,
     market: usize,
-    window: (i64, i64),
+    times: Range<i64>,
     visit: impl FnMut(&Ticker),
 ) -> Result<(), MarketError> {
-    let tell = |from, to, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, from, to, now, visit);
-    stretch(window, |reading: &Ticker| reading.time, tell, visit)
+    let tell = |window, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, window, now, visit);
+    stretch(times, |reading: &Ticker| reading.time, tell, visit)
 }

@@ -1,6 +1,8 @@
 //! Subscriptions: which events of which market, and up to when they were told.
 
-use crate::clock::second_of;
+use std::ops::Range;
+
+use crate::clock::{Window, second_of};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, SourceError, Trade};
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
@@ -52,30 +54,30 @@ impl Subscription {
     }
 }
 
-/// Visits what a source tells by seconds, cut to the nanoseconds `[from, until)`.
+/// Visits what a source tells by seconds, cut to these Unix nanoseconds.
 pub(in crate::market) fn stretch<T>(
-    (from, until): (i64, i64),
+    times: Range<i64>,
     time: impl Fn(&T) -> i64,
-    tell: impl FnOnce(i64, i64, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
+    tell: impl FnOnce(Window, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
     mut visit: impl FnMut(&T),
 ) -> Result<(), MarketError> {
-    let last = until.saturating_sub(1);
-    let (first, end) = (second_of(from), second_of(last).saturating_add(1));
-    tell(first, end, last, &mut |event| {
-        if time(event) >= from {
+    let last = times.end.saturating_sub(1);
+    let window = Window { from: second_of(times.start), to: second_of(last).saturating_add(1) };
+    tell(window, last, &mut |event| {
+        if time(event) >= times.start {
             visit(event);
         }
     })?;
     Ok(())
 }
 
-/// All that happened to a market's trades in `[from, until)`.
+/// All that happened to a market's trades in these Unix nanoseconds.
 pub(in crate::market) fn each_trade(
     source: &dyn Source,
     market: usize,
-    window: (i64, i64),
+    times: Range<i64>,
     visit: impl FnMut(&Trade),
 ) -> Result<(), MarketError> {
-    let tell = |from, to, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, from, to, now, visit);
-    stretch(window, |trade| trade.time, tell, visit)
+    let tell = |window, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, window, now, visit);
+    stretch(times, |trade| trade.time, tell, visit)
 }

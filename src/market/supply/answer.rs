@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{Window, nanos_of, second_of};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -23,7 +23,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let tokens = source.tokens();
     let Some(place) = tokens.iter().position(fits) else { return Ok(Vec::new()) };
     let mut snapshots = Vec::new();
-    source.supply(place, buckets.from, buckets.end, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
+    source.supply(place, buckets.window, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
 
     let mut table = Table::default();
     let mut pending = snapshots.iter().peekable();
@@ -70,7 +70,7 @@ impl<'a> Marketcaps<'a> {
         let mut latest = 0.0;
         if let Some(token) = self.source.tokens().iter().position(|token| token.coin == coin) {
             let after = second_of(self.now) + 1;
-            self.source.supply(token, after, after, self.now, &mut |snapshot| {
+            self.source.supply(token, Window { from: after, to: after }, self.now, &mut |snapshot| {
                 latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
             })?;
         }

@@ -1,6 +1,6 @@
 //! The demo's token supply: a snapshot of every coin at 00:00 UTC, priced by the coin's path.
 
-use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY};
+use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, Window};
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
@@ -241,15 +241,9 @@ impl DemoSupply {
         &self.tokens
     }
 
-    /// Visits the last snapshot before `from` and those in `[from, to)`, none after the second `now`.
-    pub(in crate::market) fn visit(
-        &self,
-        token: usize,
-        (from, to): (i64, i64),
-        now: i64,
-        visit: &mut dyn FnMut(Supply),
-    ) {
-        times(from, to, now).for_each(|time| visit(snapshot(&self.traits, token, time)));
+    /// Visits the last snapshot before a window and those in it, none after the second `now`.
+    pub(in crate::market) fn visit(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) {
+        times(window, now).for_each(|time| visit(snapshot(&self.traits, token, time)));
     }
 }
 
@@ -267,8 +261,8 @@ fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<Tok
     (tokens, details)
 }
 
-/// Times of the snapshots to visit: the last before `from` and those in `[from, to)`, none after the second `now`.
-fn times(from: i64, to: i64, now: i64) -> impl Iterator<Item = i64> {
+/// Times of the snapshots to visit: the last before a window and those in it, none after the second `now`.
+fn times(Window { from, to }: Window, now: i64) -> impl Iterator<Item = i64> {
     let before = from.saturating_sub(1).min(now).min(END - 1);
     let first = (before - before.rem_euclid(DAY)).max(BEGIN);
     let end = to.max(from).min(now.saturating_add(1)).min(END);
@@ -330,7 +324,7 @@ mod tests {
     use super::*;
 
     fn days(from: i64, to: i64, now: i64) -> Vec<i64> {
-        times(BEGIN + from, BEGIN + to, BEGIN + now).map(|time| time - BEGIN).collect()
+        times(Window { from: BEGIN + from, to: BEGIN + to }, BEGIN + now).map(|time| time - BEGIN).collect()
     }
 
     #[test]
@@ -343,7 +337,7 @@ mod tests {
         assert_eq!(days(5 * DAY, 9 * DAY, 5 * DAY - 1), [4 * DAY]);
         assert_eq!(days(7 * DAY, 9 * DAY, 5 * DAY), [5 * DAY]);
         assert!(days(0, 9 * DAY, -1).is_empty());
-        assert_eq!(times(END + DAY, i64::MAX, i64::MAX).collect::<Vec<_>>(), [END - DAY]);
+        assert_eq!(times(Window { from: END + DAY, to: i64::MAX }, i64::MAX).collect::<Vec<_>>(), [END - DAY]);
     }
     #[test]
     fn supplies_follow_their_schedules() {

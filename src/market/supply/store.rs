@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::market::raw::{SourceError, Supply, SupplyRow, Token};
 use crate::market::store::layout::Dataset;
 use crate::market::store::sheets::Sheet;
@@ -99,12 +99,12 @@ impl Supplies {
         self.snapshots.iter().filter_map(|snapshots| Some(snapshots.last()?.time)).max()
     }
 
-    /// Visits the latest snapshot before `from` and those in `[from, to)` (Unix seconds), none after the second `now`.
-    pub(in crate::market) fn visit(&self, token: usize, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(Supply)) {
+    /// Visits the latest snapshot before a window and those in it, none after the second `now`.
+    pub(in crate::market) fn visit(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) {
         let snapshots = &self.snapshots[token];
         let end = snapshots.partition_point(|snapshot| snapshot.time <= now);
-        let begin = snapshots[..end].partition_point(|snapshot| snapshot.time < from).saturating_sub(1);
-        let told = snapshots[begin..end].iter().filter(|snapshot| snapshot.time < to.max(from));
+        let begin = snapshots[..end].partition_point(|snapshot| snapshot.time < window.from).saturating_sub(1);
+        let told = snapshots[begin..end].iter().filter(|snapshot| snapshot.time < window.to.max(window.from));
         told.for_each(|snapshot| visit(snapshot.clone()));
     }
 }
@@ -122,7 +122,7 @@ mod tests {
 
     fn visited(supplies: &Supplies, token: usize, from: i64, to: i64, now: i64) -> Vec<(i64, usize)> {
         let mut seen = Vec::new();
-        supplies.visit(token, from, to, now, &mut |supply| seen.push((supply.time, supply.rows.len())));
+        supplies.visit(token, Window { from, to }, now, &mut |supply| seen.push((supply.time, supply.rows.len())));
         seen
     }
 
@@ -169,7 +169,7 @@ mod tests {
         assert!(visited(&supplies, 0, 0, 10, 100).is_empty() && visited(&supplies, 0, 0, 10, 9).is_empty());
         let mut baselines = Vec::new();
         let keep = &mut |supply: Supply| baselines.extend(supply.rows.iter().map(|row| row.first_marketcap));
-        supplies.visit(0, 0, 100, 100, keep);
+        supplies.visit(0, Window { from: 0, to: 100 }, 100, keep);
         assert_eq!(baselines, [5.0, 5.0, 3.0]); // what a file tells stays
         assert_eq!(
             (supplies.last_time(), &*supplies.coin_name("LUNA"), &*supplies.coin_name("X")),

@@ -1,7 +1,7 @@
 //! The demo and a store against the one table of exchanges.
 
 use super::*;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, Window};
 use crate::market::raw::{Instrument, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::market::sources::store::Store;
@@ -45,7 +45,7 @@ fn the_demo_settles_funding_when_the_table_says() {
         hourly += usize::from(known.funding_seconds == 3_600);
         let (mut last, mut settled) = (None, Vec::new());
         let now = (DAY + DAYS) * SECOND;
-        demo.ticker_bars(market, TickerField::FundingRate, DAY, DAY + DAYS, now, &mut |bar| {
+        demo.ticker_bars(market, TickerField::FundingRate, Window { from: DAY, to: DAY + DAYS }, now, &mut |bar| {
             if last.is_some_and(|rate| rate != bar.open) {
                 settled.push(bar.start - DAY);
             }

@@ -45,11 +45,11 @@ fn answer(context: &QueryContext<'_>, sides: &[Side]) -> Result<Vec<Series>, Mar
 
 /// The bars of some markets together.
 fn bars(context: &QueryContext<'_>, markets: &[usize], buckets: &Buckets) -> Result<Result<Bars, NoRate>, MarketError> {
-    let Buckets { interval, from, end, now } = *buckets;
+    let Buckets { interval, window, now } = *buckets;
     let mut parts = Vec::new();
     for &market in markets {
         let mut converter = context.converter(market);
-        let visit = |visit: &mut dyn FnMut(&Bar)| context.source.bars(market, from, end, now, visit);
+        let visit = |visit: &mut dyn FnMut(&Bar)| context.source.bars(market, window, now, visit);
         let mut bars = match roll_up(visit, interval, &mut converter)? {
             Ok(bars) => bars,
             Err(missing) => return Ok(Err(missing)),
@@ -66,11 +66,11 @@ fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<
     let buckets = &context.buckets;
     let mut last = None;
     for &market in markets {
-        let bar = context.source.bar_before(market, buckets.from, buckets.now)?;
+        let bar = context.source.bar_before(market, buckets.window.from, buckets.now)?;
         last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
     }
     let Some(start) = last else { return Ok(None) };
-    let bucket = Buckets { from: start, end: start + buckets.interval.seconds, ..*buckets };
+    let bucket = Buckets { window: buckets.interval.window(start), ..*buckets };
     let bars = bars(context, markets, &bucket)?;
     Ok(bars.ok().and_then(|bars| bars.first().map(|bar| bar.close)))
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::clock::{MINUTES_PER_DAY, SECOND};
+use crate::clock::{MINUTES_PER_DAY, SECOND, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::BEGIN;
@@ -53,8 +53,8 @@ pub(in crate::market) fn basis(traits: &Traits, minute: i64) -> f64 {
 }
 
 /// The minutes of a window that [`highest`] looks at, for all markets of a coin.
-pub(in crate::market) fn peaks(path: &Path, window: (i64, i64)) -> Peaks {
-    path.peaks(window, within_minute(HALVINGS))
+pub(in crate::market) fn peaks(path: &Path, minutes: (i64, i64)) -> Peaks {
+    path.peaks(minutes, within_minute(HALVINGS))
 }
 
 /// The highest price that a market trades at in the Unix minutes `minutes`, which `peaks` of its coin must have. `high` tells a
@@ -159,8 +159,7 @@ impl CoinTrades {
     /// The last minute bar that starts before `before`.
     pub(in crate::market) fn bar_before(&self, market: usize, before: i64, now: i64) -> Option<Bar> {
         // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
-        let (first, end) = minutes(before - 3_600, before, now);
-        (first..end).rev().find_map(|minute| self.bar(market, minute, now))
+        minutes(Window { from: before - 3_600, to: before }, now).rev().find_map(|minute| self.bar(market, minute, now))
     }
 
     /// The price step of a market.
@@ -169,18 +168,18 @@ impl CoinTrades {
         round(10f64.powi(-decimals), decimals)
     }
 
-    /// The highest price of a market in the minutes with a start in `[from, to)`, of trades up to `now`; `None` where
+    /// The highest price of a market in the minutes with a start in a window, of trades up to `now`; `None` where
     /// nothing is above `floor`.
     pub(in crate::market) fn highest(
         &self,
         market: usize,
         floor: Option<f64>,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
     ) -> Option<f64> {
         let traits = &self.coins.traits[market];
         let high = |minute: i64| self.bar(market, minute, now).map(|bar| bar.high);
-        let (first, end) = minutes(from, to, now);
+        let Range { start: first, end } = minutes(window, now);
         // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
         let days = (
             first.div_euclid(MINUTES_PER_DAY) * MINUTES_PER_DAY,
@@ -193,7 +192,7 @@ impl CoinTrades {
 
     /// Unix nanoseconds of the first trade of a market; a book stands from then on.
     pub(in crate::market) fn first(&self, market: usize) -> Option<i64> {
-        let (first, end) = minutes(BEGIN, BEGIN + 60, i64::MAX);
-        (first..end).find_map(|minute| self.bar(market, minute, i64::MAX)).map(|bar| bar.first)
+        let mut minutes = minutes(Window { from: BEGIN, to: BEGIN + 60 }, i64::MAX);
+        minutes.find_map(|minute| self.bar(market, minute, i64::MAX)).map(|bar| bar.first)
     }
 }

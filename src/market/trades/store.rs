@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::files::{self, Pair};
+use crate::clock::Window;
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, RawData, SourceError, Trade};
 use crate::market::store::minutes::{Minutes, near};
@@ -30,7 +31,7 @@ pub(in crate::market) struct StoredTrades {
 #[derive(Debug, Clone, Copy)]
 struct Peak {
     high: f64,
-    /// Unix seconds of the first and of the last minute.
+    /// Unix seconds at which the first and the last minute begin.
     minutes: (i64, i64),
     /// Unix nanoseconds of the last event.
     last: i64,
@@ -43,16 +44,16 @@ impl StoredTrades {
         Self { partitions, kind, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
     }
 
-    /// Visits the minute bars with a start in `[from, to)`, as of `now`.
+    /// Visits the minute bars with a start in a window, as of `now`.
     pub(in crate::market) fn bars(
         &self,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let valued = self.valued(market);
-        self.minutes(market, now, |minutes| minutes.visit(from, to, now, &mut |bar| visit(&valued(*bar))))
+        self.minutes(market, now, |minutes| minutes.visit(window, now, &mut |bar| visit(&valued(*bar))))
     }
 
     /// The last minute bar that starts before `before`.
@@ -66,37 +67,37 @@ impl StoredTrades {
         Ok(bar.map(self.valued(market)))
     }
 
-    /// Visits the events with a time in `[from, to)`, by time and then by file order.
+    /// Visits the events with a time in a window, by time and then by file order.
     pub(in crate::market) fn events(
         &self,
         market: usize,
-        window: (i64, i64),
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         let read = |day: i64| self.day_events(market, day);
         let days = self.partitions.days(market, self.kind);
-        in_order(days, (window.0, window.1, now), &read, |event| event.time, visit)
+        in_order(days, window, now, &read, |event| event.time, visit)
     }
 
-    /// The highest price of the minutes with a start in `[from, to)`.
+    /// The highest price of the minutes with a start in a window.
     pub(in crate::market) fn highest(
         &self,
         market: usize,
-        (from, to): (i64, i64),
+        window: Window,
         now: i64,
     ) -> Result<Option<f64>, SourceError> {
         let mut highest: Option<f64> = None;
         let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
-        for &day in near(self.partitions.days(market, self.kind), from, to) {
+        for &day in near(self.partitions.days(market, self.kind), window) {
             let Some(peak) = *self.peak(market, day)? else { continue };
-            if from <= peak.minutes.0 && peak.minutes.1 < to && peak.last <= now {
+            if window.contains(peak.minutes.0) && window.contains(peak.minutes.1) && peak.last <= now {
                 count(peak.high);
                 continue;
             }
-            let (first, last) = (from.max(peak.minutes.0), to.min(peak.minutes.1.saturating_add(60)));
-            if first < last {
-                self.bars(market, (first, last), now, &mut |bar| count(bar.high))?;
+            let both = window.and(Window { from: peak.minutes.0, to: peak.minutes.1.saturating_add(60) });
+            if !both.is_empty() {
+                self.bars(market, both, now, &mut |bar| count(bar.high))?;
             }
         }
         Ok(highest)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::clock::{ManualClock, SECOND};
+use crate::clock::{ManualClock, SECOND, Window};
 use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
@@ -58,8 +58,7 @@ impl Source for Mischief {
     fn bars(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        Window { from, to }: Window,
         _now: i64,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
@@ -92,8 +91,7 @@ impl Source for Mischief {
     fn trades(
         &self,
         _market: usize,
-        _from: i64,
-        _to: i64,
+        _window: Window,
         _now: i64,
         _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
@@ -109,17 +107,17 @@ impl Source for Mischief {
         Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(0))
     }
 
-    fn last_book(&self, _market: usize, _from: i64, _to: i64, _now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _market: usize, _window: Window, _now: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
     coins_only!(crate::market);
 
-    fn liquidation_bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn liquidation_bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn liquidations(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn liquidations(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
 use super::positions::Life;
-use crate::clock::{MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, minute_of, nanos_of, second_of};
+use crate::clock::{MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, Window, minute_of, nanos_of, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
@@ -75,9 +75,14 @@ impl Tape {
         quote(&self.event, self.first, at)
     }
 
-    /// The Unix seconds `[from, to)` as far as the market is open in them.
-    fn open(&self, from: i64, to: i64) -> (i64, i64) {
-        (from.max(self.event.opened), to.min(self.event.ends))
+    /// What of a window the market is open.
+    fn open(&self, window: Window) -> Window {
+        window.and(Window { from: self.event.opened, to: self.event.ends })
+    }
+
+    /// The same, as far as it has begun at `now` (Unix nanoseconds).
+    fn begun(&self, window: Window, now: i64) -> Window {
+        self.open(Window { to: window.to.min(second_of(now).saturating_add(1)), ..window })
     }
 
     /// The trades of a Unix day, by time.
@@ -140,24 +145,25 @@ impl Tape {
         (PARTS * (usual + mood + whim + 1.2 * passed.powi(4)).exp()) as i64
     }
 
-    /// Visits the trades from the Unix second `from` on and before `to`, none after `now` (Unix nanoseconds).
-    pub(in crate::market) fn trades(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Trade)) {
-        let (from, to) = self.open(from, to.min(second_of(now).saturating_add(1)));
-        if from >= to {
+    /// Visits the trades in a window, none after `now` (Unix nanoseconds).
+    pub(in crate::market) fn trades(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Trade)) {
+        let window = self.begun(window, now);
+        if window.is_empty() {
             return;
         }
-        for day in from.div_euclid(DAY)..=(to - 1).div_euclid(DAY) {
+        let times = window.nanos();
+        for day in window.from.div_euclid(DAY)..=(window.to - 1).div_euclid(DAY) {
             let trades = self.day(day);
-            let begin = trades.partition_point(|trade| trade.time < nanos_of(from));
-            let within = |trade: &&Trade| trade.time < nanos_of(to) && trade.time <= now;
+            let begin = trades.partition_point(|trade| trade.time < times.start);
+            let within = |trade: &&Trade| trade.time < times.end && trade.time <= now;
             trades[begin..].iter().take_while(within).for_each(&mut *visit);
         }
     }
 
-    /// Visits the bars of the minutes with a start in `[from, to)`, of their trades up to `now` (Unix nanoseconds).
-    pub(in crate::market) fn bars(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Bar)) {
+    /// Visits the bars of the minutes with a start in a window, of their trades up to `now` (Unix nanoseconds).
+    pub(in crate::market) fn bars(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
-        self.trades(whole_minute(from), whole_minute(to), now, &mut |trade| {
+        self.trades(minutes_within(window), now, &mut |trade| {
             let start = minute_of(trade.time);
             match &mut bar {
                 Some(bar) if bar.start == start => bar.add(trade),
@@ -175,12 +181,12 @@ impl Tape {
 
     /// The last bar that starts before `before`, as of `now`.
     pub(in crate::market) fn bar_before(&self, before: i64, now: i64) -> Option<Bar> {
-        let (opened, end) = self.open(i64::MIN, before.min(second_of(now).saturating_add(1)));
+        let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before }, now);
         let mut day = (end - 1).div_euclid(DAY);
         // Every day has trades, but what remains of the last one before `before` may have none.
         while day * DAY >= opened {
             let mut last = None;
-            self.bars(day * DAY, before.min((day + 1) * DAY), now, &mut |bar| last = Some(*bar));
+            self.bars(Window { from: day * DAY, to: before.min((day + 1) * DAY) }, now, &mut |bar| last = Some(*bar));
             if last.is_some() {
                 return last;
             }
@@ -197,7 +203,7 @@ impl Tape {
 
     /// Tokens traded up to a Unix second, that second included.
     pub(in crate::market) fn volume(&self, at: i64) -> f64 {
-        let (opened, end) = self.open(i64::MIN, at.saturating_add(1));
+        let Window { from: opened, to: end } = self.open(Window { from: i64::MIN, to: at.saturating_add(1) });
         if end <= opened {
             return 0.0;
         }
@@ -205,13 +211,13 @@ impl Tape {
         let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(day)).sum();
         let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
-        self.trades(today * DAY, end, nanos_of(end) - 1, &mut |trade| volume += trade.amount);
+        self.trades(Window { from: today * DAY, to: end }, nanos_of(end) - 1, &mut |trade| volume += trade.amount);
         volume
     }
 
     /// The book at the end of a Unix minute, or at `now` within it: every tick from the last price to 0 and to 1.
     pub(in crate::market) fn book(&self, minute: i64, now: i64) -> Option<Book> {
-        let (begin, end) = self.open(minute * 60, minute * 60 + 60);
+        let Window { from: begin, to: end } = self.open(Window { from: minute * 60, to: minute * 60 + 60 });
         if begin >= end || nanos_of(begin) > now {
             return None;
         }
@@ -229,10 +235,10 @@ impl Tape {
         Some(Book { time: nanos_of(begin), bids, asks })
     }
 
-    /// Visits the readings of open interest with a time in `[from, to)`, none after `now`: one at the start of each minute
+    /// Visits the readings of open interest with a time in a window, none after `now`: one at the start of each minute
     /// and one at each change. The price is what values the tokens of both outcomes together.
-    pub(in crate::market) fn readings(&self, from: i64, to: i64, now: i64, visit: &mut dyn FnMut(&Ticker)) {
-        let (from, to) = self.open(from, to.min(second_of(now).saturating_add(1)));
+    pub(in crate::market) fn readings(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+        let Window { from, to } = self.begun(window, now);
         let mut reading = |at: i64, held: [f64; 2]| {
             let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
@@ -263,13 +269,12 @@ impl Tape {
         }
     }
 
-    /// Visits the bars of a field with a start in `[from, to)`. Only open interest is told: in tokens of both outcomes, or
+    /// Visits the bars of a field with a start in a window. Only open interest is told: in tokens of both outcomes, or
     /// what they are worth.
     pub(in crate::market) fn ticker_bars(
         &self,
         field: TickerField,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&OhlcBar),
     ) {
@@ -277,17 +282,23 @@ impl Tape {
             return;
         }
         let mut told = Vec::new();
-        self.readings(whole_minute(from), whole_minute(to), now, &mut |reading| told.push(*reading));
+        self.readings(minutes_within(window), now, &mut |reading| told.push(*reading));
         minute_bars(&told, field).iter().for_each(visit);
     }
 
     /// The last bar of a field that starts before `before`.
     pub(in crate::market) fn ticker_before(&self, field: TickerField, before: i64, now: i64) -> Option<OhlcBar> {
-        let (opened, end) = self.open(i64::MIN, before.min(second_of(now).saturating_add(1)));
+        let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before }, now);
         let mut last = None;
-        self.ticker_bars(field, ((end - 1).div_euclid(60) * 60).max(opened), end, now, &mut |bar| last = Some(*bar));
+        let minute = Window { from: ((end - 1).div_euclid(60) * 60).max(opened), to: end };
+        self.ticker_bars(field, minute, now, &mut |bar| last = Some(*bar));
         last
     }
+}
+
+/// The minutes that begin in a window.
+fn minutes_within(window: Window) -> Window {
+    Window { from: whole_minute(window.from), to: whole_minute(window.to) }
 }
 
 /// The first whole minute that begins at a Unix second or later, in seconds.

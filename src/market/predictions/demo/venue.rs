@@ -6,7 +6,7 @@ use super::events::{Events, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
-use crate::clock::second_of;
+use crate::clock::{Window, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
 use crate::market::raw::{
@@ -115,12 +115,12 @@ impl Venue {
     pub(in crate::market) fn comes_true(&self, event: usize) -> bool {
         *self.first[event].get_or_init(|| match self.events.traits[event].truth {
             Truth::Told(first) => first,
-            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, from, to),
+            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window { from, to }),
             Truth::NewHigh(coin, from, to) => {
                 let before = self
                     .coin_market(coin)
-                    .and_then(|market| self.trades.highest(market, None, (BEGIN, from), i64::MAX));
-                before.is_some_and(|before| self.trades_above(coin, before, from, to))
+                    .and_then(|market| self.trades.highest(market, None, Window { from: BEGIN, to: from }, i64::MAX));
+                before.is_some_and(|before| self.trades_above(coin, before, Window { from, to }))
             }
             Truth::Rises(coin, from, to) => self.gain(coin, from, to) > 1.0,
             Truth::Gains(coin, from, to) => self.gain(coin, from, to) > self.gain("BTC", from, to),
@@ -131,8 +131,8 @@ impl Venue {
         self.trades.coins().instruments.iter().position(|row| row.coin == coin && row.exchange == DECIDING)
     }
 
-    fn trades_above(&self, coin: &str, price: f64, from: i64, to: i64) -> bool {
-        let highest = |market| self.trades.highest(market, Some(price), (from, to), i64::MAX);
+    fn trades_above(&self, coin: &str, price: f64, window: Window) -> bool {
+        let highest = |market| self.trades.highest(market, Some(price), window, i64::MAX);
         self.coin_market(coin).and_then(highest).is_some()
     }
 

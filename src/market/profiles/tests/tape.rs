@@ -1,6 +1,6 @@
 //! A source whose trades a test writes down.
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, Window};
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, Book, Instrument, RawData, RawDataSet, Source, SourceError, Trade};
@@ -54,20 +54,13 @@ impl Source for Tape {
         &self.instruments
     }
 
-    fn bars(
-        &self,
-        market: usize,
-        from: i64,
-        to: i64,
-        now: i64,
-        visit: &mut dyn FnMut(&Bar),
-    ) -> Result<(), SourceError> {
+    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         let minute = |trade: &Trade| trade.time.div_euclid(60 * SECOND) * 60;
         let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now).copied().collect();
         for part in known.chunk_by(|one, next| minute(one) == minute(next)) {
             let mut bar = Bar::of(minute(&part[0]), &part[0]);
             part[1..].iter().for_each(|trade| bar.add(trade));
-            if (from..to).contains(&bar.start) {
+            if window.contains(bar.start) {
                 visit(&bar);
             }
         }
@@ -76,19 +69,18 @@ impl Source for Tape {
 
     fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut last = None;
-        self.bars(market, i64::MIN, before, now, &mut |bar| last = Some(*bar))?;
+        self.bars(market, Window { from: i64::MIN, to: before }, now, &mut |bar| last = Some(*bar))?;
         Ok(last)
     }
 
     fn trades(
         &self,
         market: usize,
-        from: i64,
-        to: i64,
+        window: Window,
         now: i64,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let within = |trade: &&Trade| trade.time <= now && (from..to).contains(&trade.time.div_euclid(SECOND));
+        let within = |trade: &&Trade| trade.time <= now && window.contains(trade.time.div_euclid(SECOND));
         self.trades[market].iter().filter(within).for_each(visit);
         Ok(())
     }
@@ -97,7 +89,7 @@ impl Source for Tape {
         Ok(self.ticks[market])
     }
 
-    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 

@@ -1,7 +1,7 @@
 //! Visits of a store's trades, against the lists that the test wrote.
 
 use super::*;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, Window};
 use crate::market::store::changes::{Change, place as put};
 use crate::market::store::held::HELD;
 use crate::market::store::origin::Origin;
@@ -37,7 +37,7 @@ fn store() -> (tempfile::TempDir, Store) {
 
 fn visited(store: &Store, from: i64, to: i64, now: i64) -> Vec<f64> {
     let mut prices = Vec::new();
-    store.trades(0, from, to, now, &mut |trade| prices.push(trade.price)).unwrap();
+    store.trades(0, Window { from, to }, now, &mut |trade| prices.push(trade.price)).unwrap();
     prices
 }
 
@@ -62,14 +62,14 @@ fn nothing_after_now_is_told() {
 #[test]
 fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
     let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();
-    let bars = |store: &Store, from, to| store.bars(0, from, to, i64::MAX, &mut |_| ());
+    let bars = |store: &Store, from, to| store.bars(0, Window { from, to }, i64::MAX, &mut |_| ());
     for what in ["candles_1m/exchange=VENUE/symbol=BTCUSDT/date=1970-01-14", "candles_1m", "trades"] {
         let (folder, _) = store();
         gone(folder.path(), what);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(store.instruments().len(), 1, "{what}");
         let told = if what == "trades" {
-            store.trades(0, 13 * DAY, 14 * DAY, i64::MAX, &mut |_| ())
+            store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, i64::MAX, &mut |_| ())
         } else {
             bars(&store, 13 * DAY, 14 * DAY)
         };

@@ -1,6 +1,7 @@
 //! A source that has neither options nor tokens, as a store: sound queries are answered with nothing, others refused.
 
 use super::*;
+use crate::clock::Window;
 use crate::market::raw::{Bar, Book, Instrument, Source, SourceError, Trade};
 use crate::market::supply::answer::Marketcaps;
 
@@ -11,7 +12,7 @@ impl Source for Bare {
         &[]
     }
 
-    fn bars(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -19,7 +20,7 @@ impl Source for Bare {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: i64, _: i64, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -27,7 +28,7 @@ impl Source for Bare {
         Ok(1.0)
     }
 
-    fn last_book(&self, _: usize, _: i64, _: i64, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
