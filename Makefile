@@ -9,7 +9,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -148,6 +148,10 @@ bench-raster: $(VENV)/.dev ## Time pictures of heatmaps beside matplotlib and da
 	$(BIN)/python -m pip install --quiet datashader
 	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
 	$(BIN)/python benches/raster.py --write
+
+DAYS ?= 30
+bench-overviews: $(VENV)/.dev ## Time an archive's explorer over DAYS (30) of minutes of a thousand levels
+	$(BIN)/python benches/overviews.py $(DAYS)
 
 HOSTILE_SECONDS ?= 180
 hostile: $(VENV)/.dev ## Repeat the attacks of docs/faults.md at volume on loopback for HOSTILE_SECONDS (180)

@@ -54,6 +54,17 @@ socket.onmessage = ({ data }) => {
 };
 </script>"""
 
+#: How many colours the picture has, as an expression; read from a copy, for the page's own canvas is never read.
+COUNT = (
+    "(() => { const shown = document.querySelector('.mp-plot canvas'), copy = document.createElement('canvas');"
+    "copy.width = shown.width; copy.height = shown.height;"
+    "const context = copy.getContext('2d', {willReadFrequently: true}), found = new Set();"
+    "context.drawImage(shown, 0, 0);"
+    "const data = context.getImageData(0, 0, copy.width - 90, copy.height - 30).data;"
+    "for (let at = 0; at < data.length; at += 28) found.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);"
+    "return found.size })()"
+)
+
 
 def chromium():
     """Paths of the browser and its driver; a test without them is skipped, but not under CI."""

@@ -12,7 +12,7 @@ import pytest
 
 import marketpoints as mp
 from bodies import body, heatmap
-from browser import browser, chromium, hosted, requests
+from browser import COUNT, browser, chromium, hosted, requests
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")
@@ -20,16 +20,6 @@ if "CI" not in os.environ:  # there nothing is skipped
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 WINDOW = {"start": "2026-01-01", "end": "2026-01-01T06:00"}
-#: How many colours the picture has, as an expression; read from a copy, for the page's own canvas is never read.
-COUNT = (
-    "(() => { const shown = document.querySelector('.mp-plot canvas'), copy = document.createElement('canvas');"
-    "copy.width = shown.width; copy.height = shown.height;"
-    "const context = copy.getContext('2d', {willReadFrequently: true}), found = new Set();"
-    "context.drawImage(shown, 0, 0);"
-    "const data = context.getImageData(0, 0, copy.width - 90, copy.height - 30).data;"
-    "for (let at = 0; at < data.length; at += 28) found.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);"
-    "return found.size })()"
-)
 
 
 @pytest.fixture(scope="module")
