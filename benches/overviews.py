@@ -3,6 +3,7 @@
 Run by ``make bench-overviews``. The archive is made first, in a folder that is removed again: 9 MB a day.
 """
 
+import multiprocessing
 import resource
 import sys
 import tempfile
