@@ -28,8 +28,9 @@ mod times;
 
 use pyo3::prelude::*;
 
-/// The engine module, `marketpoints._engine`.
-#[pymodule]
+/// The engine module, `marketpoints._engine`. It holds no state that the interpreter's lock would guard, and says so to builds
+/// of Python without that lock (which take no `abi3` wheel: they build from source).
+#[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]
     use super::archive::Archive;

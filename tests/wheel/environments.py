@@ -1,12 +1,13 @@
 """Installs a wheel into a clean environment of each Python that is to be had here, and runs the quick tests from it.
 
-    environments.py WHEEL [PYTHON ...]
+    environments.py WHEELS [PYTHON ...]
 
-Without a PYTHON it takes every version from 3.10 on that the PATH or pyenv has. A folder in the place of the wheel
-stands for the wheels in it, of which pip takes the one that fits.
+WHEELS is a folder with one wheel for this machine, or with several for different ones. Without a PYTHON it takes every
+version from 3.10 on that the PATH or pyenv has.
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,12 @@ def found():
     return [python for number, python in sorted(by_version.items()) if number >= OLDEST]
 
 
+def wheel_for(machine, folder):
+    """The wheel by its file: by its name pip might take somebody else's package from the index."""
+    (wheel,) = Path(folder).resolve().glob(f"marketpoints-*_{machine}.whl")
+    return wheel
+
+
 def outside():
     """The environment of a user who never saw the checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MARKETPOINTS_"))}
@@ -41,15 +48,12 @@ def outside():
 def try_in(python, wheel, folder):
     """Makes the environment in the folder, installs the wheel there and runs the tests; whether all went well."""
     own = folder / "bin" / "python"
-    place = ["--find-links", str(wheel)] if wheel.is_dir() else []
-    what = f"marketpoints[{EXTRAS}]" if wheel.is_dir() else f"{wheel}[{EXTRAS}]"
     shutil.copy(HERE / "test_installed.py", folder)
     shutil.copy(HERE / "pytest.ini", folder)
     for command in (
         [python, "-m", "venv", folder],
         [own, "-m", "pip", "install", "--quiet", "pytest>=8.3", "pytest-timeout>=2.3"],
-        # Whatever else has the package's name, it is not built here.
-        [own, "-m", "pip", "install", "--quiet", "--only-binary=:all:", *place, what],
+        [own, "-m", "pip", "install", "--quiet", "--only-binary=:all:", f"{wheel}[{EXTRAS}]"],
         [own, "-I", "-m", "pytest", "--quiet", "-c", folder / "pytest.ini", folder / "test_installed.py"],
     ):
         done = subprocess.run(command, cwd=folder, env=outside(), check=False)
@@ -59,14 +63,14 @@ def try_in(python, wheel, folder):
     return True
 
 
-def main(wheel, *pythons):
-    failed = []
+def main(wheels, *pythons):
+    failed, wheel = [], wheel_for(platform.machine(), wheels)
     for python in pythons or found():
         began = time.monotonic()
         name = ".".join(map(str, version(python) or ("none",)))
         print(f"Python {name} ({python})", flush=True)
         with tempfile.TemporaryDirectory(prefix="marketpoints-wheel-") as folder:
-            good = try_in(python, Path(wheel).resolve(), Path(folder).resolve())
+            good = try_in(python, wheel, Path(folder).resolve())
         print(f"Python {name}: {'passed' if good else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True)
         failed += [] if good else [name]
     return bool(failed)
