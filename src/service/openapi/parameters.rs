@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::protocol::analytics::{ANALYTICS, AnalyticsEndpoint, MAX_LIMIT, MAX_OFFSET};
+use crate::protocol::analytics::{ANALYTICS, MAX_LIMIT, MAX_OFFSET};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::interval::INTERVALS;
@@ -35,10 +35,7 @@ fn required(path: &str, name: &str) -> bool {
     match name {
         "type" => path == POINTS_PATH || LISTS.iter().any(|row| row.path == path && row.needs_type),
         "interval" => path == POINTS_PATH,
-        "userWallet" => ANALYTICS.iter().any(|row| {
-            row.path == path
-                && matches!(row.endpoint, AnalyticsEndpoint::TraderProfile | AnalyticsEndpoint::UserCategories)
-        }),
+        "userWallet" => ANALYTICS.iter().any(|row| row.path == path && row.parameters == ["userWallet"]),
         _ => false,
     }
 }
