@@ -21,13 +21,13 @@ import msgspec
 import numpy as np
 import orjson
 import simdjson
+from timing import write
 
 import marketpoints as mp
 from bodies import BODIES, PRICES, TIMES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 # --- Peers: from bytes to arrays -------------------------------------------------------------------------------------
@@ -276,9 +276,7 @@ def main() -> None:
     if arguments.dry:
         print(text)
         return
-    page = PAGE.read_text()
-    head, _, rest = page.partition(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    write(PAGE, "measured", [text])
     print(f"wrote {PAGE}")
 
 

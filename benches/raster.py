@@ -12,7 +12,7 @@ import datashader as ds
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
-from timing import clock, machine
+from timing import clock, machine, write
 
 from marketpoints import _engine
 from marketpoints.plots.pixels import Pixels
@@ -25,7 +25,6 @@ MINUTE = 60_000_000_000
 START = 1_767_225_600_000_000_000  # 2026-01-01
 STEP = 0.5
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- raster measured: begin -->", "<!-- raster measured: end -->"
 
 
 def book() -> Pixels:
@@ -162,10 +161,7 @@ def main() -> None:
     ]
     print("\n".join(report))
     if "--write" in sys.argv:
-        text = DOCUMENT.read_text("utf-8")
-        before, rest = text.split(BEGIN)
-        after = rest.split(END)[1]
-        DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(report) + f"\n{END}{after}", "utf-8")
+        write(DOCUMENT, "raster measured", report)
 
 
 if __name__ == "__main__":

@@ -38,3 +38,10 @@ def machine() -> str:
     if names:
         model = f"{len(names)} × {names[0]}"
     return f"{model}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def write(page: Path, mark: str, lines: list[str]) -> None:
+    """Puts lines between the marks ``<!-- mark: begin -->`` and ``<!-- mark: end -->`` of a page."""
+    begin, end = (f"<!-- {mark}: {side} -->" for side in ("begin", "end"))
+    before, rest = page.read_text("utf-8").split(begin)
+    page.write_text("\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"]), "utf-8")

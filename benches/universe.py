@@ -1,23 +1,30 @@
-"""Times plans and runs of universes against the local service. Run by ``make bench-universe``.
+"""Times plans and runs of universes against the local service, into docs/universe.md. Run by ``make bench-universe``.
 
 A run spends what the tier advanced allows: a bucket of 1,500, then 750 a minute. Nothing can be faster than (weight -
 burst) / rate from the first request on; the lines tell by how much it was slower. The demo market lacks the symbols, so
-that the service answers with nothing at no cost of its own.
+that the service answers with nothing at no cost of its own. Processes share the budget by a file, and by a Redis where
+there is a ``redis-server``.
 """
 
+import argparse
 import os
+import random
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from timing import clock, machine
+from timing import clock, machine, write
 
 import marketpoints as mp
 
 NOW = 1_790_000_000
 DAY = 86_400
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "universe.md"
 #: 2,000 in all: 500 beyond the bucket, which take 40 s.
 SERIES, WEIGHT_EACH = 200, 10
 RUN = {
@@ -38,7 +45,7 @@ assert report, report
 """
 
 
-def planned(interval: str) -> None:
+def planned(interval: str) -> str:
     """The plan of a thousand series of two years: five types of two hundred markets."""
     universe = mp.Universe(
         type=["candles", "side_candles", "open_interest", "liquidations", "funding_rate"],
@@ -56,30 +63,52 @@ def planned(interval: str) -> None:
         client.usage()
         plan = archive.plan_all(client, universe)
         seconds = min(clock(lambda: archive.plan_all(client, universe)) for _ in range(3))
-    print(f"plan of {len(plan.series):,} series × 2 years of {interval}, {plan.requests:,} requests: {seconds:.2f} s")
+    return f"{len(plan.series):,} series × 2 years of {interval}, {plan.requests:,} requests, in {seconds:.2f} s"
 
 
-def ran(processes: int, kills: int = 0) -> None:
+@contextmanager
+def redis() -> Iterator[str]:
+    """The address of a Redis of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    command = ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as server,
+    ):
+        try:
+            assert server.stdout is not None
+            while line := server.stdout.readline():
+                if b"Ready to accept connections" in line:
+                    break
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.kill()
+
+
+def ran(processes: int, kills: int = 0, budget: str | None = None) -> str:
     """Processes that keep one universe with one key; so many of them are killed, and others take their place."""
+    chance = random.Random(processes)
     with tempfile.TemporaryDirectory() as place, mp.LocalService(now=NOW, strict_symbols=False) as service:
         code = CHILD.format(now=NOW, universe=RUN)
         command = [sys.executable, "-c", code, str(Path(place) / "archive"), service.url, service.keys["advanced"]]
         environment = {**os.environ, "MARKETPOINTS_CACHE_DIR": str(Path(place) / "cache")}
+        environment |= {"MARKETPOINTS_BUDGET": budget or "machine"}
 
         def start() -> subprocess.Popen[str]:
             return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
         children = [start() for _ in range(processes)]
-        for turn in range(kills):
+        killed = 0
+        for _ in range(kills):
             victim = children.pop(0)
             assert victim.stdout is not None
-            for _ in range(5):  # in the middle of its work
-                if not victim.stdout.readline():
-                    break
+            # In the middle of its work: after so many series more.
+            told = [victim.stdout.readline() for _ in range(chance.randint(1, 12))]
+            killed += told[-1] != ""
             victim.kill()
             victim.communicate()
             children.append(start())
-            time.sleep(1 + turn)
         for child in children:
             child.communicate(timeout=300)
             assert child.returncode == 0
@@ -90,22 +119,33 @@ def ran(processes: int, kills: int = 0) -> None:
     tier = mp.TIERS["advanced"]
     least = (spent - tier.burst) / tier.weight_per_minute * 60
     took = last - first
-    killed = f", {kills} killed" if kills else ""
-    print(
-        f"{processes} processes{killed}: weight {spent:,}, least {least:.1f} s, took {took:.1f} s "
-        f"({took / least - 1:+.1%}), {refused} × 429, paid twice {spent - SERIES * WEIGHT_EACH}",
-        flush=True,
+    line = (
+        f"| {processes} | {killed} | {'Redis' if budget else 'a file'} | {spent:,} | {spent - SERIES * WEIGHT_EACH} | "
+        f"{least:.2f} s | {took:.2f} s | {took / least - 1:+.1%} | {refused} |"
     )
+    print(line, flush=True)
+    return line
 
 
 def main() -> None:
-    """Prints a line for each."""
-    print(f"marketpoints {mp.__version__}, {machine()}")
-    for interval in ("1h", "1m"):
-        planned(interval)
-    for processes in (1, 4, 16):
-        ran(processes)
-    ran(4, kills=3)
+    """Prints a line for each, and with ``--write`` writes them into the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true")
+    lines = [
+        f"{machine()}; load {os.getloadavg()[0]:.1f} at the start.",
+        f"Plans: {'; '.join(planned(interval) for interval in ('1h', '1m'))}.",
+        "",
+        "| processes | killed | budget by | weight | of it twice | least possible | took | more | 429 |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    print("\n".join(lines), flush=True)
+    runs = [(1, 0), (4, 0), (16, 0), (4, 6), (16, 12)]
+    lines += [ran(processes, kills) for processes, kills in runs]
+    if shutil.which("redis-server"):
+        with redis() as budget:
+            lines += [ran(processes, kills, budget) for processes, kills in ((4, 0), (16, 0), (16, 12))]
+    if parser.parse_args().write:
+        write(PAGE, "universe measured", lines)
 
 
 if __name__ == "__main__":
