@@ -9,7 +9,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-ingest bench-align bench-archive bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -152,8 +152,12 @@ bench-align: $(VENV)/.dev ## Time mp.align over ten million rows beside polars' 
 bench-archive: $(VENV)/.dev ## Time reads of an archive beside polars, which reads the same files
 	$(BIN)/python benches/archive.py
 
-bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, three minutes
-	$(BIN)/python benches/universe.py
+bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, into docs/universe.md, six minutes
+	$(BIN)/python benches/universe.py --write
+
+bench-stream: $(VENV)/.dev ## Time the live stream beside websockets with orjson, into docs/stream.md
+	$(BIN)/python -m pip install --quiet 'orjson>=3.11'
+	$(BIN)/python benches/stream.py --write
 
 bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'

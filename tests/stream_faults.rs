@@ -189,6 +189,7 @@ async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
         match told(stream).await? {
             Ok(StreamItem::Event(event)) => return Some(Ok(event)),
             Ok(StreamItem::Gap(_)) => {}
+            Ok(StreamItem::Trades(_)) => panic!("nobody asked for batches"),
             Err(error) => return Some(Err(error)),
         }
     }
@@ -247,6 +248,7 @@ async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() 
         match told(&stream).await.unwrap().unwrap() {
             StreamItem::Event(event) => told_ids.push(event.id().unwrap().to_owned()),
             StreamItem::Gap(_) => gaps += 1,
+            StreamItem::Trades(_) => panic!("nobody asked for batches"),
         }
     }
     stream.close();

@@ -137,6 +137,7 @@ from .stream.events import (
     StreamEvent as StreamEvent,
     StreamGap as StreamGap,
     TradeAggEvent as TradeAggEvent,
+    TradeBatch as TradeBatch,
     TradeEvent as TradeEvent,
     VolumeProfileEvent as VolumeProfileEvent,
 )

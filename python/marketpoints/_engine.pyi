@@ -468,6 +468,7 @@ class Client:
         reconnects: int | None = None,
         ping_after: float = 20.0,
         record: str | None = None,
+        batches: bool = False,
     ) -> EventStream:
         """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
@@ -504,12 +505,13 @@ class EventStream:
     def ready_async(self, timeout: float | None = None) -> Awaitable[bool]:
         """:meth:`ready`, awaited."""
     def take(self, most: int) -> tuple[list[Any], bool]:
-        """At most so many of what waits, and whether that was the end.
+        """At most so many of what waits, or one batch of more, and whether that was the end.
 
-        Each is an exception to raise in its turn; or ``{"gap": …}`` with ``start``, ``end``, ``seconds``, ``attempts``,
-        ``reason`` and ``channels`` of a connection that broke and stands again; or an event: ``time`` (or None),
-        ``name``, ``series``, ``values`` and ``extra``, by wire name; lists of numbers are float64 arrays, times
-        ``datetime64[ns]``.
+        Each is an exception to raise in its turn; or ``{"batch": …}`` with ``name``, the columns ``time``, ``price``,
+        ``amount``, ``side``, ``id``, ``market_codes`` and ``series_codes``, ``markets`` and ``series``; or
+        ``{"gap": …}`` with ``start``, ``end``, ``seconds``, ``attempts``, ``reason`` and ``channels`` of a connection
+        that broke and stands again; or an event: ``time`` (or None), ``name``, ``series``, ``values`` and ``extra``, by
+        wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
         """
     def close(self) -> None:
         """Ends the connections; what waits can still be taken."""

@@ -301,7 +301,7 @@ impl Client {
 
     #[pyo3(signature = (
         channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0,
-        record = None
+        record = None, batches = false
     ))]
     fn stream(
         &self,
@@ -313,8 +313,9 @@ impl Client {
         reconnects: Option<u32>,
         ping_after: f64,
         record: Option<PathBuf>,
+        batches: bool,
     ) -> PyResult<EventStream> {
-        let options = options(py, queue, overflow, backoff, reconnects, ping_after, record)?;
+        let options = options(py, queue, overflow, backoff, reconnects, ping_after, record, batches)?;
         EventStream::new(py, &self.client(py)?, Arc::clone(&self.process), channels, options)
     }
 

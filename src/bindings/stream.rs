@@ -1,21 +1,24 @@
 //! The live stream: waiting and taking are two steps, so that a wait that is given up loses nothing.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Map, Value};
 
-use super::arrays::numpy_there;
+use super::arrays::{array, as_times, numpy_there};
 use super::errors;
 use super::failures::from_client;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
 use super::times::moment;
-use crate::client::{self, Backoff, ClientError, Gap, Listed, Overflow, StreamItem, StreamOptions, nanoseconds};
+use crate::client::{
+    self, Backoff, ClientError, Gap, Listed, Overflow, StreamItem, StreamOptions, TradeTable, Trades, nanoseconds,
+};
 use crate::protocol::stream::Channel;
 
 /// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
@@ -36,6 +39,14 @@ fn channel((kind, exchange, symbol, category, parameters, extra): ChannelParts) 
 pub(super) struct EventStream {
     stream: Arc<client::EventStream>,
     process: Arc<Process>,
+    /// What the trades of batches are of, as Python was told last.
+    told: Mutex<Option<Told>>,
+}
+
+/// Markets and series of batches as tuples.
+struct Told {
+    series: Py<PyTuple>,
+    markets: Py<PyTuple>,
 }
 
 impl EventStream {
@@ -49,7 +60,7 @@ impl EventStream {
     ) -> PyResult<Self> {
         let channels = channels.into_iter().map(channel).collect();
         let stream = client.stream(channels, options).map_err(|error| from_client(py, error))?;
-        Ok(Self { stream: Arc::new(stream), process })
+        Ok(Self { stream: Arc::new(stream), process, told: Mutex::default() })
     }
 
     fn own(&self, py: Python<'_>) -> PyResult<Arc<client::EventStream>> {
@@ -74,6 +85,77 @@ impl EventStream {
     }
 }
 
+impl EventStream {
+    /// An event, a gap or a batch as a dictionary, or an error to raise in its turn.
+    fn handed_over(&self, py: Python<'_>, told: Result<StreamItem, ClientError>) -> PyResult<Py<PyAny>> {
+        let event = match told {
+            Ok(StreamItem::Event(event)) => event,
+            Ok(StreamItem::Gap(gap)) => return gap_parts(py, &gap),
+            Ok(StreamItem::Trades(trades)) => return self.batch(py, trades),
+            Err(error) => return from_client(py, error).into_value(py).into_py_any(py),
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("time", event.time().map(|time| moment(py, time)).transpose()?)?;
+        dict.set_item("name", &event.name)?;
+        dict.set_item("series", fields(py, &event.series)?)?;
+        dict.set_item("values", fields(py, &event.values)?)?;
+        dict.set_item("extra", fields(py, &event.extra)?)?;
+        dict.into_py_any(py)
+    }
+
+    /// Trades or liquidations as a dictionary of arrays.
+    fn batch(&self, py: Python<'_>, trades: Trades) -> PyResult<Py<PyAny>> {
+        let mut known = self.told.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let before = known.as_ref().map_or(0, |told| told.series.bind(py).len());
+        // Nothing of Python is made while the table is held: connections wait for it.
+        let grown: Option<TradeTable> =
+            self.stream.trade_table(|table| (table.all.len() != before).then(|| table.clone()));
+        if let Some(table) = grown {
+            let fields: PyResult<Vec<_>> = table.all.iter().map(|one| fields(py, &one.fields)).collect();
+            *known = Some(Told {
+                series: PyTuple::new(py, fields?)?.unbind(),
+                markets: PyTuple::new(py, table.markets)?.unbind(),
+            });
+        }
+        let of: (Vec<i32>, Vec<i8>) = self.stream.trade_table(|table| {
+            let of = trades.series.iter().map(|series| &table.all[*series as usize]);
+            of.map(|one| (one.market as i32, one.side)).unzip()
+        });
+        let dict = PyDict::new(py);
+        if let Some(told) = known.as_ref() {
+            dict.set_item("series", &told.series)?;
+            dict.set_item("markets", &told.markets)?;
+        }
+        drop(known);
+        dict.set_item("name", trades.name())?;
+        dict.set_item("id", texts(py, &trades)?)?;
+        dict.set_item("market_codes", array(py, of.0)?)?;
+        dict.set_item("side", array(py, of.1)?)?;
+        dict.set_item("series_codes", array(py, trades.series.into_iter().map(|code| code as i32).collect())?)?;
+        dict.set_item("time", array(py, as_times(trades.times))?)?;
+        dict.set_item("price", array(py, trades.prices)?)?;
+        dict.set_item("amount", array(py, trades.amounts)?)?;
+        let batch = PyDict::new(py);
+        batch.set_item("batch", dict)?;
+        batch.into_py_any(py)
+    }
+}
+
+/// Identifiers as an array of NumPy's texts, as wide as the longest.
+fn texts(py: Python<'_>, trades: &Trades) -> PyResult<Py<PyAny>> {
+    let letters = |id: &str| if id.is_ascii() { id.len() } else { id.chars().count() };
+    let width = trades.ids().map(letters).max().unwrap_or(0).max(1);
+    let mut all = vec![0u32; trades.len() * width];
+    for (row, id) in all.chunks_exact_mut(width).zip(trades.ids()) {
+        if id.is_ascii() {
+            row.iter_mut().zip(id.bytes()).for_each(|(place, byte)| *place = u32::from(byte));
+        } else {
+            row.iter_mut().zip(id.chars()).for_each(|(place, letter)| *place = u32::from(letter));
+        }
+    }
+    array(py, all)?.call_method1(py, "view", (format!("<U{width}"),))
+}
+
 /// The settings of a stream.
 pub(super) fn options(
     py: Python<'_>,
@@ -83,6 +165,7 @@ pub(super) fn options(
     reconnects: Option<u32>,
     ping_after: f64,
     record: Option<PathBuf>,
+    batches: bool,
 ) -> PyResult<StreamOptions> {
     let seconds = |name: &str, value: f64| super::errors::seconds(py, name, value, 0.0);
     let (first, longest) = (seconds("backoff", first)?, seconds("backoff", longest)?);
@@ -95,7 +178,8 @@ pub(super) fn options(
         other => return Err(errors::invalid(py, &format!("overflow: {other:?} is neither \"wait\" nor \"drop\""))),
     };
     let backoff = Backoff { first, longest, ..Backoff::default() };
-    Ok(StreamOptions { queue, overflow, backoff, reconnects, ping_after: seconds("ping_after", ping_after)?, record })
+    let ping_after = seconds("ping_after", ping_after)?;
+    Ok(StreamOptions { queue, overflow, backoff, reconnects, ping_after, record, batches })
 }
 
 #[pymethods]
@@ -146,7 +230,7 @@ impl EventStream {
         let taken = own.take(most);
         let list = PyList::empty(py);
         for event in taken.events {
-            list.append(handed_over(py, event)?)?;
+            list.append(self.handed_over(py, event)?)?;
         }
         Ok((list, taken.ended))
     }
@@ -179,22 +263,6 @@ impl EventStream {
         // The connections and their locks are the parent's.
         if self.process.is_own() { self.stream.state().name() } else { "of another process" }
     }
-}
-
-/// An event or a gap as a dictionary, or an error to raise in its turn.
-fn handed_over(py: Python<'_>, told: Result<StreamItem, ClientError>) -> PyResult<Py<PyAny>> {
-    let event = match told {
-        Ok(StreamItem::Event(event)) => event,
-        Ok(StreamItem::Gap(gap)) => return gap_parts(py, &gap),
-        Err(error) => return from_client(py, error).into_value(py).into_py_any(py),
-    };
-    let dict = PyDict::new(py);
-    dict.set_item("time", event.time().map(|time| moment(py, time)).transpose()?)?;
-    dict.set_item("name", &event.name)?;
-    dict.set_item("series", fields(py, &event.series)?)?;
-    dict.set_item("values", fields(py, &event.values)?)?;
-    dict.set_item("extra", fields(py, &event.extra)?)?;
-    dict.into_py_any(py)
 }
 
 /// A gap as a dictionary of its own.

@@ -51,7 +51,8 @@ pub use request::{PointsArguments, PointsRequest};
 pub use run::{HowFar, Progress};
 pub use several::{PointsRequests, Subjects};
 pub use stream::{
-    Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, nanoseconds,
+    Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, TradeSeries,
+    TradeTable, Trades, nanoseconds,
 };
 pub use tiers::TierWait;
 pub use vintages::{compact, vintages};

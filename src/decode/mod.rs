@@ -24,6 +24,7 @@ mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trades;
 mod unordered;
 mod values;
 
@@ -32,6 +33,7 @@ pub use error::DecodeError;
 pub use kernel::{KERNEL_VARIABLE, Kernel};
 pub use settle::{column_name, is_settled, settled};
 pub use stream::PointsDecoder;
+pub use trades::{LONGEST_ID, TradePoint, trades_of_frame};
 
 use std::sync::Arc;
 

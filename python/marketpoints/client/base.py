@@ -286,8 +286,9 @@ class Connection(Caller):
         reconnects: int | None,
         ping_after: float,
         record: str | os.PathLike[str] | None,
-    ) -> tuple[_engine.EventStream, int]:
-        """The engine's stream of channels, and how many they are."""
+        batches: bool,
+    ) -> tuple[_engine.EventStream, int, bool]:
+        """The engine's stream of channels, how many they are, and whether trades come in batches."""
         parts = parts_of(channels)
         stream = self._live.stream(
             parts,
@@ -297,8 +298,9 @@ class Connection(Caller):
             reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
             ping_after=ping_after,
             record=None if record is None else new_folder(record, "record"),
+            batches=flag(batches, "batches"),
         )
-        return stream, len(parts)
+        return stream, len(parts), batches
 
     @abstractmethod
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:

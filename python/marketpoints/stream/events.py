@@ -19,6 +19,7 @@ __all__ = [
     "StreamEvent",
     "StreamGap",
     "TradeAggEvent",
+    "TradeBatch",
     "TradeEvent",
     "VolumeProfileEvent",
     "event_of",
@@ -169,6 +170,40 @@ class VolumeProfileEvent(StreamEvent):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class TradeBatch(StreamEvent):
+    """Trades, or liquidations, that came one after the other, as columns (``client.stream(…, batches=True)``).
+
+    A row is what a :class:`TradeEvent` or a :class:`LiquidationEvent` is; ``len`` counts them. ``name`` is ``trade`` or
+    ``liquidation``, ``type`` and ``time`` are those of the first row. One that says more than these columns hold comes
+    as an event between the batches. Arrays are read-only, of shape (rows,).
+
+    Attributes:
+        times: datetime64[ns] in UTC; NaT where the frame does not say.
+        prices: float64, in quote.
+        amounts: float64, in the venue's native unit.
+        sides: int8: 1 for ``BUY``, -1 for ``SELL``, of the taker or of the forced order; 0 where it is not told.
+        ids: Identifiers given by the exchange, as NumPy's texts; empty where none is told.
+        market_codes: int32, the place of each row's exchange and symbol in ``markets``.
+        markets: Exchange and symbol of each market that the stream told of so far; places never change.
+        series_codes: int32, the place of what each row is of in ``all_series``.
+        all_series: What rows are of, by wire name, as sent: all that the stream told of so far; places never change.
+    """
+
+    times: "npt.NDArray[np.datetime64]" = field(repr=False)
+    prices: "npt.NDArray[np.float64]" = field(repr=False)
+    amounts: "npt.NDArray[np.float64]" = field(repr=False)
+    sides: "npt.NDArray[np.int8]" = field(repr=False)
+    ids: "npt.NDArray[np.str_]" = field(repr=False)
+    market_codes: "npt.NDArray[np.int32]" = field(repr=False)
+    markets: tuple[tuple[str, str], ...] = field(repr=False)
+    series_codes: "npt.NDArray[np.int32]" = field(repr=False)
+    all_series: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class StreamGap(StreamEvent):
     """A connection broke and stands again: events from ``start`` to ``end`` may be missing. ``time`` is ``start``.
 
@@ -201,6 +236,8 @@ def event_of(told: Mapping[str, Any]) -> StreamEvent:
     if "gap" in told:
         gap = told["gap"]
         return StreamGap(**{**gap, "channels": tuple(gap["channels"])}, time=gap["start"])
+    if "batch" in told:
+        return _batch(told["batch"])
     series, values, name = told["series"], told["values"], told["name"]
     kind, build = KINDS.get(name, (StreamEvent, _nothing))
     event: StreamEvent = kind(
@@ -219,6 +256,23 @@ def event_of(told: Mapping[str, Any]) -> StreamEvent:
         **build(values, series),
     )
     return event
+
+
+def _batch(rows: Mapping[str, Any]) -> TradeBatch:
+    return TradeBatch(
+        type=_text(rows["series"][rows["series_codes"][0]], "type"),
+        name=rows["name"],
+        time=rows["time"][0],
+        times=rows["time"],
+        prices=rows["price"],
+        amounts=rows["amount"],
+        sides=rows["side"],
+        ids=rows["id"],
+        market_codes=rows["market_codes"],
+        markets=rows["markets"],
+        series_codes=rows["series_codes"],
+        all_series=rows["series"],
+    )
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

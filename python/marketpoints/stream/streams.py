@@ -12,22 +12,24 @@ from .events import StreamEvent, event_of
 
 __all__ = ["AsyncStream", "Stream"]
 
-# Taken from the engine at a time: enough that the crossing costs nothing, few enough to be held twice.
-BATCH = 256
+# Events taken from the engine at a time: enough that the crossing costs nothing, few enough to be held twice. Rows of
+# batches are no objects.
+SINGLE, ROWS = 256, 65_536
 
 
 class _EventBuffer:
     """Events taken from the engine and not yet handed out."""
 
-    def __init__(self, stream: _engine.EventStream, channels: int) -> None:
+    def __init__(self, stream: _engine.EventStream, channels: int, batches: bool) -> None:
         self._stream = stream
         self._channels = channels
+        self._at_once = ROWS if batches else SINGLE
         self._opened = False
         self._ended = False
         self._events: deque[Any] = deque()
 
     def _take(self) -> None:
-        events, self._ended = self._stream.take(BATCH)
+        events, self._ended = self._stream.take(self._at_once)
         self._events.extend(events)
 
     def _warn(self, words: str | None) -> None:
@@ -140,7 +142,7 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
         return event
 
     def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
-        """The events that are there, at most ``most``; waits up to ``timeout`` seconds for the first.
+        """The events that are there, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
             Error: What went wrong at this place of the stream.
@@ -189,7 +191,7 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
         return event
 
     async def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
-        """The events that are there, at most ``most``; waits up to ``timeout`` seconds for the first.
+        """The events that are there, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
             Error: What went wrong at this place of the stream.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use super::backoff::Backoff;
+use super::batch::SharedTable;
 use super::queue::{Overflow, Queue};
 use super::record::Recorder;
 use crate::client::error::ClientError;
@@ -27,6 +28,8 @@ pub struct StreamOptions {
     pub ping_after: Duration,
     /// Folder in which the events are kept as raw dumps; `None` keeps none.
     pub record: Option<PathBuf>,
+    /// Whether trades and liquidations are handed out as columns: as many together as came together.
+    pub batches: bool,
 }
 
 impl Default for StreamOptions {
@@ -39,6 +42,7 @@ impl Default for StreamOptions {
             reconnects: None,
             ping_after: Duration::from_secs(20),
             record: None,
+            batches: false,
         }
     }
 }
@@ -52,6 +56,8 @@ pub(super) struct Common {
     pub(super) options: StreamOptions,
     pub(super) queue: Queue,
     pub(super) recorder: Option<Arc<Recorder>>,
+    /// What the trades of batches are of.
+    pub(super) table: SharedTable,
     pub(super) reconnects: AtomicU64,
     /// Connections that broke and do not stand again yet.
     pub(super) broken: AtomicUsize,

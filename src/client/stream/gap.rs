@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
+use super::batch::Trades;
 use super::event::Event;
 use crate::clock::{SECOND, nanos_of};
 use crate::protocol::stream::Channel;
@@ -14,6 +15,10 @@ use crate::protocol::stream::Channel;
 pub enum StreamItem {
     /// An event of a channel.
     Event(Event),
+    /// Trades or liquidations that came one after the other ([`StreamOptions::batches`]).
+    ///
+    /// [`StreamOptions::batches`]: super::StreamOptions::batches
+    Trades(Trades),
     /// A connection broke and was made again. Handed out before the first event of the new connection.
     Gap(Gap),
 }

@@ -2,6 +2,7 @@
 //! and one queue of events for all.
 
 mod backoff;
+mod batch;
 mod common;
 mod cost;
 mod event;
@@ -11,8 +12,11 @@ mod record;
 mod seen;
 mod session;
 mod socket;
+mod telling;
+mod texts;
 
 pub use backoff::{Backoff, Pause};
+pub use batch::{TradeSeries, TradeTable, Trades};
 pub use common::StreamOptions;
 pub use event::{Event, nanoseconds};
 pub use gap::{Gap, StreamItem};
@@ -98,7 +102,8 @@ impl Client {
         let recorder = options.record.as_deref().map(recorder).transpose()?.map(Arc::new);
         let queue = Queue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
-        let common = Common { client, options, queue, recorder, reconnects, broken };
+        let table = batch::SharedTable::default();
+        let common = Common { client, options, queue, recorder, table, reconnects, broken };
         Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }
@@ -172,6 +177,11 @@ impl EventStream {
     /// Takes what waits, at most so many events.
     pub fn take(&self, most: usize) -> Taken {
         self.common.queue.take(most)
+    }
+
+    /// Looks at what the trades of batches were of so far.
+    pub fn trade_table<T>(&self, at: impl FnOnce(&TradeTable) -> T) -> T {
+        self.common.table.look(at)
     }
 
     /// The next event or gap, or what went wrong; `None` at the end. An error of a single frame

@@ -38,6 +38,8 @@ struct State {
     /// What waits, each with about the bytes that it takes.
     waiting: VecDeque<(Result<StreamItem, ClientError>, usize)>,
     bytes: usize,
+    /// Events that wait, those of batches too.
+    events: usize,
     ended: bool,
     dropped: u64,
     /// What is to be logged by who waits next.
@@ -45,12 +47,30 @@ struct State {
 }
 
 impl State {
-    /// Drops the oldest event; of what tells that something is missing only when nothing else waits.
+    /// Drops the oldest event or batch; of what tells that something is missing only when nothing else waits.
     fn drop_oldest(&mut self) {
-        let oldest = self.waiting.iter().position(|(told, _)| matches!(told, Ok(StreamItem::Event(_)))).unwrap_or(0);
-        self.bytes -= self.waiting.remove(oldest).map_or(0, |(_, bytes)| bytes);
-        self.dropped += 1;
+        let is_event = |told: &Result<_, _>| matches!(told, Ok(StreamItem::Event(_) | StreamItem::Trades(_)));
+        let oldest = self.waiting.iter().position(|(told, _)| is_event(told)).unwrap_or(0);
+        if let Some((told, bytes)) = self.waiting.remove(oldest) {
+            self.bytes -= bytes;
+            self.events -= count(&told);
+            self.dropped += count(&told) as u64;
+        }
     }
+
+    /// What waits first, where it is no more than `most` events, or `any`.
+    fn next(&mut self, most: usize, any: bool) -> Option<Result<StreamItem, ClientError>> {
+        let events = self.waiting.front().map(|(told, _)| count(told)).filter(|events| any || *events <= most)?;
+        let (told, bytes) = self.waiting.pop_front()?;
+        self.bytes -= bytes;
+        self.events -= events;
+        Some(told)
+    }
+}
+
+/// Events that something told counts for.
+fn count(told: &Result<StreamItem, ClientError>) -> usize {
+    if let Ok(StreamItem::Trades(trades)) = told { trades.len() } else { 1 }
 }
 
 pub(super) struct Queue {
@@ -85,12 +105,13 @@ impl Queue {
                 }
                 let full = |state: &State| {
                     let too_large = state.bytes.saturating_add(bytes) > MOST_WAITING && !state.waiting.is_empty();
-                    state.waiting.len() >= self.most || too_large
+                    state.events >= self.most || too_large
                 };
                 while full(&state) && self.overflow == Overflow::DropOldest {
                     state.drop_oldest();
                 }
                 if !full(&state) {
+                    state.events += count(&told);
                     state.waiting.push_back((told, bytes));
                     state.bytes += bytes;
                     drop(state);
@@ -107,6 +128,7 @@ impl Queue {
         let mut state = self.lock();
         if !state.ended {
             state.ended = true;
+            state.events += usize::from(error.is_some());
             state.waiting.extend(error.map(|error| (Err(error), 0)));
         }
         drop(state);
@@ -157,12 +179,24 @@ impl Queue {
         }
     }
 
+    /// Takes what waits, at most so many events, or a batch that has more. Batches that follow one another become one.
     pub(super) fn take(&self, most: usize) -> Taken {
         let mut state = self.lock();
-        let count = most.min(state.waiting.len());
-        let taken: Vec<_> = state.waiting.drain(..count).collect();
-        state.bytes -= taken.iter().map(|(_, bytes)| bytes).sum::<usize>();
-        let events = taken.into_iter().map(|(told, _)| told).collect();
+        let mut events: Vec<Result<StreamItem, ClientError>> = Vec::new();
+        let mut left = most;
+        while left > 0
+            && let Some(told) = state.next(left, events.is_empty())
+        {
+            left = left.saturating_sub(count(&told));
+            match (events.last_mut(), told) {
+                (Some(Ok(StreamItem::Trades(last))), Ok(StreamItem::Trades(more)))
+                    if last.are_liquidations == more.are_liquidations =>
+                {
+                    last.append(more);
+                }
+                (_, told) => events.push(told),
+            }
+        }
         let ended = state.ended && state.waiting.is_empty();
         drop(state);
         self.emptied.notify_waiters();
@@ -182,10 +216,12 @@ impl Queue {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::batch::Trades;
     use super::super::event::Event;
     use super::super::gap::Gap;
     use super::*;
     use crate::client::ErrorKind;
+    use crate::decode::TradePoint;
 
     fn event(name: &str) -> StreamItem {
         StreamItem::Event(Event { name: name.to_owned(), ..Event::default() })
@@ -200,6 +236,7 @@ mod tests {
         let name = |told| match told {
             Ok(StreamItem::Event(event)) => event.name,
             Ok(StreamItem::Gap(gap)) => gap.reason,
+            Ok(StreamItem::Trades(trades)) => trades.ids().collect::<Vec<_>>().join("+"),
             Err(ClientError { message, .. }) => message,
         };
         taken.events.into_iter().map(name).collect()
@@ -217,6 +254,37 @@ mod tests {
             assert!(queue.push(Ok(gap(reason)), 1).await);
         }
         assert_eq!(names(queue.take(9)), ["2", "3", "4"]);
+    }
+
+    fn trades(ids: &[&str], are_liquidations: bool) -> StreamItem {
+        let mut trades = Trades::of(are_liquidations);
+        for id in ids {
+            let point = TradePoint { is_liquidation: false, series: b"", id, price: 1.0, amount: 1.0, time: 0 };
+            trades.push(0, &point);
+        }
+        StreamItem::Trades(trades)
+    }
+
+    #[tokio::test]
+    async fn batches_count_by_their_rows_and_those_that_follow_one_another_are_taken_as_one() {
+        let queue = Queue::new(6, Overflow::DropOldest);
+        for told in [trades(&["a", "b"], false), trades(&["c"], false), gap("broke"), trades(&["d"], false)] {
+            assert!(queue.push(Ok(told), 1).await);
+        }
+        assert!(queue.push(Ok(trades(&["e"], true)), 1).await);
+        assert_eq!(names(queue.take(9)), ["a+b+c", "broke", "d", "e"]);
+        // What is more than was asked comes by itself, and whole.
+        for told in [trades(&["a", "b", "c"], false), trades(&["d", "e"], false)] {
+            assert!(queue.push(Ok(told), 1).await);
+        }
+        assert_eq!(names(queue.take(2)), ["a+b+c"]);
+        assert_eq!(names(queue.take(2)), ["d+e"]);
+        // The oldest go as a whole, and are counted by rows.
+        for ids in [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"]] {
+            assert!(queue.push(Ok(trades(&ids, false)), 1).await);
+        }
+        assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["d+e+f+g+h+i".to_owned()], 3));
+        assert_eq!(queue.lock().bytes, 0);
     }
 
     #[tokio::test]

@@ -4,24 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::{SinkExt, StreamExt};
-use serde_json::{Map, Value};
+use futures::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::batch::Trades;
 use super::common::{Common, Standing};
-use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
-use super::event::Event;
 use super::gap::{Gap, ServiceTime, StreamItem};
 use super::record::Recorder;
 use super::seen::Seen;
 use super::socket::{Socket, open};
+use super::texts::Texts;
 use crate::archive::ArchiveError;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::Transport;
-use crate::protocol::excerpt::{LONGEST, excerpt};
-use crate::protocol::stream::{Channel, Family, RpcError, authenticate, subscribe};
+use crate::protocol::stream::{Channel, Family, authenticate, subscribe};
 
 /// Ids of the two requests of a connection.
 const KEY_REQUEST: u64 = 1;
@@ -30,7 +28,7 @@ const CHANNELS_REQUEST: u64 = 2;
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Why a connection ended.
-enum End {
+pub(super) enum End {
     /// Another attempt would end the same: the service refused.
     Refused(ClientError),
     /// The connection broke, or the service could not serve just now.
@@ -50,15 +48,19 @@ struct Lost {
 
 /// A connection that is kept up.
 pub(super) struct Session {
-    common: Arc<Common>,
-    family: Family,
+    pub(super) common: Arc<Common>,
+    pub(super) family: Family,
     channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
-    seen: Seen,
+    pub(super) seen: Seen,
+    /// Series of trades and of liquidations, by their texts.
+    pub(super) texts: [Texts; 2],
+    /// Trades or liquidations that were not handed on yet.
+    pub(super) pending: Trades,
     /// Whether the present connection told any event.
-    alive: bool,
+    pub(super) alive: bool,
     /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap told.
-    whole_until: Option<i64>,
+    pub(super) whole_until: Option<i64>,
     lost: Option<Lost>,
 }
 
@@ -69,8 +71,18 @@ impl Session {
         channels: Vec<Channel>,
         standing: watch::Sender<Standing>,
     ) -> Self {
-        let (channels, seen) = (channels.into(), Seen::default());
-        Self { common, family, channels, standing, seen, alive: false, whole_until: None, lost: None }
+        Self {
+            common,
+            family,
+            channels: channels.into(),
+            standing,
+            seen: Seen::default(),
+            texts: Default::default(),
+            pending: Trades::default(),
+            alive: false,
+            whole_until: None,
+            lost: None,
+        }
     }
 
     /// Connects, and again whenever the connection breaks, until it is refused or the stream is closed.
@@ -124,7 +136,7 @@ impl Session {
     }
 
     /// Tells what may be missing, once for each loss and before the first event that comes after it.
-    async fn tell_gap(&mut self, time: ServiceTime) -> Result<(), End> {
+    pub(super) async fn tell_gap(&mut self, time: ServiceTime) -> Result<(), End> {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.told) else { return Ok(()) };
         lost.told = true;
         let to = time.latest();
@@ -145,7 +157,7 @@ impl Session {
 
     /// Has the recorder, if there is one, write something, where it holds up no other work. A recording that cannot go on ends
     /// the stream: events that nobody keeps would be taken for kept ones.
-    async fn record<T: Send + 'static>(
+    pub(super) async fn record<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<Option<T>, End> {
@@ -180,9 +192,11 @@ impl Session {
     }
 
     async fn converse(&mut self) -> End {
-        match self.hold().await {
-            Ok(never) => match never {},
-            Err(end) => end,
+        let Err(end) = self.hold().await;
+        // What the connection told before it ended.
+        match self.flush().await {
+            Ok(()) => end,
+            Err(closed) => closed,
         }
     }
 
@@ -190,14 +204,16 @@ impl Session {
     async fn hold(&mut self) -> Result<std::convert::Infallible, End> {
         let common = Arc::clone(&self.common);
         let transport = &common.client.transport;
+        let over = common.queue.over();
+        tokio::pin!(over);
         let (mut socket, time) = tokio::select! {
             opened = self.establish(transport) => opened?,
-            () = common.queue.over() => return Err(End::Closed),
+            () = &mut over => return Err(End::Closed),
         };
         loop {
             let message = tokio::select! {
                 message = self.receive(&mut socket) => message?,
-                () = common.queue.over() => {
+                () = &mut over => {
                     // The service is told, but not waited for.
                     let _ = timeout(FAREWELL, socket.close(None)).await;
                     return Err(End::Closed);
@@ -229,10 +245,15 @@ impl Session {
     }
 
     /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
-    async fn receive(&self, socket: &mut Socket) -> Result<Message, End> {
+    async fn receive(&mut self, socket: &mut Socket) -> Result<Message, End> {
         let patience = self.common.options.ping_after;
         // Messages that came already are there without waiting: without a pause no timer would ever run beside a flood.
         tokio::task::coop::consume_budget().await;
+        if let Some(message) = socket.next().now_or_never() {
+            return self.received(message);
+        }
+        // Nobody waits for more where no more is there.
+        self.flush().await?;
         let message = match timeout(patience, socket.next()).await {
             Ok(message) => message,
             Err(_) => {
@@ -243,6 +264,11 @@ impl Session {
                 timeout(patience, asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?
             }
         };
+        self.received(message)
+    }
+
+    /// A message, or why there will be none.
+    fn received(&self, message: Option<Result<Message, Error>>) -> Result<Message, End> {
         match message {
             Some(Ok(Message::Close(frame))) => {
                 let why =
@@ -259,7 +285,8 @@ impl Session {
     /// Waits for the answer to a request; events may come before it.
     async fn granted(&mut self, socket: &mut Socket, id: u64, time: ServiceTime) -> Result<(), End> {
         loop {
-            let Some((frame, cost)) = self.frame(self.receive(socket).await?).await? else { continue };
+            let message = self.receive(socket).await?;
+            let Some((frame, cost)) = self.frame(message).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
             // A service that cannot tell which request it refuses leaves the id out.
             let of_this = frame.get("id").is_none_or(|told| told.is_null() || told.as_u64() == Some(id));
@@ -270,96 +297,6 @@ impl Session {
             let Some(error) = frame.get("error").filter(|error| !error.is_null()) else { return Ok(()) };
             return Err(after_request(self.refusal(error), id));
         }
-    }
-
-    async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
-        match self.frame(message).await? {
-            Some((frame, cost)) => self.tell(frame, cost, time).await,
-            None => Ok(()),
-        }
-    }
-
-    /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
-    /// not, or would take too much, is told as an error.
-    async fn frame(&self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, End> {
-        let bytes = match message {
-            Message::Text(text) => bytes::Bytes::from(text),
-            Message::Binary(bytes) => bytes,
-            _ => return Ok(None),
-        };
-        let cost = cost::of_text(&bytes);
-        if cost > MOST_OF_A_FRAME {
-            self.malformed(&too_much(cost), &bytes).await?;
-            return Ok(None);
-        }
-        match serde_json::from_slice::<Value>(&bytes) {
-            Ok(Value::Object(frame)) => {
-                // Points that are no objects become some.
-                let points = frame.get("points").and_then(Value::as_array).map_or(0, Vec::len);
-                let cost = cost.max(points.saturating_mul(OBJECT));
-                if cost <= MOST_OF_A_FRAME {
-                    return Ok(Some((frame, cost)));
-                }
-                self.malformed(&too_much(cost), &bytes).await?;
-            }
-            Ok(_) => self.malformed("is no object", &bytes).await?,
-            Err(bad) => self.malformed(&format!("is no JSON: {bad}"), &bytes).await?,
-        }
-        Ok(None)
-    }
-
-    async fn malformed(&self, what: &str, bytes: &[u8]) -> Result<(), End> {
-        let start = excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]));
-        let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
-        let message = self.common.client.transport.redact(&message);
-        self.push(Err(ClientError::new(ErrorKind::Decode, message))).await
-    }
-
-    /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
-    async fn tell(&mut self, frame: Map<String, Value>, cost: usize, time: ServiceTime) -> Result<(), End> {
-        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
-            return self.push(Err(self.refusal(error))).await;
-        }
-        if frame.contains_key("result") && !frame.contains_key("points") {
-            return Ok(());
-        }
-        let frame = match self.common.client.transport.dialect() {
-            None => frame,
-            Some(dialect) => dialect.record(frame),
-        };
-        let mut events = Event::of_frame(frame);
-        if events.is_empty() {
-            return Ok(());
-        }
-        let each = cost / events.len();
-        self.alive = true;
-        self.tell_gap(time).await?;
-        self.whole_until = self.whole_until.max(events.iter().filter_map(Event::time).max());
-        events.retain(|event| self.seen.is_new(event));
-        if self.common.recorder.is_some() {
-            // Before anybody has them: what was taken is kept.
-            let kept = self.record(move |recorder| recorder.events(&events).map(|()| events)).await?;
-            events = kept.unwrap_or_default();
-        }
-        for event in events {
-            self.push_of(Ok(StreamItem::Event(event)), each).await?;
-        }
-        Ok(())
-    }
-
-    async fn push(&self, told: Result<StreamItem, ClientError>) -> Result<(), End> {
-        self.push_of(told, OBJECT).await
-    }
-
-    /// Hands on what takes about so many bytes.
-    async fn push_of(&self, told: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
-        if self.common.queue.push(told, cost).await { Ok(()) } else { Err(End::Closed) }
-    }
-
-    fn refusal(&self, error: &Value) -> ClientError {
-        let mut body = RpcError::read(error).body();
-        body.message = self.common.client.transport.redact(&body.message);
-        ClientError::refused(body).of(&self.common.client.transport.url(self.family.path(), "encoding=json"))
     }
 }
 
@@ -387,10 +324,6 @@ fn after_request(mut error: ClientError, id: u64) -> End {
 
 async fn send(socket: &mut Socket, message: Message) -> Result<(), End> {
     socket.send(message).await.map_err(|error| End::Broken(torn(&error)))
-}
-
-fn too_much(cost: usize) -> String {
-    format!("would take about {} MiB of memory, more than {}", cost >> 20, MOST_OF_A_FRAME >> 20)
 }
 
 fn silent() -> ClientError {

@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn plain_integer(&mut self) -> Option<i64> {
+    pub(super) fn plain_integer(&mut self) -> Option<i64> {
         let (value, length) = number::plain_integer(&self.bytes[self.at..])?;
         self.at += length;
         Some(value)

@@ -1,0 +1,196 @@
+//! What the messages of a connection tell: events, rows of trades, errors.
+
+use serde_json::{Map, Value};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::batch::{Trades, name_of};
+use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
+use super::event::Event;
+use super::gap::{ServiceTime, StreamItem};
+use super::session::{End, Session};
+use crate::client::error::{ClientError, ErrorKind};
+use crate::columns::NO_TIME;
+use crate::decode::{TradePoint, trades_of_frame};
+use crate::protocol::excerpt::{LONGEST, excerpt};
+use crate::protocol::stream::RpcError;
+
+/// Bytes of a point, about: it is seldom shorter.
+const USUAL: usize = 200;
+/// Most rows that are handed on together.
+const MOST_TOGETHER: usize = 1_024;
+
+impl Session {
+    /// Hands on what a message tells.
+    pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
+        if self.reads_columns()
+            && let Message::Text(text) = &message
+        {
+            let bytes = bytes::Bytes::from(text.clone());
+            if self.tell_columns(&bytes, time).await? {
+                return Ok(());
+            }
+        }
+        match self.frame(message).await? {
+            Some((frame, cost)) => self.tell(frame, cost, time).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether frames of trades become columns without becoming events before.
+    fn reads_columns(&self) -> bool {
+        let common = &self.common;
+        common.options.batches && common.recorder.is_none() && common.client.transport.dialect().is_none()
+    }
+
+    /// Hands on a frame that holds trades and liquidations alone, in the usual spelling; `false` for every other one.
+    async fn tell_columns(&mut self, bytes: &[u8], time: ServiceTime) -> Result<bool, End> {
+        let mut points = Vec::with_capacity(1 + bytes.len() / USUAL);
+        if !trades_of_frame(bytes, self.texts[0].likely(), &mut points) {
+            return Ok(false);
+        }
+        let mut found = Vec::with_capacity(points.len());
+        for point in &points {
+            let texts = &mut self.texts[usize::from(point.is_liquidation)];
+            let place = texts.find(name_of(point.is_liquidation), point.series, &self.common.table, &self.seen);
+            match place.filter(|_| !point.id.is_empty()) {
+                Some(place) => found.push(place),
+                None => return Ok(false),
+            }
+        }
+        self.begin(points.iter().map(|point| point.time).max().filter(|time| *time != NO_TIME), time).await?;
+        for (point, index) in points.iter().zip(found) {
+            let spelt = self.texts[usize::from(point.is_liquidation)].at(index);
+            if self.seen.is_new_id(&spelt.market, point.id) {
+                let place = spelt.place;
+                self.add(place, point).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Before the events of a frame: the connection serves, and what broke before it is told.
+    async fn begin(&mut self, latest: Option<i64>, time: ServiceTime) -> Result<(), End> {
+        self.alive = true;
+        self.tell_gap(time).await?;
+        self.whole_until = self.whole_until.max(latest);
+        Ok(())
+    }
+
+    /// Adds a row to those that are handed on together.
+    async fn add(&mut self, place: u32, point: &TradePoint<'_>) -> Result<(), End> {
+        let most = MOST_TOGETHER.min(self.common.options.queue.max(1));
+        if self.pending.are_liquidations != point.is_liquidation || self.pending.len() >= most {
+            self.flush().await?;
+            self.pending.are_liquidations = point.is_liquidation;
+        }
+        self.pending.push(place, point);
+        Ok(())
+    }
+
+    /// Hands on the rows that were not handed on yet.
+    pub(super) async fn flush(&mut self) -> Result<(), End> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let next = Trades::of(self.pending.are_liquidations);
+        let rows = std::mem::replace(&mut self.pending, next);
+        let bytes = rows.bytes();
+        self.push_of(Ok(StreamItem::Trades(rows)), bytes).await
+    }
+
+    /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
+    /// not, or would take too much, is told as an error.
+    pub(super) async fn frame(&mut self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, End> {
+        let bytes = match message {
+            Message::Text(text) => bytes::Bytes::from(text),
+            Message::Binary(bytes) => bytes,
+            _ => return Ok(None),
+        };
+        let cost = cost::of_text(&bytes);
+        if cost > MOST_OF_A_FRAME {
+            self.malformed(&too_much(cost), &bytes).await?;
+            return Ok(None);
+        }
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(Value::Object(frame)) => {
+                // Points that are no objects become some.
+                let points = frame.get("points").and_then(Value::as_array).map_or(0, Vec::len);
+                let cost = cost.max(points.saturating_mul(OBJECT));
+                if cost <= MOST_OF_A_FRAME {
+                    return Ok(Some((frame, cost)));
+                }
+                self.malformed(&too_much(cost), &bytes).await?;
+            }
+            Ok(_) => self.malformed("is no object", &bytes).await?,
+            Err(bad) => self.malformed(&format!("is no JSON: {bad}"), &bytes).await?,
+        }
+        Ok(None)
+    }
+
+    async fn malformed(&mut self, what: &str, bytes: &[u8]) -> Result<(), End> {
+        let start = excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]));
+        let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
+        let message = self.common.client.transport.redact(&message);
+        self.push(Err(ClientError::new(ErrorKind::Decode, message))).await
+    }
+
+    /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
+    pub(super) async fn tell(&mut self, frame: Map<String, Value>, cost: usize, time: ServiceTime) -> Result<(), End> {
+        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
+            let refused = self.refusal(error);
+            return self.push(Err(refused)).await;
+        }
+        if frame.contains_key("result") && !frame.contains_key("points") {
+            return Ok(());
+        }
+        let frame = match self.common.client.transport.dialect() {
+            None => frame,
+            Some(dialect) => dialect.record(frame),
+        };
+        let mut events = Event::of_frame(frame);
+        if events.is_empty() {
+            return Ok(());
+        }
+        let each = cost / events.len();
+        self.begin(events.iter().filter_map(Event::time).max(), time).await?;
+        events.retain(|event| self.seen.is_new(event));
+        if self.common.recorder.is_some() {
+            // Before anybody has them: what was taken is kept.
+            let kept = self.record(move |recorder| recorder.events(&events).map(|()| events)).await?;
+            events = kept.unwrap_or_default();
+        }
+        for event in events {
+            if self.common.options.batches
+                && let Some((place, point)) = self.common.clone().table.row(&event)
+            {
+                self.add(place, &point).await?;
+                continue;
+            }
+            self.flush().await?;
+            self.push_of(Ok(StreamItem::Event(event)), each).await?;
+        }
+        Ok(())
+    }
+
+    /// Hands something on after the rows before it.
+    pub(super) async fn push(&mut self, told: Result<StreamItem, ClientError>) -> Result<(), End> {
+        self.flush().await?;
+        self.push_of(told, OBJECT).await
+    }
+
+    /// Hands on what takes about so many bytes.
+    async fn push_of(&self, told: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
+        if self.common.queue.push(told, cost).await { Ok(()) } else { Err(End::Closed) }
+    }
+
+    /// A refusal in a frame, without the key.
+    pub(super) fn refusal(&self, error: &Value) -> ClientError {
+        let mut body = RpcError::read(error).body();
+        body.message = self.common.client.transport.redact(&body.message);
+        ClientError::refused(body).of(&self.common.client.transport.url(self.family.path(), "encoding=json"))
+    }
+}
+
+fn too_much(cost: usize) -> String {
+    format!("would take about {} MiB of memory, more than {}", cost >> 20, MOST_OF_A_FRAME >> 20)
+}
