@@ -117,7 +117,7 @@ def test_a_heatmap_without_sides_shows_where_the_volume_is():
 def test_the_demo_market_in_a_picture(client):
     ax = client.orderbook_heatmap("BINANCE_FUTURES", "BTCUSDT", "1m", block_size=10, period=3600).plot()
     texts = drawn(ax)
-    assert "volume per bucket (BTC)" in texts
+    assert "resting volume (BTC)" in texts
     low, high = ax.get_ylim()
     mid = ax.lines[0].get_ydata()
     assert low < mid.min() < mid.max() < high

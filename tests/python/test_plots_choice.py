@@ -214,6 +214,15 @@ def test_records_of_the_demo_market(client, size):
     Picture(board[0].plot(ax=ax()))
 
 
+def test_what_stands_below_two_panels_does_not_run_together(client):
+    wallet = client.leaderboard(limit=3)[0].wallet_address
+    _, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+    figure = client.positions(user_wallet=wallet).plot(ax=ax).figure
+    figure.canvas.draw()
+    left, right = (one.xaxis.label.get_window_extent() for one in figure.axes)
+    assert left.x1 < right.x0 and right.x1 <= figure.bbox.x1
+
+
 def test_records_of_little():
     for kind in (mp.TraderProfile, mp.UserPosition, mp.CategoryRow, mp.UserCategories, mp.OutcomePricing):
         Picture(mp.Records([], kind).plot())

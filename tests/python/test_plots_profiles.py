@@ -102,7 +102,7 @@ def test_zooming_in_makes_room_for_numbers_and_resolution_does_not():
 def test_footprints_of_buckets_without_room_are_cells():
     many = [(100.0 + price, 300.0, 200.0) for price in range(12)]
     ax = profile(*[many] * 600).plot(kind="footprint")
-    assert len(ax.images) == 1 and "volume per bucket" in Picture(ax).texts
+    assert len(ax.images) == 1 and "traded volume per hour" in Picture(ax).texts
 
 
 def test_the_sum_has_its_value_area():
@@ -162,6 +162,19 @@ def test_a_market_profile_has_letters_and_marks():
     assert letters.fit(ax)
     parts = list(letters.parts(ax))
     assert len(parts) == 10 and sum(len(part.get_offsets()) for part in parts) == 2 * 55
+
+
+def test_single_prints_stand_beside_the_block_of_their_row():
+    ax = tpo(single_prints=[100.0]).plot()
+    (marks,) = [one for one in ax.collections if one.get_label() == "single prints"]
+    edges = [path.vertices for path in marks.get_paths()]
+    first = ax.get_xlim()[0]
+    # The longest row has ten blocks in 92 % of the session, the row of the print one.
+    for session, one in enumerate(edges):
+        places = one[:, 0] - first - session
+        assert (places.min(), places.max()) == (pytest.approx(0.02 + 0.092 + 0.01), pytest.approx(0.172))
+        assert (one[:, 1].min(), one[:, 1].max()) == (pytest.approx(100), pytest.approx(101))
+    assert len(edges) == 2
 
 
 @pytest.mark.parametrize(("sessions", "rows", "size"), [(60, 10, (10, 6)), (2, 200, (10, 6)), (2, 10, (1.5, 6))])

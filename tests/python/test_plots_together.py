@@ -77,6 +77,19 @@ def test_candles_and_liquidations_lie_over_a_book(client):
     Picture(mp.plot(book, client.liquidations(*MARKET, "1m", **window)))
 
 
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_smallest_bubble_over_a_heatmap_has_an_edge_that_is_seen(client, theme):
+    window = {"start": "2026-01-01", "end": "2026-01-01T02:00"}
+    book = client.orderbook_heatmap(*MARKET, "1m", block_size=10, **window)
+    ax = book.plot(theme=theme, liquidations=client.liquidations(*MARKET, "1m", **window))
+    (bubbles,) = [one for one in ax.collections if type(one).__name__ == "Bubbles"]
+    assert bubbles.together(ax)[2].min() >= 3
+    ground = np.array(mpl.colors.to_rgb(ax.get_facecolor()))
+    (circles,) = bubbles.parts(ax)
+    edges = circles.get_edgecolors()
+    assert len(edges) > 1 and (edges[:, 3] == 1).all() and (np.abs(edges[:, :3] - ground).min(axis=1) > 0.8).all()
+
+
 @pytest.mark.parametrize("size", [(4, 4), (9, 7), (14, 5)])
 def test_panels_are_of_one_width_without_a_layout_engine(client, size):
     window = {"start": "2026-01-01", "end": "2026-01-01T02:00"}

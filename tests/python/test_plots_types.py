@@ -158,7 +158,18 @@ def test_funding_is_in_percent(client):
     assert len(shown) > 3 and max(shown) == pytest.approx(100 * ax.get_yticks().max(), rel=0.5)
     close = client.funding_rate(*MARKET, start="2026-01-01", end="2026-01-20")["rate_close"]
     line = next(line for line in ax.lines if line.get_label() == "rate_close")
-    assert line.get_ydata().tolist() == close.tolist()
+    # It holds from the start of its hour to its end: no slope between two settlements.
+    assert line.get_ydata().tolist() == np.repeat(close, 2).tolist()
+    places = line.get_xdata().reshape(-1, 2) * 24
+    assert np.allclose(places[:, 1] - places[:, 0], 1) and np.allclose(places[1:, 0], places[:-1, 1])
+
+
+def test_funding_of_hours_that_are_missing_is_not_drawn():
+    rows = points("FUNDING_RATE_AGG", [START, START + HOUR, START + 4 * HOUR], {"rateClose": 1e-4})
+    for layout in (None, "axis"):
+        ax = decoded(rows).plot(layout=layout)
+        values = ax.lines[0].get_ydata()
+        assert np.isnan(values).tolist() == [False] * 4 + [True] + [False] * 2
 
 
 def test_what_an_exchange_leaves_out_is_left_out():

@@ -19,6 +19,7 @@ __all__ = [
     "blank",
     "broken",
     "days",
+    "held",
     "legend",
     "line",
     "make",
@@ -125,6 +126,16 @@ def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:
         return middles, places
     holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY)
     return np.insert(middles, holes + 1, ends[holes]), np.insert(places, holes + 1, -1)
+
+
+def held(shown: Drawable, rows: Any) -> tuple[Any, Any]:
+    """As :func:`broken`, of values that hold from the start of their bucket to its end: steps."""
+    import numpy as np
+
+    starts, ends = (edges[rows] for edges in spans(shown))
+    edges, places = np.column_stack([starts, ends]).reshape(-1), np.repeat(np.arange(len(starts)), 2)
+    holes = np.flatnonzero(starts[1:] > ends[:-1])
+    return np.insert(edges, 2 * holes + 2, ends[holes]), np.insert(places, 2 * holes + 2, -1)
 
 
 def show_span(ax: Any, low: float, high: float) -> None:

@@ -14,7 +14,7 @@ from .overlays import bubbles, candles_over, middles
 from .pixels import Pixels
 from .ranges import price_range, row_height
 from .together import Result, flattened
-from .words import amount_unit, identity_of, label, price_label, title
+from .words import amount_unit, identity_of, label, price_label, title, volume_per
 
 __all__ = ["Sides", "heatmap"]
 
@@ -51,7 +51,9 @@ def heatmap(
     if nothing := outside(shown.prices, asked, planes[0][0].step):
         return blank(ax, nothing)
     ax.set_facecolor(colours.paper)
-    text = label("volume per bucket", unit)
+    # A book rests, whatever the bucket; what is liquidated adds up in it.
+    what = volume_per("liquidated volume", shown.id) if shown.id.type == LIQUIDATIONS else "resting volume"
+    text = label(what, unit)
     _image(ax, planes, "stack" if shown.id.type == LIQUIDATIONS else "max", unit, norm, text)
     starts, ends = spans(shown)
     _line(ax, starts, ends, middles(shown), colours)

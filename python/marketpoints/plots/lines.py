@@ -7,7 +7,7 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
-from .axes import amounts, blank, broken, legend, line, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_span, spans, stacked, times
 from .words import amount_unit, identity_of, label, names, plain, shared, title
 
 __all__ = ["Panel", "height", "lines", "panels_of"]
@@ -28,6 +28,7 @@ class Panel:
         unit: Unit of the axis; ``"amount"`` for that of the market's amounts.
         fraction: Whether the values are fractions that the axis shows in percent.
         upside_down: Whether small is good, as of ranks.
+        steps: Whether the first columns are of what holds until it is told anew, and are drawn as steps.
     """
 
     what: str
@@ -36,6 +37,7 @@ class Panel:
     unit: str | None = None
     fraction: bool = False
     upside_down: bool = False
+    steps: bool = False
 
 
 #: Panels of the data types (section 2.3, supplement 4).
@@ -50,6 +52,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("rate_low", "rate_high"),
             PERCENT,
             fraction=True,
+            steps=True,  # a rate holds until the next settlement; what is predicted moves all the time
         ),
     ),
     "OPEN_INTEREST_AGG": (Panel("open interest", (("close", "open", "high", "low"),), ("low", "high"), "amount"),),
@@ -161,8 +164,12 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
                 continue
             # Several series: a colour for each of them, and a kind of line for each column.
             colour, style = (_colour(number), STYLES[place % 4]) if len(parts) > 1 else (_colour(place), "-")
-            values = _values(part, name, rows)
-            line(ax, times_of, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name))
+            if panel.steps and place == 0:
+                along, at = held(part.shown, part.rows)
+            else:
+                along, at = times_of, rows
+            values = _values(part, name, at)
+            line(ax, along, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name))
             count += 1
     unit = _unit(panel, parts[0].shown)
     if panel.fraction:

@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import candles
-from .axes import amounts, blank, broken, legend, line, make, prices, show_span, spans, times
+from .axes import amounts, blank, broken, held, legend, line, make, prices, show_span, spans, times
 from .lines import PANELS, Panel, panels_of
 from .options import smile, term_structure
 from .words import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
@@ -117,10 +117,11 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
         ax.set_title(title(common), loc="left")
         return blank(ax, "no rows", every[0])
     colours = load("matplotlib").colormaps["turbo"]
-    for number, (one, (name, _), text) in enumerate(zip(every, picked, names(identities), strict=True)):
+    for number, (one, (name, panel), text) in enumerate(zip(every, picked, names(identities), strict=True)):
         if not len(one) or name not in one:
             continue
-        places, rows = broken(one, np.arange(len(one)))
+        is_held = panel is not None and panel.steps
+        places, rows = (held if is_held else broken)(one, np.arange(len(one)))
         column = one[name].astype("float64")
         if not same:
             known = column[np.isfinite(column) & (column != 0)]

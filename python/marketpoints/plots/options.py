@@ -10,6 +10,7 @@ from ..common.protocols import Drawable
 from ..common.times import iso
 from ..errors import SelectionError
 from .axes import blank, legend, make, prices
+from .ink import is_dark
 from .lines import panels_of
 from .words import identity_of, in_unit, label, shared, title
 
@@ -104,23 +105,17 @@ def _moments(ax: Any, places: Sequence[float], values: Sequence[tuple[Drawable, 
     if not len(moments):
         return False
     chosen = moments[np.unique(np.round(np.linspace(0, len(moments) - 1, MOMENTS)).astype(int))]
-    colours, is_dark = load("matplotlib").colormaps["viridis"], _is_dark(ax)
+    colours, latest_light = load("matplotlib").colormaps["viridis"], is_dark(ax)
     for number, moment in enumerate(chosen):
         row = []
         for one, column in values:
             at = np.flatnonzero(one.timestamps == moment)
             row.append(float(column[at[0]]) if len(at) else math.nan)
         strength = number / max(1, len(chosen) - 1)
-        colour = colours(0.15 + 0.85 * strength if is_dark else 0.9 * (1 - strength))
+        colour = colours(0.15 + 0.85 * strength if latest_light else 0.9 * (1 - strength))
         style = {"color": colour, "linewidth": 1 + strength, "marker": "o", "markersize": 4}
         ax.plot(places, made(row), label=f"{iso(moment)} UTC", **style)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     legend(ax)
     return True
-
-
-def _is_dark(ax: Any) -> bool:
-    """Whether the ground is dark: the latest line is then the lightest."""
-    red, green, blue = load("matplotlib.colors").to_rgb(ax.get_facecolor())
-    return bool(0.3 * red + 0.59 * green + 0.11 * blue < 0.5)

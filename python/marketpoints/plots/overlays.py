@@ -7,7 +7,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import legend, spans
 from .candles import OHLC, is_candles
-from .ink import DOWN, LINE, UP
+from .ink import DOWN, LINE, UP, is_dark
 from .words import amount_unit, plain, short
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
@@ -52,10 +52,15 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
     colours = [COLOURS.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
-    picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, edge="white" if ax.images else ground_of(ax))
+    if ax.images:  # on any colour: an edge of what the paper is not, round the smallest too
+        edge = "white" if is_dark(ax) else "#1b1f24"
+        style: dict[str, Any] = {"edge": edge, "smallest": 3.0, "alpha": 0.8, "width": 0.9}
+    else:
+        style = {"edge": ground_of(ax)}
+    picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, **style)
     picture.set_zorder(3)
     ax.add_collection(picture, autolim=False)
-    dot = {"linestyle": "none", "marker": "o", "alpha": 0.6, "markeredgewidth": 0}
+    dot = {"linestyle": "none", "marker": "o", "alpha": style.get("alpha", 0.6), "markeredgewidth": 0}
     lines = load("matplotlib.lines")
     marks = [
         lines.Line2D([], [], color=colour, label=f"{plain(side)} liquidated".lstrip(), **dot)

@@ -11,7 +11,7 @@ from . import bars
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .cells import add_cells, gathered, mass, outside, row_height, step_of
 from .ink import DOWN, POINT, QUIET, UP
-from .words import amount_unit, identity_of, label, price_label, title
+from .words import amount_unit, identity_of, label, price_label, title, volume_per
 
 __all__ = ["KINDS", "ProfileKind", "aside", "profile"]
 
@@ -106,7 +106,7 @@ def profile(
     if kind == "total":
         return _whole(ax, grid, unit)
     if kind == "cells" or not grid.total.size or not grid.total.max() > 0:
-        _cells(ax, grid, unit)
+        _cells(ax, grid, volume_per("traded volume", shown.id), unit)
     elif kind == "footprint":
         return _footprint(ax, grid, low, high, unit, imbalance)
     else:
@@ -147,9 +147,9 @@ def _rows_of(ax: Any, finest: float, low: float, high: float, wide: float) -> fl
     return finest * min(float(number * power) for number in (1, 2, 5, 10) if number * power >= least)
 
 
-def _cells(ax: Any, grid: Grid, unit: str | None) -> None:
+def _cells(ax: Any, grid: Grid, what: str, unit: str | None) -> None:
     ax.set_facecolor(NIGHT)
-    name = label("volume per bucket", unit)
+    name = label(what, unit)
     add_cells(ax, grid.starts, grid.ends, grid.bucket, grid.row, grid.total, grid.base, grid.height, name)
 
 

@@ -122,7 +122,9 @@ def positions(records: Sequence[Any], ax: Any) -> Any:
         grid = place.subgridspec(1, 2, width_ratios=(2.4, 1), wspace=0.04)
         ax.set_subplotspec(grid[0])
         beside = ax.figure.add_subplot(grid[1], sharey=ax)
-    _bars(ax, names, values, [short(value) for value in values], "realized profit and loss (USD)")
+    # Beside each other each has two lines, lest the one runs into the other.
+    what = "realized profit and loss (USD)" if beside is None else "realized profit\nand loss (USD)"
+    _bars(ax, names, values, [short(value) for value in values], what)
     if beside is not None:
         _entries(beside, some)
     return ax
@@ -145,7 +147,7 @@ def _entries(ax: Any, some: Sequence[Any]) -> None:
         ax.plot([one.avg_price], [place], marker="o", color=colour, markersize=5, markerfacecolor="none")
     ax.set_xlim(-0.02, 1.02)
     ax.xaxis.set_major_formatter(load("matplotlib.ticker").PercentFormatter(1.0))
-    ax.set_xlabel("mean price: entry ○, exit ●")
+    ax.set_xlabel("mean price:\nentry ○, exit ●")
     ax.tick_params(axis="y", labelleft=False, length=0)
     ax.grid(visible=True, axis="x", color=QUIET, alpha=0.15, linewidth=0.6)
     for edge in ("top", "right", "left"):

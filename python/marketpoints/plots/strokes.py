@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.transforms import IdentityTransform
 
@@ -246,15 +247,29 @@ class Bubbles(Composed):
         kinds: Of which kind each is, int64: the place of its colour.
         colours: The colour of each kind.
         edge: Colour of their edges.
+        smallest: Radius of the smallest, in hundredths of an inch; None lets them be dots without an edge.
+        alpha: Opacity of what they are filled with.
+        width: Width of their edges.
     """
 
     def __init__(
-        self, places: Any, values: Any, amounts: Any, *, kinds: Any, colours: Sequence[str], edge: str
+        self,
+        places: Any,
+        values: Any,
+        amounts: Any,
+        *,
+        kinds: Any,
+        colours: Sequence[str],
+        edge: str,
+        smallest: float | None = None,
+        alpha: float = 0.6,
+        width: float = 0.5,
     ) -> None:
         super().__init__(facecolors="none")
         there = np.isfinite(values) & np.isfinite(places) & (amounts > 0)
         self._bubbles = tuple(each[there] for each in (places, values, amounts, kinds))
         self._colours, self._edge = colours, edge
+        self._smallest, self._alpha, self._width = smallest, alpha, width
 
     def together(self, ax: Any) -> tuple[Any, Any, Any, Any, Any]:
         """Places and radii in pixels, amounts and kinds of the bubbles that are drawn, the largest first."""
@@ -274,7 +289,7 @@ class Bubbles(Composed):
         # Many of them are smaller, all by the same factor, lest they hide the prices.
         inked = np.pi * float((radius**2).sum())
         radius *= min(1.0, np.sqrt(INKED * box.width * box.height / max(inked, 1e-300)))
-        return x, y, np.maximum(radius, SMALLEST * scale), total, kinds
+        return x, y, np.maximum(radius, (self._smallest or SMALLEST) * scale), total, kinds
 
     def parts(self, ax: Any) -> Iterator[Any]:
         """Circles, the largest at the back."""
@@ -282,7 +297,8 @@ class Bubbles(Composed):
         turn = np.linspace(0, 2 * np.pi, 33)[:-1]
         ring = np.column_stack([np.cos(turn), np.sin(turn)])
         corners: Any = np.column_stack([x, y])[:, None, :] + ring[None] * radius[:, None, None]
-        colours = np.array(self._colours, dtype=object)[kinds].tolist()
-        edges: Any = np.where(radius > 3 * scale_of(ax), self._edge, "none").tolist()
-        style: Any = {"facecolors": colours, "edgecolors": edges, "alpha": 0.6, "linewidths": 0.5}
+        faces = np.array([to_rgba(colour, self._alpha) for colour in self._colours])[kinds]
+        drawn = np.ones(len(radius), bool) if self._smallest else radius > 3 * scale_of(ax)
+        rims: Any = np.where(drawn[:, None], [to_rgba(self._edge, 1.0 if self._smallest else self._alpha)], [[0.0] * 4])
+        style: Any = {"facecolors": faces, "edgecolors": rims, "linewidths": self._width}
         yield PolyCollection(corners, transform=IdentityTransform(), **style)

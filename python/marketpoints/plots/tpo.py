@@ -18,6 +18,8 @@ SINGLE = "#e69f00"
 SEPARATE = 20
 #: Share of a session's width that its longest row takes.
 LONGEST = 0.92
+#: Where what stands in a row ends, in days, by session and row.
+Rights = dict[tuple[int, int], float]
 
 
 def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, float] | None) -> Any:
@@ -44,11 +46,11 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
     session = np.repeat(np.arange(len(shown)), np.diff(shown.offsets))
     row = np.floor((levels - base) / height + 1e-6).astype(np.int64)
     if len(blocks.values):
-        _blocks(ax, starts, ends, session, row, blocks, base, height)
+        rights = _blocks(ax, starts, ends, session, row, blocks, base, height)
     else:
-        _volumes(ax, shown, starts, ends, session, row, base, height)
+        rights = _volumes(ax, shown, starts, ends, session, row, base, height)
     _marks(ax, shown, starts, ends, base, height)
-    _lists(ax, shown, starts, ends, height)
+    _lists(ax, shown, starts, ends, base, height, rights)
     show_span(ax, starts[0], ends[-1])
     ax.set_ylim(base, max(base + height, high + height))
     legend(ax)
@@ -64,8 +66,11 @@ def _sessions(shown: DrawableTpo) -> tuple[Any, Any]:
         return spans(shown)
 
 
-def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any, base: float, height: float) -> None:
-    """A cell for each block and price: the n-th block that visited the price lies n cells from the session's start."""
+def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any, base: float, height: float) -> Rights:
+    """A cell for each block and price: the n-th block that visited the price lies n cells from the session's start.
+
+    Returns where each row ends.
+    """
     import numpy as np
 
     from .artists import Cells
@@ -78,7 +83,7 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     level, ids = level[known], blocks.values[known].astype(np.int64)
     cells = np.unique(np.column_stack([session[level], row[level], ids]), axis=0)
     if not len(cells):
-        return
+        return {}
     first = np.flatnonzero(np.append(True, (cells[1:, :2] != cells[:-1, :2]).any(axis=1)))
     place = np.arange(len(cells)) - np.repeat(first, np.diff(np.append(first, len(cells))))
     most = int(place.max()) + 1
@@ -103,11 +108,13 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30)
     bar.set_label(f"time block of the session (longest row: {most})")
     bar.outline.set_visible(False)
+    last = np.append(first[1:], len(cells)) - 1
+    return dict(zip(map(tuple, cells[last, :2].tolist()), edges[last, 1].tolist(), strict=True))
 
 
 def _volumes(
     ax: Any, shown: DrawableTpo, starts: Any, ends: Any, session: Any, row: Any, base: float, height: float
-) -> None:
+) -> Rights:
     import numpy as np
 
     from .strokes import boxes
@@ -123,6 +130,7 @@ def _volumes(
     bars = boxes(left, right, bottom, bottom + height)
     collection = load("matplotlib.collections").PolyCollection(bars, facecolors=QUIET, linewidths=0, label=name)
     ax.add_collection(collection, autolim=False)
+    return dict(zip(map(tuple, keys.tolist()), right.tolist(), strict=True))
 
 
 def _column(shown: DrawableTpo, name: str) -> Any:
@@ -177,8 +185,8 @@ def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, hei
             ax.axvline(start, color=QUIET, linewidth=0.6)
 
 
-def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, height: float) -> None:
-    """Single prints beside their rows, poor highs and lows along them, where they are told."""
+def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, height: float, rights: Rights) -> None:
+    """Single prints right beside what stands in their rows, poor highs and lows along them, where they are told."""
     import numpy as np
 
     from .strokes import boxes
@@ -186,8 +194,11 @@ def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, height: float) -
     collections, width = load("matplotlib.collections"), ends - starts
     session, values = _listed(shown, "single_prints")
     if len(values):
-        right = starts[session] + 0.985 * width[session]
-        marks = boxes(right - 0.012 * width[session], right, values, values + height)
+        row = np.floor((values - base) / height + 1e-6).astype(np.int64)
+        known = zip(session.tolist(), row.tolist(), starts[session].tolist(), strict=True)
+        left = np.array([rights.get((one, at), start) for one, at, start in known]) + 0.01 * width[session]
+        bottom = base + height * row
+        marks = boxes(left, left + 0.05 * width[session], bottom, bottom + height)
         shapes = collections.PolyCollection(
             marks, facecolors=SINGLE, edgecolors=SINGLE, linewidths=0.8, zorder=3, label="single prints"
         )

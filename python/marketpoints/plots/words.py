@@ -25,6 +25,7 @@ __all__ = [
     "shared",
     "short",
     "title",
+    "volume_per",
 ]
 
 #: What each data type shows, in words.
@@ -88,6 +89,16 @@ def interval_of(identity: SeriesId) -> str | None:
     """An interval as users type it."""
     short = {wire: name for wire, name, _ in _engine.intervals()}
     return short.get(identity.interval or "", identity.interval)
+
+
+def volume_per(what: str, identity: SeriesId) -> str:
+    """A volume with the time that it is of: ``traded volume per hour``; without it where the interval is not known."""
+    seconds = next((length for wire, _, length in _engine.intervals() if wire == identity.interval), None)
+    for name, length in (("week", 604_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds is not None and seconds % length == 0:
+            count = seconds // length
+            return f"{what} per {name}" if count == 1 else f"{what} per {count} {name}s"
+    return what
 
 
 def title(identity: SeriesId, unit: str | None = None) -> str:
