@@ -1,17 +1,20 @@
 """Times reads of an archive beside polars, which reads the same files. Run by ``make bench-archive``.
 
 Both read files that the system has in memory. polars gives its own columns; the archive compares every file's
-checksum, joins the files to series and gives NumPy arrays. Each measurement is a process of its own, since threads that
-run already stay where they are when the process is held to one processor.
+checksum, makes series of the files and gives NumPy arrays. Each measurement is a process of its own: threads that run
+already stay where they are when the process is held to one processor, and memory that an earlier read left counts as
+nobody's. Processor time, of all threads together, tells more than the clock where others use the machine.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from timing import clock, machine, paired
+from timing import clock, machine, paired, paired_seconds
 
 import marketpoints as mp
 
@@ -33,6 +36,36 @@ def size_of(series: mp.Series) -> int:
     return 8 * (len(series) * (1 + len(series.columns)) + inner)
 
 
+def effort(work: Callable[[], object]) -> float:
+    """Seconds of processor time that one call takes, of the program and of the system for it."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return used.ru_utime + used.ru_stime
+
+    start = spent()
+    work()
+    return spent() - start
+
+
+def peak(folder: str, name: str) -> None:
+    """Tells how much memory the first read of this process takes at its peak beside its values."""
+    archive = mp.Archive(folder)
+    more = READ[name][1]
+    archive.read(name, *MARKET, **more, start=END - 3_600, end=END)  # what is loaded once is no memory of a read
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here on
+    before = memory("VmRSS")
+    series = archive.read(name, *MARKET, **more)[0]
+    taken = memory("VmHWM") - before
+    print(f"  {name}: {taken / 1e6:,.0f} MB at the peak for {size_of(series) / 1e6:,.0f} MB of values")
+
+
+def memory(name: str) -> int:
+    """Bytes of memory of this process, by the system's name for them."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1024
+
+
 def measure(folder: str) -> None:
     """Times this process, on the processors that it was given."""
     import polars
@@ -48,13 +81,19 @@ def measure(folder: str) -> None:
             return polars.read_parquet(paths)
 
         series = ours()[0]
-        seconds = paired({OURS: ours, POLARS: theirs})
+        rivals = {OURS: ours, POLARS: theirs}
+        seconds = paired(rivals)
+        efforts = paired_seconds({rival: lambda work=work: effort(work) for rival, work in rivals.items()})
         took, other = seconds[OURS], seconds[POLARS]
         day = clock(lambda ours=ours: ours(start=END - DAY, end=END))
+        size, files = size_of(series), sum(Path(path).stat().st_size for path in paths)
         print(
-            f"  {name}, {len(series):,} rows in {len(paths)} files: {took * 1e3:,.0f} ms, "
-            f"{size_of(series) / took / 1e9:.2f} GB/s of values; polars {other * 1e3:,.0f} ms: "
-            f"{took / other:.2f} times as long; a day of it {day * 1e3:.1f} ms"
+            f"  {name}, {len(series):,} rows, {size / 1e6:,.0f} MB of values in {len(paths)} files of "
+            f"{files / 1e6:,.0f} MB: {took * 1e3:,.0f} ms, {size / took / 1e9:.2f} GB/s; "
+            f"polars {other * 1e3:,.0f} ms: {took / other:.2f} times as long\n"
+            f"    processor time {efforts[OURS] * 1e3:,.0f} ms, {size / efforts[OURS] / 1e9:.2f} GB/s; "
+            f"polars {efforts[POLARS] * 1e3:,.0f} ms: {efforts[OURS] / efforts[POLARS]:.2f} times as much; "
+            f"a day of it {day * 1e3:.1f} ms"
         )
 
 
@@ -74,10 +113,16 @@ def main(days: int) -> None:
             print(f"on {len(processors)} processors" if len(processors) > 1 else "on one processor", flush=True)
             os.sched_setaffinity(0, processors)  # what is started now inherits it
             subprocess.run([sys.executable, __file__, "measure", folder], check=True)
+        if sys.platform == "linux":
+            print("memory", flush=True)
+            for name in READ:
+                subprocess.run([sys.executable, __file__, "peak", folder, name], check=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
         measure(sys.argv[2])
+    elif sys.argv[1:2] == ["peak"]:
+        peak(*sys.argv[2:4])
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)

@@ -17,7 +17,9 @@ use crate::columns::{Column, List, NO_TIME, Rows};
 /// Stands for the fields of records that never had any: Parquet has no group without fields.
 const NO_FIELDS: &str = "nothing";
 /// What Parquet calls the values of a list.
-const ELEMENT: &str = "element";
+pub(super) const ELEMENT: &str = "element";
+/// What Parquet calls the group that repeats in a list.
+pub(super) const LIST: &str = "list";
 
 /// The columns of a table, without its rows.
 pub(super) fn schema(table: &Table) -> SchemaRef {

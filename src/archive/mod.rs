@@ -6,6 +6,7 @@ mod error;
 mod lines_file;
 mod own_file;
 mod parquet_read;
+mod parquet_values;
 mod parquet_write;
 mod plain_file;
 pub mod points;

@@ -17,7 +17,7 @@ use super::error::ArchiveError;
 use super::plain_file::open_plain;
 use super::table::{CONTENT, Metadata, Table, content_hash};
 
-type Parquet<T> = Result<T, ParquetError>;
+pub(super) type Parquet<T> = Result<T, ParquetError>;
 
 /// Most rows that are decoded at once: what a damaged footer claims must not be what is allocated.
 const BATCH: usize = 1 << 18;
@@ -91,7 +91,7 @@ fn of_file<T>(path: &Path, work: impl FnOnce(File) -> Parquet<T>) -> Result<T, A
 }
 
 /// The library may panic on bytes that lie about themselves; a damaged file must not end the process.
-fn guarded<T>(work: impl FnOnce() -> Parquet<T>) -> Result<T, String> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Parquet<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done.map_err(|error| error.to_string()),
         Err(_) => Err("a damaged Parquet file".to_owned()),
@@ -102,7 +102,7 @@ fn footer(from: &impl ChunkReader) -> Parquet<ParquetMetaData> {
     ParquetMetaDataReader::new().parse_and_finish(from)
 }
 
-fn pairs(footer: &ParquetMetaData) -> Metadata {
+pub(super) fn pairs(footer: &ParquetMetaData) -> Metadata {
     let pairs = footer.file_metadata().key_value_metadata();
     pairs.into_iter().flatten().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
 }

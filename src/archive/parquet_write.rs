@@ -1,5 +1,6 @@
 //! Tables → Parquet, by way of Arrow: lists are Parquet's own (`LIST`), so that every reader sees them as lists.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,7 +14,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
-use super::arrow_table::{batch, schema};
+use super::arrow_table::{ELEMENT, LIST, batch, schema};
 use super::error::ArchiveError;
 use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
 use super::whole::{Unfinished, Unplaced};
@@ -23,6 +24,11 @@ use crate::columns::Column;
 const GROUP: usize = 1 << 20;
 /// Rows that are laid out for the library at once: copies of so many stay in the processor's caches.
 const BATCH: usize = 1 << 14;
+
+/// How hard zstd tries: its own middle. Against the lowest level, files are up to a third smaller and read as fast.
+const LEVEL: i32 = 3;
+/// Values by which a column is judged.
+const SAMPLE: usize = 1 << 13;
 
 /// Writes a table to a Parquet file that appears whole or not at all.
 ///
@@ -105,16 +111,28 @@ struct TableWriter<W: Write + Send> {
 impl<W: Write + Send> TableWriter<W> {
     fn begin(out: W, like: &Table) -> Result<Self, ParquetError> {
         let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
             .set_max_row_group_row_count(Some(GROUP))
             .set_created_by(concat!("marketpoints ", env!("CARGO_PKG_VERSION")).to_owned());
         for (name, column) in like {
-            if matches!(column, Column::Time(_) | Column::Int(_)) {
+            let one = || ColumnPath::from(name.as_str());
+            match column {
                 // Times hardly repeat, but their steps are small: half the size and a third of the time of a dictionary.
-                let name = ColumnPath::from(name.as_str());
-                properties = properties
-                    .set_column_dictionary_enabled(name.clone(), false)
-                    .set_column_encoding(name, Encoding::DELTA_BINARY_PACKED);
+                Column::Time(_) | Column::Int(_) => {
+                    properties = properties
+                        .set_column_dictionary_enabled(one(), false)
+                        .set_column_encoding(one(), Encoding::DELTA_BINARY_PACKED);
+                }
+                // A dictionary of values that do not repeat is a second column, and its codes hide from the compression
+                // that digits do repeat: such files are a quarter larger, and slower to read.
+                Column::Float(values) if !repeat(values) => {
+                    properties = properties.set_column_dictionary_enabled(one(), false);
+                }
+                Column::List(list) if !repeat(&list.values) => {
+                    let path = [name.as_str(), LIST, ELEMENT].map(str::to_owned).to_vec();
+                    properties = properties.set_column_dictionary_enabled(ColumnPath::new(path), false);
+                }
+                _ => {}
             }
         }
         // The file is plain Parquet: it carries no schema of Arrow's beside its own.
@@ -139,4 +157,10 @@ impl<W: Write + Send> TableWriter<W> {
         }
         self.writer.into_inner()
     }
+}
+
+/// Whether most of some values are others of them again, by the first ones.
+fn repeat(values: &[f64]) -> bool {
+    let sample = &values[..values.len().min(SAMPLE)];
+    sample.iter().map(|value| value.to_bits()).collect::<HashSet<u64>>().len() * 2 <= sample.len()
 }

@@ -4,6 +4,8 @@
 
 /// Room from which on it matters.
 const LARGE: usize = 128 << 10;
+/// Larger blocks are always mapped by themselves.
+const LARGEST: usize = 32 << 20;
 /// Room that stays unused rather than being given back: it may be a huge page that is only begun.
 const SPARE: usize = 2 << 20;
 
@@ -22,6 +24,18 @@ pub(super) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     values
 }
 
+/// At least so many zeros. Blocks that the C library always maps by themselves come as zeros; of others it may write zeros over pages
+/// that nobody asked to be huge, so that they are asked first.
+pub(super) fn room<T: Copy + Default>(count: usize) -> Vec<T> {
+    if count * size_of::<T>() >= LARGEST {
+        return zeros(count + count / 8); // some more in reserve, untouched
+    }
+    let mut values = Vec::new();
+    reserve(&mut values, count);
+    values.resize(count, T::default());
+    values
+}
+
 /// Gives back room that was reserved in vain.
 pub(crate) fn fit<T>(values: &mut Vec<T>) {
     // Not for less: a block that is freed as it was taken is taken again, with its pages, for the next body.
@@ -30,14 +44,17 @@ pub(crate) fn fit<T>(values: &mut Vec<T>) {
     }
 }
 
+/// As [`expect`], of blocks that may be more together than the C library keeps.
+pub(crate) fn expect_some_of(bytes: usize) {
+    expect(bytes.min(LARGEST - SPARE));
+}
+
 /// Prepares the C library for several blocks of so many bytes together.
 ///
 /// It maps every large block by itself, touches the first page of each before anybody can ask for huge pages, and gives
 /// the pages back when the block is freed, until it has seen a larger block freed: then it keeps that much. So it is
 /// shown one, and the memory that it keeps is asked to be in huge pages before it is cut up.
 pub(crate) fn expect(bytes: usize) {
-    /// Larger blocks are always mapped by themselves.
-    const LARGEST: usize = 32 << 20;
     if cfg!(all(target_os = "linux", target_env = "gnu")) && (LARGE..LARGEST).contains(&bytes) {
         for _ in 0..2 {
             let mut block = Vec::<u8>::with_capacity(bytes);

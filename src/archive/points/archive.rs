@@ -6,19 +6,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::checksum::sha256;
 use super::coverage::gaps;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger};
-use super::rows::{contradiction, keep, without_empty};
+use super::part_file;
 use super::store::{Address, Folder, Found, Objects, Store};
-use super::{part_file, partition};
 use crate::clock::{SECONDS_PER_DAY, Window};
-use crate::columns::{Joiner, Series, parallel};
+use crate::columns::Series;
 use crate::protocol::PointsQuery;
 
-/// Files that are in memory at once before they are decoded.
+/// Files that are in memory at once before they are decoded, at most.
 pub(super) const AT_ONCE: usize = 16;
 /// Below it, a slow answer of the store would be taken for the end of a writer.
 const SHORTEST_LEASE: Duration = Duration::from_millis(500);
@@ -107,61 +105,6 @@ impl Archive {
                 Ok(series) => return Ok(series),
             }
         }
-    }
-
-    /// The rows of a window from its files: each is checked and decoded on whatever processor is free, and joined to those
-    /// before it, so that few are in memory beside the result.
-    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Series>, ArchiveFault> {
-        let touched = |name: &&String| partition::touches(key, name, window);
-        let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        let rows = partitions.iter().filter_map(|name| ledger.parts.get(*name)).map(|part| part.rows as usize).sum();
-        let mut joiner = Joiner::expecting(rows);
-        for some in partitions.chunks(AT_ONCE) {
-            let names: Vec<String> = some.iter().map(|partition| ledger::part_name(key, partition)).collect();
-            let found = self.store.read_all(&names)?.into_iter().map(|found| found.map(|found| found.bytes));
-            let mut files: Vec<_> = some.iter().zip(&names).zip(found).collect();
-            while !files.is_empty() {
-                let size = files.iter().filter_map(|(_, bytes)| bytes.as_ref()).map(Bytes::len).sum();
-                let threads = parallel::threads(size);
-                let next = files.drain(..files.len().min(threads)).collect();
-                let decoded = parallel::map(threads, next, |((partition, name), bytes)| {
-                    self.read_part(key, ledger, partition, name, bytes, window)
-                });
-                for series in decoded {
-                    joiner.add(series?);
-                }
-            }
-        }
-        let joined = joiner.finish(key.is_unique());
-        Ok(without_empty(joined.map_err(|both| contradiction(key, &both))?))
-    }
-
-    /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
-    pub(super) fn read_part(
-        &self,
-        key: &Key,
-        ledger: &Ledger,
-        partition: &str,
-        name: &str,
-        bytes: Option<Bytes>,
-        window: Window,
-    ) -> Result<Vec<Series>, ArchiveFault> {
-        let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
-        let hash = bytes.as_ref().map(|bytes| sha256(bytes));
-        if hash.as_deref() != now {
-            let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
-            if next != Some(hash.as_deref()) {
-                return Err(self.strange(key, name, bytes.as_ref()));
-            }
-        }
-        let Some(bytes) = bytes else { return Ok(Vec::new()) };
-        let mut series = part_file::series(name, bytes)?;
-        for one in &mut series {
-            keep(one, &[window], true);
-        }
-        Ok(series)
     }
 
     pub(super) fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {

@@ -23,6 +23,8 @@ mod part_file;
 mod partition;
 mod past;
 mod path_names;
+mod placing;
+mod reading;
 mod revision;
 mod rows;
 mod sent;

@@ -31,12 +31,31 @@ pub(super) struct Packed {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     extra: Vec<(String, String)>,
     shape: String,
-    rows: usize,
+    pub(super) rows: usize,
     /// A column's name, and the columns of the file that hold it.
-    columns: Vec<(String, Vec<String>)>,
+    pub(super) columns: Vec<(String, Vec<String>)>,
     /// Columns of values as they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    sent: Option<Vec<Sent>>,
+    pub(super) sent: Option<Vec<Sent>>,
+}
+
+impl Packed {
+    /// The same of no rows: what files that are alike have in common.
+    pub(super) fn of_no_rows(&self) -> Self {
+        Self { rows: 0, ..self.clone() }
+    }
+
+    /// The series without its rows and columns. An error says what of it is not known.
+    pub(super) fn without_rows(&self) -> Result<Series, String> {
+        let mut id = SeriesId { extra: self.extra.clone(), ..SeriesId::default() };
+        for (name, value) in &self.id {
+            let place = id.field_mut(name).ok_or_else(|| format!("identity field {name} is not known"))?;
+            *place = Some(value.clone());
+        }
+        let shapes = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo];
+        let shape = shapes.into_iter().find(|shape| shape.name() == self.shape);
+        Ok(Series::empty(id, shape.ok_or_else(|| format!("shape {} is not known", self.shape))?))
+    }
 }
 
 /// Whether a file's column only repeats what series are of.
@@ -159,21 +178,14 @@ pub(super) fn unpack(mut table: Table, packed: &[Packed]) -> Result<Vec<Series>,
             Ok::<_, String>(if packed.len() == 1 { table.swap_remove(place).1 } else { table[place].1.take(&span) })
         };
         let Column::Time(timestamps) = part(TIME)? else { return Err("the times are none".to_owned()) };
-        let mut id = SeriesId { extra: one.extra.clone(), ..SeriesId::default() };
-        for (name, value) in &one.id {
-            let place = id.field_mut(name).ok_or_else(|| format!("identity field {name} is not known"))?;
-            *place = Some(value.clone());
-        }
-        let shapes = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo];
-        let shape = shapes.into_iter().find(|shape| shape.name() == one.shape);
-        let shape = shape.ok_or_else(|| format!("shape {} is not known", one.shape))?;
+        let series_of = one.without_rows()?;
         let mut columns = Vec::new();
         for (name, names) in &one.columns {
             let parts = names.iter().map(|name| part(name)).collect::<Result<Vec<_>, _>>()?;
             let column = weave(parts).ok_or_else(|| format!("column {name} has parts that do not fit"))?;
             columns.push((name.clone().into(), column));
         }
-        let mut whole = Series { id: id.into(), shape, timestamps, columns };
+        let mut whole = Series { timestamps, columns, ..series_of };
         restore(&mut whole, one.sent.as_deref())?;
         series.push(whole);
     }

@@ -137,7 +137,8 @@ pub(super) fn source(bytes: &Bytes) -> Option<String> {
     find(&metadata, SOURCE).map(str::to_owned)
 }
 
-fn packed(metadata: &Metadata) -> Option<Vec<Packed>> {
+/// What a file says of its series.
+pub(super) fn packed(metadata: &Metadata) -> Option<Vec<Packed>> {
     serde_json::from_str(find(metadata, SERIES)?).ok()
 }
 

@@ -14,7 +14,10 @@ use crate::archive::plain_file::{open_plain, open_plain_with, plain};
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
 use crate::archive::whole::{is_random, permissions};
+use crate::columns::pages;
 
+/// Longest file that gets its room at once.
+const EXPECTED: u64 = 64 << 20;
 /// How often a writer looks whether another one is done.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -79,6 +82,8 @@ impl Folder {
             Ok(file) => file,
         };
         let mut bytes = Vec::new();
+        let length = file.metadata().map_or(0, |about| about.len());
+        pages::reserve(&mut bytes, length.min(EXPECTED) as usize + 1); // one more: the end is seen without growing
         Ok(file.read_to_end(&mut bytes).map(|_| bytes))
     }
 

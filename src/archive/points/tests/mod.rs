@@ -2,6 +2,7 @@
 
 mod contest;
 mod objects;
+mod reading;
 mod split;
 mod vintages;
 

@@ -1,0 +1,381 @@
+//! Series of many files, made by putting each file's values in their places: columns are as long as all files' from the
+//! start, and every file's share of every column is decoded into it, on whatever processor is free. Of files that are alike
+//! and hold numbers; others are joined (`columns::Joiner`).
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::pack::{Packed, TIME};
+use super::part_file::packed;
+use crate::archive::parquet_values::{Kind, Leaf, Values};
+use crate::clock::Window;
+use crate::columns::{Column, Growing, List, Series, parallel};
+use crate::protocol::{SeriesId, Shape};
+
+/// Series of a file at most: each reads the pages that it begins and ends in by itself.
+const FEW: usize = 4;
+/// How many times what is there a column gets room for, at most: no ledger may claim more.
+const MOST: usize = 1 << 10;
+
+/// A file that is open: its times are read, nothing else.
+pub(super) struct Open {
+    values: Values,
+    series: Vec<Share>,
+}
+
+/// A series' share of a file.
+struct Share {
+    of: Packed,
+    /// The rows of the file that are its own and lie in the window.
+    rows: Range<usize>,
+    times: Vec<i64>,
+    columns: Vec<Vec<Leaf>>,
+    /// Whether rows of it lie outside of the window, so that nobody knows yet how long their lists are.
+    is_cut: bool,
+}
+
+/// Opens a file whose checksum is right; `None` for one whose values cannot be put in their places.
+pub(super) fn open(bytes: &Bytes, window: Window) -> Option<Open> {
+    let mut values = Values::open(bytes.clone())?;
+    let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
+    let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
+    let time = values.leaf(TIME).filter(|time| time.kind == Kind::Time && told == values.rows())?;
+    let mut times = vec![0; told];
+    values.integers(&time, 0..told, &mut times).ok()?;
+    let window = window.nanos();
+    let (mut series, mut done) = (Vec::new(), 0);
+    for of in packed {
+        // Values as they were sent are made from several columns.
+        if of.sent.as_ref().is_none_or(|sent| !sent.is_empty()) {
+            return None;
+        }
+        let own = done..done + of.rows;
+        done = own.end;
+        let rows = within(&times[own.clone()], &window)?;
+        let rows = own.start + rows.start..own.start + rows.end;
+        let columns = of.columns.iter().map(|(_, names)| leaves(&values, names)).collect::<Option<_>>()?;
+        series.push(Share { times: times[rows.clone()].to_vec(), is_cut: rows != own, of, rows, columns });
+    }
+    if series.iter().any(|one| one.is_cut) {
+        values = Values::open_by_pages(bytes.clone())?;
+    }
+    Some(Open { values, series })
+}
+
+/// The rows whose times lie in a window; `None` where others lie between them.
+fn within(times: &[i64], window: &Range<i64>) -> Option<Range<usize>> {
+    let first = times.iter().position(|time| window.contains(time)).unwrap_or(times.len());
+    let rows = first..first + times[first..].iter().take_while(|time| window.contains(time)).count();
+    (!times[rows.end..].iter().any(|time| window.contains(time))).then_some(rows)
+}
+
+/// The columns of a file that hold a column of a series: one, or several of lists.
+fn leaves(values: &Values, names: &[String]) -> Option<Vec<Leaf>> {
+    let leaves = names.iter().map(|name| values.leaf(name)).collect::<Option<Vec<_>>>()?;
+    let fit = leaves.len() == 1 || !leaves.is_empty() && leaves.iter().all(|leaf| leaf.kind == Kind::List);
+    fit.then_some(leaves)
+}
+
+/// Series that grow file by file.
+#[derive(Default)]
+pub(super) struct Placing {
+    series: Vec<Target>,
+    /// Rows that are still to come, as far as they are known.
+    to_come: usize,
+}
+
+struct Target {
+    like: Packed,
+    kinds: Vec<(Kind, usize)>,
+    of: Series,
+    times: Growing<i64>,
+    columns: Vec<Place>,
+}
+
+enum Place {
+    Floats(Growing<f64>),
+    /// Whole numbers or times.
+    Integers(Growing<i64>),
+    /// Where each row ends, and values.
+    Lists(Growing<i64>, Growing<f64>),
+}
+
+/// A share of a column, and where its values belong.
+struct Task<'a> {
+    file: usize,
+    values: &'a Values,
+    leaves: &'a [Leaf],
+    rows: Range<usize>,
+    out: Out<'a>,
+}
+
+enum Out<'a> {
+    Floats(&'a mut [f64]),
+    Integers(&'a mut [i64]),
+    Lists { ends: &'a mut [i64], values: &'a mut [f64], found: &'a mut usize },
+}
+
+impl Placing {
+    /// For files of so many rows in all.
+    pub(super) fn expecting(rows: usize) -> Self {
+        Self { to_come: rows, ..Self::default() }
+    }
+
+    /// Adds the next files' rows; `false` where they are not like those before, or cannot be read so: then nothing is added.
+    pub(super) fn add(&mut self, files: &[Open]) -> bool {
+        let known = self.series.len();
+        let added = self.targets(files).is_some_and(|targets| self.fill(files, &targets));
+        if !added {
+            self.series.truncate(known);
+        }
+        added
+    }
+
+    /// The series so far.
+    pub(super) fn finish(self) -> Vec<Series> {
+        self.series.into_iter().map(Target::finish).collect()
+    }
+
+    /// Which shares, of which files, are which series' own: in order of the files, and new series in that of their first
+    /// appearance.
+    fn targets(&mut self, files: &[Open]) -> Option<Vec<Vec<(usize, usize)>>> {
+        let mut shares: Vec<Vec<(usize, usize)>> = self.series.iter().map(|_| Vec::new()).collect();
+        for (file, open) in files.iter().enumerate() {
+            for (number, share) in open.series.iter().enumerate() {
+                let like = share.of.of_no_rows();
+                let kinds: Vec<_> = share.columns.iter().map(|leaves| (leaves[0].kind, leaves.len())).collect();
+                let found = self.series.iter().position(|one| one.like == like && one.kinds == kinds);
+                let place = if let Some(place) = found {
+                    place
+                } else {
+                    let of = like.without_rows().ok()?;
+                    // One that differs in its columns, or only in how it is told, is joined.
+                    if self.series.iter().any(|one| identity(&one.of) == identity(&of)) {
+                        return None;
+                    }
+                    self.series.push(Target::new(like, kinds, of));
+                    shares.push(Vec::new());
+                    self.series.len() - 1
+                };
+                shares[place].push((file, number));
+            }
+        }
+        Some(shares)
+    }
+
+    fn fill(&mut self, files: &[Open], shares: &[Vec<(usize, usize)>]) -> bool {
+        let rows: usize = files.iter().flat_map(|file| &file.series).map(|share| share.rows.len()).sum();
+        let times = (self.to_come as f64 / rows.max(1) as f64).min(MOST as f64);
+        let mut growing: Vec<_> =
+            self.series.iter_mut().zip(shares).flat_map(|(target, shares)| target.growing(files, shares)).collect();
+        let size = growing.iter().map(|(_, more)| *more).sum();
+        parallel::share(parallel::threads(size), growing.drain(..), |(column, more)| {
+            column.make_room(more, (more as f64 * times) as usize);
+        });
+        let count = |target: &Target, shares: &Vec<_>| vec![vec![0_usize; shares.len()]; target.columns.len()];
+        let mut found: Vec<_> = self.series.iter().zip(shares).map(|(target, shares)| count(target, shares)).collect();
+        let mut tasks = Vec::new();
+        for ((target, shares), found) in self.series.iter_mut().zip(shares).zip(&mut found) {
+            target.tasks(files, shares, found, &mut tasks);
+        }
+        tasks.sort_by_key(|task| task.file); // one file's bytes are still in the caches for the next column
+        let size = tasks.iter().map(Task::size).sum();
+        let failed = Mutex::new(false);
+        parallel::share(parallel::threads(size), tasks.into_iter(), |task| {
+            if task.run().is_err() {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            }
+        });
+        if failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return false;
+        }
+        for ((target, shares), found) in self.series.iter_mut().zip(shares).zip(&found) {
+            target.take(files, shares, found);
+        }
+        self.to_come = self.to_come.saturating_sub(rows);
+        true
+    }
+}
+
+impl Target {
+    fn new(like: Packed, kinds: Vec<(Kind, usize)>, of: Series) -> Self {
+        let place = |(kind, _): &(Kind, usize)| match kind {
+            Kind::Float => Place::Floats(Growing::default()),
+            Kind::Int | Kind::Time => Place::Integers(Growing::default()),
+            Kind::List => Place::Lists(Growing::default(), Growing::default()),
+        };
+        let columns = kinds.iter().map(place).collect();
+        Self { like, kinds, of, times: Growing::default(), columns }
+    }
+
+    /// Every column, and how many values some shares of files have for it.
+    fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, usize)> {
+        let share = |&(file, number): &(usize, usize)| &files[file].series[number];
+        let rows = shares.iter().map(|one| share(one).rows.len()).sum();
+        let mut growing: Vec<(&'a mut dyn Reserve, usize)> = vec![(&mut self.times, rows)];
+        for (column, place) in self.columns.iter_mut().enumerate() {
+            match place {
+                Place::Floats(values) => growing.push((values, rows)),
+                Place::Integers(values) => growing.push((values, rows)),
+                Place::Lists(ends, values) => {
+                    growing.push((ends, rows));
+                    growing.push((values, shares.iter().map(|one| share(one).room_of(column)).sum()));
+                }
+            }
+        }
+        growing
+    }
+
+    /// What is to be done for some shares of files, once there is room.
+    fn tasks<'a>(
+        &'a mut self,
+        files: &'a [Open],
+        shares: &[(usize, usize)],
+        found: &'a mut [Vec<usize>],
+        tasks: &mut Vec<Task<'a>>,
+    ) {
+        let all: Vec<(usize, &Share)> =
+            shares.iter().map(|&(file, number)| (file, &files[file].series[number])).collect();
+        let rows: usize = all.iter().map(|(_, share)| share.rows.len()).sum();
+        let mut room = self.times.room(rows);
+        for (_, share) in &all {
+            let (own, rest) = room.split_at_mut(share.rows.len());
+            own.copy_from_slice(&share.times);
+            room = rest;
+        }
+        for (column, (place, found)) in self.columns.iter_mut().zip(found).enumerate() {
+            let mut task = |file: usize, share: &'a Share, out| {
+                let (values, leaves) = (&files[file].values, &share.columns[column][..]);
+                tasks.push(Task { file, values, leaves, rows: share.rows.clone(), out });
+            };
+            match place {
+                Place::Floats(values) => {
+                    let mut room = values.room(rows);
+                    for &(file, share) in &all {
+                        task(file, share, Out::Floats(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
+                    }
+                }
+                Place::Integers(values) => {
+                    let mut room = values.room(rows);
+                    for &(file, share) in &all {
+                        task(file, share, Out::Integers(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
+                    }
+                }
+                Place::Lists(ends, values) => {
+                    let lists: usize = all.iter().map(|(_, share)| share.room_of(column)).sum();
+                    let mut room = values.room(lists);
+                    let mut end_room = ends.room(rows);
+                    for (&(file, share), found) in all.iter().zip(found) {
+                        let ends = end_room.split_off_mut(..share.rows.len()).unwrap_or_default();
+                        let values = room.split_off_mut(..share.room_of(column)).unwrap_or_default();
+                        task(file, share, Out::Lists { ends, values, found });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what the tasks of some shares put in its place.
+    fn take(&mut self, files: &[Open], shares: &[(usize, usize)], found: &[Vec<usize>]) {
+        let share = |&(file, number): &(usize, usize)| &files[file].series[number];
+        let rows = shares.iter().map(|one| share(one).rows.len()).sum();
+        self.times.fill(rows);
+        for (column, (place, found)) in self.columns.iter_mut().zip(found).enumerate() {
+            match place {
+                Place::Floats(values) => values.fill(rows),
+                Place::Integers(values) => values.fill(rows),
+                Place::Lists(ends, values) => {
+                    let (before, base) = (ends.len(), values.len());
+                    ends.fill(rows);
+                    let mut ends = &mut ends.filled_mut()[before..];
+                    let (mut slot, mut done) = (0, 0);
+                    for (one, found) in shares.iter().zip(found) {
+                        // Empty lists had room for a value.
+                        if slot != done {
+                            values.move_within(slot..slot + found, done);
+                        }
+                        let own = ends.split_off_mut(..share(one).rows.len()).unwrap_or_default();
+                        for end in own {
+                            *end += (base + done) as i64;
+                        }
+                        (slot, done) = (slot + share(one).room_of(column), done + found);
+                    }
+                    values.fill(done);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Series {
+        let column = |(place, (kind, _))| match (place, kind) {
+            (Place::Floats(values), _) => Column::Float(values.finish()),
+            (Place::Integers(values), Kind::Time) => Column::Time(values.finish()),
+            (Place::Integers(values), _) => Column::Int(values.finish()),
+            (Place::Lists(ends, values), _) => {
+                let offsets = [0].into_iter().chain(ends.finish()).collect();
+                Column::List(List { offsets, values: values.finish() })
+            }
+        };
+        let names = self.like.columns.into_iter().map(|(name, _)| name.into());
+        let columns = names.zip(self.columns.into_iter().zip(self.kinds).map(column)).collect();
+        Series { timestamps: self.times.finish(), columns, ..self.of }
+    }
+}
+
+/// Columns of any kind.
+trait Reserve: Send {
+    fn make_room(&mut self, more: usize, expected: usize);
+}
+
+impl<T: Copy + Default + Send> Reserve for Growing<T> {
+    fn make_room(&mut self, more: usize, expected: usize) {
+        self.reserve(more, expected);
+    }
+}
+
+impl Share {
+    /// Values that a column's lists may have.
+    fn room_of(&self, column: usize) -> usize {
+        let leaves = &self.columns[column];
+        leaves[0].values * leaves.len()
+    }
+}
+
+impl Open {
+    /// Whether nobody knows how many values its lists have in the window until they are read: no other file's follow before.
+    pub(super) fn has_cut_lists(&self) -> bool {
+        let cut = |share: &Share| share.is_cut || self.series.len() > 1;
+        let lists = |share: &Share| share.columns.iter().any(|leaves| leaves[0].kind == Kind::List);
+        self.series.iter().any(|share| cut(share) && lists(share))
+    }
+}
+
+impl Task<'_> {
+    fn size(&self) -> usize {
+        match &self.out {
+            Out::Integers(values) => values.len(),
+            Out::Floats(values) | Out::Lists { values, .. } => values.len(),
+        }
+    }
+
+    fn run(self) -> Result<(), String> {
+        let Self { values: file, leaves, rows, out, .. } = self;
+        match out {
+            Out::Floats(values) => file.floats(&leaves[0], rows, values),
+            Out::Integers(values) => file.integers(&leaves[0], rows, values),
+            Out::Lists { ends, values, found } => {
+                *found = file.lists(leaves, rows, ends, values)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The whole identity, fields that this version does not know in order of their names.
+fn identity(series: &Series) -> (SeriesId, Shape) {
+    let mut id = SeriesId::clone(&series.id);
+    id.extra.sort_unstable();
+    (id, series.shape)
+}
