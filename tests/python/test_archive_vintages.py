@@ -374,3 +374,36 @@ def test_a_reader_sees_one_moment_while_another_writes(revising, tmp_path):
     assert looks > 3
     for step in range(1, 16):
         assert set(closes(archive.read(*QUERY, as_of=NOW + step)).values()) == {float(step)}
+
+
+def test_a_service_over_the_archive_answers_no_correction_before_it_came(revising, tmp_path):
+    service, client = revising
+    archive, window = mp.Archive(tmp_path), {"start": END - 4 * HOUR, "end": END}
+    hours = [END - 4 * HOUR + HOUR * place for place in range(4)]
+    service.closes = dict.fromkeys(hours[:3], 1.0)
+    archive.sync(client, *QUERY, **window)
+    for offset, changes in ((100, {hours[1]: 7.5}), (200, {hours[0]: None, hours[1]: 8.5, hours[3]: 4.0})):
+        service.now = NOW + offset
+        kept = {hour: close for hour, close in (service.closes | changes).items() if close is not None}
+        service.closes = kept
+        archive.refresh(client, *QUERY, **window)
+    first = dict.fromkeys(hours[:3], 1.0)
+    corrected = first | {hours[1]: 7.5}
+    latest = {hours[1]: 8.5, hours[2]: 1.0, hours[3]: 4.0}
+    # What was asked only after the service's now is answered as it came first.
+    told = {-500: first, 0: first, 99: first, 100: corrected, 199: corrected, 200: latest, 10**6: latest}
+    for offset, expected in told.items():
+        with mp.LocalService(archive, now=NOW + offset, speed=0) as offline, offline.client("unlimited") as asks:
+            assert closes(asks.candles(*QUERY[1:], **window)) == expected, offset
+            # A part of it, and one without a row then.
+            last = asks.candles(*QUERY[1:], start=hours[3], end=END)
+            assert closes(last) == ({hours[3]: 4.0} if offset >= 200 else {})
+            with pytest.raises(mp.NotArchivedError, match="does not hold"):
+                asks.candles(*QUERY[1:], start=hours[0] - HOUR, end=END)
+    with mp.LocalService(archive, now=NOW + 99, speed=0) as offline, offline.client("unlimited") as asks:
+        offline.advance(1)
+        assert closes(asks.candles(*QUERY[1:], **window)) == corrected
+    # What compact() dropped nobody can tell: the oldest that is left is answered.
+    archive.compact(before=NOW + 150)
+    with mp.LocalService(archive, now=NOW + 50, speed=0) as offline, offline.client("unlimited") as asks:
+        assert closes(asks.candles(*QUERY[1:], **window)) == corrected

@@ -60,8 +60,31 @@ impl Archive {
     /// [`ArchiveFault::NotKnown`] where a part of the window was not known then, or nobody can tell any more;
     /// [`ArchiveFault::File`] where a file is not what was written.
     pub fn read_as_of(&self, key: &Key, window: Window, moment: i64) -> Result<Vec<Series>, ArchiveFault> {
-        let read = self.in_peace(key, |ledger| self.read_then(key, ledger, window, moment));
+        let read = self.in_peace(key, |ledger| match lost(key, ledger, &[window], moment) {
+            Some(fault) => Ok(Err(fault)),
+            None => self.read_then(key, ledger, window, moment, moment),
+        });
         read?.unwrap_or_else(|| Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] }))
+    }
+
+    /// The series of a window without what the archive learned anew after a moment (Unix microseconds): each bucket as it
+    /// was kept then or, where it was first asked later, as it was kept first; as far as `compact` left that.
+    ///
+    /// # Errors
+    /// As [`Archive::read`].
+    pub fn read_uncorrected(&self, key: &Key, window: Window, moment: i64) -> Result<Vec<Series>, ArchiveFault> {
+        let read = self.in_peace(key, |ledger| {
+            let is_later = |vintage: &ledger::Vintage| !vintage.dropped && vintage.replaced > moment;
+            if ledger.vintages.values().any(is_later) {
+                return self.read_then(key, ledger, window, moment, i64::MAX).map(Some);
+            }
+            Ok(None)
+        });
+        match read?.flatten() {
+            Some(Ok(series)) => Ok(series),
+            // Nothing was corrected since, or a part was never asked.
+            _ => self.read(key, window),
+        }
     }
 
     /// Why nothing of a window, or of all that is kept, was known at a moment.
@@ -75,19 +98,18 @@ impl Archive {
         })
     }
 
+    /// What was replaced after `moment`, and current rows for the rest; of both what was known by another moment.
     fn read_then(
         &self,
         key: &Key,
         ledger: &Ledger,
         window: Window,
         moment: i64,
+        known_by: i64,
     ) -> Result<Result<Vec<Series>, ArchiveFault>, ArchiveFault> {
-        if let Some(fault) = lost(key, ledger, &[window], moment) {
-            return Ok(Err(fault));
-        }
         let (mut parts, mut set, mut rest) = (Vec::new(), Vec::new(), vec![window]);
         let mut take_from = |known: &[Known], mut series: Vec<Series>, rest: &mut Vec<Window>| {
-            let taken = take(key, known, rest, moment);
+            let taken = take(key, known, rest, known_by);
             for one in &mut series {
                 keep(one, &taken, true);
             }

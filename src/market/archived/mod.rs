@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use self::listing::Listed;
 use crate::archive::points::{Archive, ArchiveFault, Key, within};
-use crate::clock::{Window, nanos_of, second_of, utc};
+use crate::clock::{MICROS_PER_SECOND, SECOND, Window, nanos_of, second_of, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
@@ -43,7 +43,8 @@ impl Archived {
         Ok(Opened { answers: Self { archive }, source, last_event })
     }
 
-    /// The closed buckets of a query as of `now` (Unix nanoseconds), ascending. The forming bucket is in no archive.
+    /// The closed buckets of a query as of `now` (Unix nanoseconds), ascending, without the corrections that the archive
+    /// learned later. The forming bucket is in no archive.
     ///
     /// # Errors
     /// [`MarketError::NotArchived`] where a part of the window was never asked, [`MarketError::Internal`] for a file that is
@@ -53,7 +54,7 @@ impl Archived {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));
         };
         let Some(window) = closed(&key, query, second_of(now)) else { return Ok(Vec::new()) };
-        match self.archive.read(&key, window) {
+        match self.archive.read_uncorrected(&key, window, now.div_euclid(SECOND / MICROS_PER_SECOND)) {
             Ok(series) => Ok(series),
             Err(ArchiveFault::NotAsked { what, missing }) => {
                 let asked = self.archive.asked(&key).map_err(|fault| broken(&fault))?;
