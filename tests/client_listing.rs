@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
-use marketpoints::clock::{ManualClock, SECOND, Window};
+use marketpoints::clock::{ManualClock, SECOND, Second, Window};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
@@ -125,7 +125,7 @@ impl Source for Shuffled {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: i64, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 

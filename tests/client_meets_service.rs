@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
-use marketpoints::clock::{ManualClock, SECOND, Window};
+use marketpoints::clock::{ManualClock, SECOND, Second, Window};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -72,7 +72,7 @@ impl Source for Waves {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: i64, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 

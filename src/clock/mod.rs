@@ -5,5 +5,7 @@ mod units;
 mod window;
 
 pub use clocks::{Clock, ManualClock, RunningClock, SharedClock, WallClock};
-pub use units::{MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, minute_of, nanos_of, second_of, utc};
+pub use units::{
+    MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, Second, minute_of, nanos_of, second_of, utc,
+};
 pub use window::Window;

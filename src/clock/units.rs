@@ -9,6 +9,10 @@ pub const SECONDS_PER_DAY: i64 = 86_400;
 /// Minutes in a day.
 pub const MINUTES_PER_DAY: i64 = 1_440;
 
+/// A Unix second, in signatures that take nanoseconds too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Second(pub i64);
+
 /// Unix seconds in nanoseconds; beyond what they can say (years 1677 to 2262) the end of that.
 pub const fn nanos_of(seconds: i64) -> i64 {
     seconds.saturating_mul(SECOND)

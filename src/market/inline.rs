@@ -30,7 +30,7 @@ fn extent(query: &PointsQuery, now: i64) -> Option<Extent> {
     let interval = query.interval.as_deref().and_then(Interval::find)?;
     let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
     let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
-    let buckets = Buckets::new(interval, query.from, query.period, now);
+    let buckets = Buckets::new(interval, query, now);
     let seconds = buckets.window.seconds().saturating_mul(markets);
     Some(Extent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
 }
@@ -63,7 +63,7 @@ impl Market {
             && !query.gapfill
             && !query.usd;
         let Some(interval) = query.interval.as_deref().and_then(Interval::find).filter(|_| plain) else { return false };
-        let buckets = Buckets::new(interval, query.from, query.period, now);
+        let buckets = Buckets::new(interval, query, now);
         buckets.window.seconds() <= LONGEST && buckets.window.nanos().end <= now
     }
 }

@@ -59,7 +59,7 @@ fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> Fi
         }
     }
     let of_bucket = |(start, (bars, weights)): (i64, (Vec<OhlcBar>, Vec<f64>))| {
-        let mut sum = OhlcBar::of(start, nanos_of(start), 0.0);
+        let mut sum = OhlcBar::of(nanos_of(start), 0.0);
         for (bar, weight) in bars.iter().zip(&weights) {
             add(&mut sum, bar, *weight);
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::{Window, nanos_of, second_of};
+use crate::clock::{Second, Window, nanos_of, second_of};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -182,7 +182,7 @@ impl StoredTickers {
         &self,
         market: usize,
         field: TickerField,
-        before: i64,
+        before: Second,
         now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.minutes(market, field, now, |minutes| minutes.before(before, now))
@@ -235,7 +235,8 @@ impl StoredTickers {
         let read = |day: i64| Ok(Arc::clone(&self.day_bars(market, day)?[field as usize]));
         let partial = |day: i64, start: i64| {
             let readings = self.day_readings(market, day)?;
-            let known: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
+            let known: Vec<Ticker> =
+                readings.iter().filter(|one| is_in(one.time, Second(start), now)).copied().collect();
             Ok(minute_bars(&known, field).pop())
         };
         use_them(&Minutes { days: self.partitions.days(market, field.kind()), read: &read, partial: &partial })

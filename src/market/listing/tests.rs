@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::page::page;
-use crate::clock::{SECOND, Window};
+use crate::clock::{SECOND, Second, Window};
 use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
@@ -162,8 +162,9 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
         });
         told.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
         if instrument.raw_data.has(RawData::OpenInterest) {
-            let interest =
-                |at: i64| demo.ticker_before(market, TickerField::OpenInterest, at + 1, NOW).unwrap().unwrap().close;
+            let interest = |at: i64| {
+                demo.ticker_before(market, TickerField::OpenInterest, Second(at + 1), NOW).unwrap().unwrap().close
+            };
             told.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
         }
         all.insert(format!("{} {}", instrument.exchange, instrument.raw_symbol), told);

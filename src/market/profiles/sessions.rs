@@ -1,7 +1,5 @@
 //! The stretches of time that one profile covers each.
 
-use crate::clock::{Window, second_of};
-use crate::market::query::window::Buckets;
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;
 use crate::protocol::{Grid, Interval, ParamError};
@@ -15,27 +13,12 @@ pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Inter
     })
 }
 
-/// The sessions that a window means, from the start of the first to the end of the last: as buckets do, a session counts when
-/// its start lies in the window and not after `now` (Unix nanoseconds).
-pub(in crate::market) fn sessions(
-    grid: Grid,
-    interval: &'static Interval,
-    from: Option<i64>,
-    period: Option<i64>,
-    now: i64,
-) -> Buckets {
-    let (second, period) = (second_of(now), period.unwrap_or(0).max(0));
-    let from = from.unwrap_or_else(|| second.saturating_sub(period));
-    let first = grid.ceil(from);
-    let forming = grid.window(second).to;
-    let to = grid.ceil(from.saturating_add(period)).min(forming).max(first);
-    Buckets { interval, window: Window { from: first, to }, now }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SECOND;
+    use crate::clock::{SECOND, Window};
+    use crate::market::query::window::Buckets;
+    use crate::protocol::PointsQuery;
 
     const DAY: i64 = 86_400;
     const MARCH: i64 = 1_772_323_200; // 2026-03-01T00:00Z
@@ -75,7 +58,8 @@ mod tests {
     fn months_count_by_their_start() {
         let window = |from: Option<i64>, period: i64, now: i64| {
             let interval = Interval::find("DAY").unwrap();
-            let window = sessions(Grid::Month, interval, from, Some(period), now * SECOND);
+            let query = PointsQuery { from, period: Some(period), ..PointsQuery::default() };
+            let window = Buckets::on(Grid::Month, interval, &query, now * SECOND);
             (window.window.from, window.window.to)
         };
         assert_eq!(window(Some(MARCH), APRIL - MARCH, MAY), (MARCH, APRIL));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader, Steps};
 use super::profile::Profile;
-use super::sessions::{grid_of, sessions};
+use super::sessions::grid_of;
 use super::tpo_columns::TpoColumns;
 use crate::clock::{Window, second_of};
 use crate::columns::Series;
@@ -38,7 +38,7 @@ impl Settings {
             return Err(ParamError::new("tpoBlockSizeMinutes", problem));
         }
         let grid = grid_of(query.session.as_deref(), interval)?;
-        let buckets = sessions(grid, interval, query.from, query.period, now);
+        let buckets = Buckets::on(grid, interval, query, now);
         Ok(Self { grid, buckets, block_minutes })
     }
 }

@@ -46,7 +46,7 @@ impl<'a> QueryContext<'a> {
     ) -> Result<Self, ParamError> {
         let spec = known_type(&query.data_type)?;
         query.validate(spec, Spelling::Wire)?;
-        let buckets = Buckets::new(interval(query)?, query.from, query.period, now);
+        let buckets = Buckets::new(interval(query)?, query, now);
         Ok(Self { source, query, spec, markets: Vec::new(), buckets })
     }
 

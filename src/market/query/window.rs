@@ -1,7 +1,7 @@
 //! The buckets that a query means (supplement 4).
 
 use crate::clock::{Window, second_of};
-use crate::protocol::Interval;
+use crate::protocol::{Grid, Interval, PointsQuery};
 
 /// A window of buckets as of a moment.
 #[derive(Debug, Clone, Copy)]
@@ -16,19 +16,17 @@ pub(in crate::market) struct Buckets {
 impl Buckets {
     /// A bucket counts when its start lies in `[from, from + period)` and not after `now`. Without `from` the window is
     /// the last `period` seconds up to now; without a period there is none.
-    pub(in crate::market) fn new(
-        interval: &'static Interval,
-        from: Option<i64>,
-        period: Option<i64>,
-        now: i64,
-    ) -> Self {
-        let period = period.unwrap_or(0).max(0);
-        let second = second_of(now);
-        let from = from.unwrap_or_else(|| second.saturating_sub(period));
-        let to = interval.ceil(from.saturating_add(period));
-        let forming = interval.floor(second).saturating_add(interval.seconds);
-        let first = interval.ceil(from);
-        Self { interval, window: Window { from: first, to: to.min(forming).max(first) }, now }
+    pub(in crate::market) fn new(interval: &'static Interval, query: &PointsQuery, now: i64) -> Self {
+        Self::on(Grid::Every(interval), interval, query, now)
+    }
+
+    /// The same on another grid than the interval's: that of the sessions of market profiles.
+    pub(in crate::market) fn on(grid: Grid, interval: &'static Interval, query: &PointsQuery, now: i64) -> Self {
+        let (second, period) = (second_of(now), query.period.unwrap_or(0).max(0));
+        let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
+        let first = grid.ceil(from);
+        let to = grid.ceil(from.saturating_add(period)).min(grid.window(second).to).max(first);
+        Self { interval, window: Window { from: first, to }, now }
     }
 
     /// Starts of the buckets.
@@ -43,7 +41,8 @@ mod tests {
     use crate::clock::SECOND;
 
     fn starts(from: Option<i64>, period: Option<i64>, now: i64) -> Vec<i64> {
-        Buckets::new(Interval::find("1m").unwrap(), from, period, now * SECOND).starts().collect()
+        let query = PointsQuery { from, period, ..PointsQuery::default() };
+        Buckets::new(Interval::find("1m").unwrap(), &query, now * SECOND).starts().collect()
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
 
+use crate::clock::minute_of;
 use crate::protocol::RawData;
 
 /// A quantity that the derivative ticker tells.
@@ -86,9 +87,9 @@ pub struct OhlcBar {
 }
 
 impl OhlcBar {
-    /// A bar of one reading.
-    pub fn of(start: i64, time: i64, value: f64) -> Self {
-        Self { start, open: value, high: value, low: value, close: value, first: time, last: time }
+    /// The minute bar of one reading, at a Unix nanosecond.
+    pub fn of(time: i64, value: f64) -> Self {
+        Self { start: minute_of(time), open: value, high: value, low: value, close: value, first: time, last: time }
     }
 
     /// Joins another part of the same time. The earlier first reading opens, the later last one closes; with equal times
@@ -114,11 +115,10 @@ impl OhlcBar {
 
 /// The minute bars of a field over readings in time order.
 pub(in crate::market) fn minute_bars(readings: &[Ticker], field: TickerField) -> Vec<OhlcBar> {
-    const MINUTE: i64 = 60 * crate::clock::SECOND;
     let mut bars: Vec<OhlcBar> = Vec::new();
     for reading in readings {
         let Some(value) = reading.value(field) else { continue };
-        let part = OhlcBar::of(reading.time.div_euclid(MINUTE) * 60, reading.time, value);
+        let part = OhlcBar::of(reading.time, value);
         match bars.last_mut() {
             Some(bar) if bar.start == part.start => bar.merge(&part),
             _ => bars.push(part),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::clock::{ManualClock, SECOND, Window};
+use crate::clock::{ManualClock, SECOND, Second, Window};
 use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
@@ -84,8 +84,8 @@ impl Source for Mischief {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, before: i64, _now: i64) -> Result<Option<Bar>, SourceError> {
-        Ok((before >= NOW).then(|| bar(NOW - 60, 2.5e6)))
+    fn bar_before(&self, _market: usize, before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
+        Ok((before.0 >= NOW).then(|| bar(NOW - 60, 2.5e6)))
     }
 
     fn trades(

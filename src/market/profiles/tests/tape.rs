@@ -1,6 +1,6 @@
 //! A source whose trades a test writes down.
 
-use crate::clock::{SECOND, Window};
+use crate::clock::{SECOND, Second, Window};
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, Book, Instrument, RawData, RawDataSet, Source, SourceError, Trade};
@@ -45,7 +45,7 @@ pub(in crate::market) fn context<'a>(
     interval: &str,
     now: i64,
 ) -> QueryContext<'a> {
-    let buckets = Buckets::new(Interval::find(interval).unwrap(), query.from, query.period, now * SECOND);
+    let buckets = Buckets::new(Interval::find(interval).unwrap(), query, now * SECOND);
     QueryContext { source: tape, query, spec: data_type.spec(), markets: Vec::new(), buckets }
 }
 
@@ -67,9 +67,9 @@ impl Source for Tape {
         Ok(())
     }
 
-    fn bar_before(&self, market: usize, before: i64, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut last = None;
-        self.bars(market, Window { from: i64::MIN, to: before }, now, &mut |bar| last = Some(*bar))?;
+        self.bars(market, Window { from: i64::MIN, to: before.0 }, now, &mut |bar| last = Some(*bar))?;
         Ok(last)
     }
 
