@@ -33,7 +33,7 @@ pub struct Account {
     /// The service said 429 with a wait that is no pause: its day's weight is spent.
     #[serde(default)]
     day_spent: Option<DaySpent>,
-    line: Vec<Place>,
+    line: Vec<QueueEntry>,
     under_way: Vec<Flight>,
 }
 
@@ -48,7 +48,7 @@ struct DaySpent {
 
 /// A place in the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct QueueEntry {
     id: u64,
     weight: u64,
     kept_until: i64,
@@ -144,7 +144,7 @@ impl Account {
 
     /// Gives up the place of `id` in the line.
     pub fn leave(&mut self, id: u64) {
-        self.line.retain(|place| place.id != id);
+        self.line.retain(|entry| entry.id != id);
     }
 
     /// The request `id` of `weight` has ended.
@@ -191,7 +191,7 @@ impl Account {
     /// Time until all of `weight` can have been taken, request by request, behind those in the line.
     pub fn eta(&mut self, weight: u64, now: i64) -> Duration {
         let pause = self.pause(now);
-        let ahead: u64 = self.line.iter().map(|place| place.weight).sum();
+        let ahead: u64 = self.line.iter().map(|entry| entry.weight).sum();
         let refill =
             self.bucket.as_mut().map_or(Duration::ZERO, |bucket| bucket.refill(weight.saturating_add(ahead), now));
         pause.max(refill).max(self.day_left(now).unwrap_or_default())
@@ -207,10 +207,10 @@ impl Account {
     /// The account as of `now`, when it was read from somewhere that may be damaged, foreign or ahead of this clock;
     /// `None` when it makes no sense. What can be mended is mended towards less.
     pub fn checked(mut self, now: i64) -> Option<Self> {
-        let times = self.line.iter().map(|place| place.kept_until);
+        let times = self.line.iter().map(|entry| entry.kept_until);
         let times = times.chain(self.under_way.iter().map(|flight| flight.counts_until)).chain([self.paused_until]);
         let times = times.chain(self.day_spent.iter().map(|day| day.until));
-        let weights = self.line.iter().map(|place| place.weight);
+        let weights = self.line.iter().map(|entry| entry.weight);
         let sound = self.line.len().max(self.under_way.len()) <= MOST_ENTRIES
             && times.into_iter().all(plausible)
             && weights.into_iter().all(|weight| weight < 1 << 48);
@@ -226,8 +226,8 @@ impl Account {
         if let Some(day) = &mut self.day_spent {
             day.believed_until = day.believed_until.min(longest);
         }
-        for place in &mut self.line {
-            place.kept_until = place.kept_until.min(now.saturating_add(PLACE_KEPT));
+        for entry in &mut self.line {
+            entry.kept_until = entry.kept_until.min(now.saturating_add(PLACE_KEPT));
         }
         for flight in &mut self.under_way {
             flight.counts_until = flight.counts_until.min(now.saturating_add(LONGEST_FLIGHT));
@@ -250,7 +250,7 @@ impl Account {
             bucket.advance(here);
             bucket.shift(by);
         }
-        let times = self.line.iter_mut().map(|place| &mut place.kept_until);
+        let times = self.line.iter_mut().map(|entry| &mut entry.kept_until);
         for time in times.chain(self.under_way.iter_mut().map(|flight| &mut flight.counts_until)) {
             *time = time.saturating_add(by).max(0);
         }
@@ -289,7 +289,7 @@ impl Account {
             return Err(Refusal::DailyCap(left));
         }
         let Some(bucket) = &mut self.bucket else { return Ok(()) };
-        let ahead: u64 = self.line.iter().take_while(|place| place.id != id).map(|place| place.weight).sum();
+        let ahead: u64 = self.line.iter().take_while(|entry| entry.id != id).map(|entry| entry.weight).sum();
         if weight == 0 || ahead == 0 {
             return bucket.try_take(weight, now);
         }
@@ -304,14 +304,14 @@ impl Account {
 
     fn keep_place(&mut self, id: u64, weight: u64, now: i64) {
         let kept_until = now.saturating_add(PLACE_KEPT);
-        match self.line.iter_mut().find(|place| place.id == id) {
-            Some(place) => place.kept_until = kept_until,
-            None => self.line.push(Place { id, weight, kept_until }),
+        match self.line.iter_mut().find(|entry| entry.id == id) {
+            Some(entry) => entry.kept_until = kept_until,
+            None => self.line.push(QueueEntry { id, weight, kept_until }),
         }
     }
 
     fn forget_the_gone(&mut self, now: i64) {
-        self.line.retain(|place| place.kept_until > now);
+        self.line.retain(|entry| entry.kept_until > now);
         self.under_way.retain(|flight| flight.counts_until > now);
     }
 

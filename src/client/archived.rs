@@ -12,10 +12,11 @@ use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
-use super::slicing::{Errand, cut, errand_of};
+use super::slicing::{cut, slices_to_fill};
 use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
 use crate::clock::Window;
 use crate::columns::{Series, join};
+use crate::weight::Slice;
 
 /// What a sync did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,8 +55,8 @@ impl Client {
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
-        let errand = errand_of(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
-        let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        let slices = slices_to_fill(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
+        let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }
 
@@ -86,11 +87,11 @@ impl Client {
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
-        let errand = self.inner.allowed_errand(request, &asked, window, now)?;
+        let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
-        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
         let (answers, failures) = sent.await?;
         let kept = on_shared(&hold, move |hold| {
             let asked = within(&hold.asked(), window);
@@ -154,11 +155,11 @@ impl Client {
         let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
         let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
         let asked = hold.asked();
-        let errand = self.inner.allowed_errand(request, &asked, window, now)?;
+        let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let hold = Arc::new(Mutex::new(hold));
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
-        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
         let outcome = sent.await?;
         synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
         release(&hold).await;
@@ -199,13 +200,13 @@ impl Client {
         let hold = hold(archive, &key).await?;
         let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
         let asked = hold.asked();
-        let errand = self.inner.errand_again(request, &asked, window, replace, now)?;
-        check_allowed(request, &errand)?;
+        let slices = self.inner.slices_again(request, &asked, window, replace, now)?;
+        check_allowed(request, &slices)?;
         let hold = Arc::new(Mutex::new(hold));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
-        let sent = self.send_errand(run, request, errand, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
         let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
         release(&hold).await;
@@ -213,19 +214,19 @@ impl Client {
         Ok(Checked { synced, revisions })
     }
 
-    /// Sends an errand's requests, several at once, and hands each answer on as it comes.
-    async fn send_errand<R: Future<Output = Kept>>(
+    /// Sends the requests of some slices, several at once, and hands each answer on as it comes.
+    async fn send_slices<R: Future<Output = Kept>>(
         &self,
         run: &Run<'_>,
         request: &PointsRequest,
-        errand: Errand,
+        slices: Vec<Slice>,
         expected: Amount,
         take: impl Fn(Arrived) -> R,
     ) -> Result<(Vec<Kept>, Vec<ClientError>), ClientError> {
-        let requests: Vec<_> = errand.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
+        let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
-            let kept = take(Arrived { slice: errand[place], weight: requests[place].weight, date, series });
+            let kept = take(Arrived { slice: slices[place], weight: requests[place].weight, date, series });
             async move {
                 let kept = kept.await;
                 // What cannot be kept is not worth asking for.
@@ -294,8 +295,8 @@ pub(super) fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientEr
     Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
 }
 
-fn check_allowed(request: &PointsRequest, errand: &Errand) -> Result<(), ClientError> {
-    check_weight(errand.iter().map(|slice| slice.weight).sum(), errand.len(), request.max_weight)
+fn check_allowed(request: &PointsRequest, slices: &[Slice]) -> Result<(), ClientError> {
+    check_weight(slices.iter().map(|slice| slice.weight).sum(), slices.len(), request.max_weight)
 }
 
 impl Inner {
@@ -305,29 +306,29 @@ impl Inner {
         Some((archive, Key::new(&self.source, &request.query)?))
     }
 
-    /// As [`errand_of`] by this client's own terms, unless it weighs more than the request allows.
-    fn allowed_errand(
+    /// As [`slices_to_fill`] by this client's own terms, unless it weighs more than the request allows.
+    fn allowed_slices(
         &self,
         request: &PointsRequest,
         asked: &[Window],
         window: Window,
         now: f64,
-    ) -> Result<Errand, ClientError> {
-        let errand = errand_of(request, asked, window, now, self.terms())?;
-        check_allowed(request, &errand).map(|()| errand)
+    ) -> Result<Vec<Slice>, ClientError> {
+        let slices = slices_to_fill(request, asked, window, now, self.terms())?;
+        check_allowed(request, &slices).map(|()| slices)
     }
 
     /// The requests that ask a window again: all of it to `replace` what is kept, else what was asked of it.
-    fn errand_again(
+    fn slices_again(
         &self,
         request: &PointsRequest,
         asked: &[Window],
         window: Window,
         replace: bool,
         now: f64,
-    ) -> Result<Errand, ClientError> {
+    ) -> Result<Vec<Slice>, ClientError> {
         if replace {
-            return errand_of(request, &[], window, now, self.terms());
+            return slices_to_fill(request, &[], window, now, self.terms());
         }
         let slices = within(asked, window).into_iter().map(|window| cut(request, window, self.terms()));
         Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
@@ -339,11 +340,11 @@ impl Inner {
         archive: &Archive,
         request: &PointsRequest,
         now: f64,
-    ) -> Result<Errand, ClientError> {
+    ) -> Result<Vec<Slice>, ClientError> {
         let key = key(&self.source, request)?;
         let window = closed(&key, request.window(now, self.tier), now);
         let asked = blocking(archive, &key, Archive::asked).await?;
-        errand_of(request, &asked, window, now, self.terms())
+        slices_to_fill(request, &asked, window, now, self.terms())
     }
 
     /// What [`Client::ask_again`] would ask now.
@@ -353,11 +354,11 @@ impl Inner {
         request: &PointsRequest,
         replace: bool,
         now: f64,
-    ) -> Result<Errand, ClientError> {
+    ) -> Result<Vec<Slice>, ClientError> {
         let key = key(&self.source, request)?;
         let window = closed(&key, request.window(now, self.tier), now);
         let asked = if replace { Vec::new() } else { blocking(archive, &key, Archive::asked).await? };
-        self.errand_again(request, &asked, window, replace, now)
+        self.slices_again(request, &asked, window, replace, now)
     }
 }
 

@@ -27,7 +27,7 @@ pub(in crate::client) struct Listings {
 
 /// Which list it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct ListQuery {
     pub list: DiscoveryList,
     pub filters: Filters,
 }
@@ -35,13 +35,13 @@ pub(super) struct Place {
 /// Who asks a service for its lists.
 pub(super) trait Asks {
     /// A list; `None` where it cannot be had.
-    fn list_once<T: DeserializeOwned>(&self, place: &Place) -> impl Future<Output = Option<Vec<T>>> + Send;
+    fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> impl Future<Output = Option<Vec<T>>> + Send;
 }
 
 /// Something that a list answers.
 pub(super) trait Question<T> {
     /// The list.
-    fn place(&self) -> &Place;
+    fn query(&self) -> &ListQuery;
 
     /// What the list says.
     fn judge(&self, list: &[T]) -> Result<Listed, ClientError>;
@@ -50,7 +50,7 @@ pub(super) trait Question<T> {
 type Slot<T> = Arc<tokio::sync::Mutex<Listing<T>>>;
 
 /// Lists of one kind of entries.
-pub(super) struct Kept<T>(Mutex<HashMap<Place, Slot<T>>>);
+pub(super) struct Kept<T>(Mutex<HashMap<ListQuery, Slot<T>>>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
@@ -66,13 +66,13 @@ pub(super) enum Listing<T> {
 }
 
 impl<T: DeserializeOwned> Kept<T> {
-    fn slot(&self, place: &Place) -> Slot<T> {
+    fn slot(&self, query: &ListQuery) -> Slot<T> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match slots.get(place) {
+        match slots.get(query) {
             Some(slot) => Arc::clone(slot),
             None => {
                 let slot = Arc::new(tokio::sync::Mutex::new(Listing::Unasked));
-                slots.insert(place.clone(), Arc::clone(&slot));
+                slots.insert(query.clone(), Arc::clone(&slot));
                 slot
             }
         }
@@ -80,19 +80,19 @@ impl<T: DeserializeOwned> Kept<T> {
 
     /// The answer, where no list must be asked for it.
     pub(super) fn says(&self, question: &impl Question<T>) -> Option<Result<Listed, ClientError>> {
-        let slot = self.slot(question.place());
+        let slot = self.slot(question.query());
         // Who holds it is asking.
         slot.try_lock().ok()?.says(question)
     }
 
     /// The answer; the list is asked where it must be.
     pub(super) async fn ask(&self, client: &impl Asks, question: &impl Question<T>) -> Result<Listed, ClientError> {
-        let slot = self.slot(question.place());
+        let slot = self.slot(question.query());
         let mut listing = slot.lock().await; // those who come meanwhile need not ask
         if let Some(said) = listing.says(question) {
             return said;
         }
-        let list = client.list_once(question.place()).await;
+        let list = client.list_once(question.query()).await;
         let at = Instant::now();
         *listing = list.map_or(Listing::Failed(at), |list| Listing::Had { list, at });
         listing.says(question).unwrap_or(Ok(Listed::Unknown))
@@ -117,10 +117,10 @@ impl<T> Listing<T> {
 mod tests {
     use super::*;
 
-    struct Is<'a>(&'a str, Place);
+    struct Is<'a>(&'a str, ListQuery);
 
     impl Question<String> for Is<'_> {
-        fn place(&self) -> &Place {
+        fn query(&self) -> &ListQuery {
             &self.1
         }
 
@@ -135,8 +135,8 @@ mod tests {
         let failed = Listing::Failed(Instant::now());
         let asks = |listing: &Listing<String>| {
             ["BTCUSDT", "NEWUSDT"].map(|name| {
-                let place = Place { list: DiscoveryList::Symbols, filters: Filters::default() };
-                listing.says(&Is(name, place)).is_none()
+                let query = ListQuery { list: DiscoveryList::Symbols, filters: Filters::default() };
+                listing.says(&Is(name, query)).is_none()
             })
         };
         assert_eq!((asks(&Listing::Unasked), asks(&had), asks(&failed)), ([true; 2], [false; 2], [false; 2]));

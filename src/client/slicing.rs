@@ -11,9 +11,6 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::{Grid, Interval, TypeSpec};
 use crate::weight::{BLOCK, Demand, Slice, slices};
 
-/// Requests to send, in the order of their windows.
-pub(super) type Errand = Vec<Slice>;
-
 /// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
 /// those that bring the rest.
 ///
@@ -27,7 +24,7 @@ pub(super) fn slices_of(
 ) -> Result<Vec<Slice>, ClientError> {
     let window = request.window(now, terms.tier);
     if let Some(asked) = asked {
-        return errand_of(request, asked, window, now, terms);
+        return slices_to_fill(request, asked, window, now, terms);
     }
     if let Some(tier) = terms.tier {
         request.check_walls(tier, window, now)?;
@@ -108,15 +105,15 @@ fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: u64) -> u6
     rows.saturating_mul(points_a_row).max(BLOCK).min(spec.max_points)
 }
 
-/// The requests that bring what of a window was not asked. Neighbouring gaps go into one request where that weighs
+/// The requests that bring what of a window was not asked, in the order of their windows. Neighbouring gaps go into one request where that weighs
 /// less; the walls of the tier hold for what is asked, not for what is there.
-pub(super) fn errand_of(
+pub(super) fn slices_to_fill(
     request: &PointsRequest,
     asked: &[Window],
     window: Window,
     now: f64,
     terms: Terms,
-) -> Result<Errand, ClientError> {
+) -> Result<Vec<Slice>, ClientError> {
     let weigh =
         |window: Window| cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>());
     let mut wanted: Vec<(Window, u64)> = Vec::new();

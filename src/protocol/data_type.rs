@@ -1,4 +1,6 @@
-//! The one table of data types. Weight, planner, client, decoder, service and docs read it; a new type is a new row here.
+//! The one table of data types. Weight, planner, client, decoder, service and docs read it.
+//!
+//! Longer than other files, because it is one table: a type's variant, row and fields are read, and added, together.
 //!
 //! Sources: service.md 2.3 (payloads), 4.1 (selection and capabilities), 5 (tiers), 8.3 (cost, maximum points) and
 //! 8.4 (included depth); supplement 4 (volume profile).

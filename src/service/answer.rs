@@ -8,8 +8,8 @@ use axum::http::Response;
 use super::access::{Access, Charge, Uncharged};
 use super::link::ASKER;
 use super::reply;
+use super::response_memory::{Answered, Made};
 use super::shared::Shared;
-use super::unsent::{Answered, Made};
 use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
@@ -129,7 +129,7 @@ where
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
         })?;
-        let held = shared.unsent.hold(body.into()).await;
+        let held = shared.response_memory.hold(body.into()).await;
         // Only now may the next computation start: answers that wait for room hold further ones back.
         drop((permit, long));
         held.ok_or_else(stopped)
@@ -172,7 +172,7 @@ pub(super) async fn compute_here<T: Into<Made>>(
     let body = work(&market)?;
     drop(market);
     charge.keep();
-    shared.unsent.hold(body.into()).await.ok_or_else(stopped)
+    shared.response_memory.hold(body.into()).await.ok_or_else(stopped)
 }
 
 fn stopped() -> ErrorBody {

@@ -13,12 +13,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::explain::Explained;
 use super::front::Front;
 use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
 use super::link::{ASKER, Link};
-use super::places::{Place, Places};
 use super::reply::is_dropped;
 use super::sending::Sending;
 use super::wire::Wire;
@@ -35,14 +35,14 @@ pub(super) async fn serve(
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Places::new(limits.connections);
+    let slots = ConnectionSlots::new(limits.connections);
     let mut connections = JoinSet::new();
     loop {
         let accepting = async {
             let accepted = listener.accept().await;
             // Accepted first: a full house makes room for somebody who is there, and for nobody else.
             match accepted {
-                Ok((stream, peer)) => places.take().await.map(|place| (stream, peer, place)),
+                Ok((stream, peer)) => slots.take().await.map(|slot| (stream, peer, slot)),
                 Err(_) => None,
             }
         };
@@ -53,11 +53,11 @@ pub(super) async fn serve(
         };
         while connections.try_join_next().is_some() {}
         match accepted {
-            Some((stream, peer, place)) => {
-                connections.spawn(serve_one(stream, peer, Arc::clone(&front), limits, stop.clone(), place));
+            Some((stream, peer, slot)) => {
+                connections.spawn(serve_one(stream, peer, Arc::clone(&front), limits, stop.clone(), slot));
             }
             None => {
-                places.close_oldest();
+                slots.close_oldest();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -66,7 +66,7 @@ pub(super) async fn serve(
     let finish = async {
         while connections.join_next().await.is_some() {}
         // Connections that took another protocol are tasks of their own.
-        places.all_free().await;
+        slots.all_free().await;
     };
     // What is still open after the grace is cut when the set is dropped.
     let _ = tokio::time::timeout(limits.grace, finish).await;
@@ -78,21 +78,21 @@ async fn serve_one(
     front: Arc<Front>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
-    place: Place,
+    slot: ConnectionSlot,
 ) {
     // Answers are written whole; waiting to fill a packet only delays them. A socket that refuses still works.
     let _ = stream.set_nodelay(true);
-    let place = Arc::new(place);
+    let slot = Arc::new(slot);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
     // A peer that has said all it will still waits for its answers.
     http.half_close(true);
     // The date of every answer is that of the service's clock.
     http.auto_date_header(false);
-    let asked = Arc::clone(&place);
+    let asked = Arc::clone(&slot);
     let dates = Arc::clone(&front);
     let wire = Wire::new(stream);
-    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), place: Arc::clone(&place), watch: wire.watch() });
+    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: wire.watch() });
     let service = service_fn(move |request| {
         asked.busy();
         let (front, link, asked) = (Arc::clone(&front), Arc::clone(&link), Arc::clone(&asked));
@@ -107,17 +107,17 @@ async fn serve_one(
             Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
         }
     });
-    let guarded = Guarded::new(wire, Some(Arc::clone(&place)), limits);
+    let guarded = Guarded::new(wire, Some(Arc::clone(&slot)), limits);
     let connection = http.serve_connection(Explained::new(guarded, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = place.closing() => return,
+        () = slot.closing() => return,
         _ = stop.wait_for(|stop| *stop) => {}
     }
     // hyper alone would wait for the rest of a head of which some bytes came.
-    if !place.is_waiting() {
+    if !slot.is_waiting() {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }

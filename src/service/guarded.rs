@@ -10,13 +10,13 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::connection_slots::ConnectionSlot;
 use super::limits::ConnectionLimits;
-use super::places::Place;
 
-/// A connection whose writing fails when the peer takes too long, and whose place learns when all is written.
+/// A connection whose writing fails when the peer takes too long, and whose slot learns when all is written.
 pub(super) struct Guarded<T> {
     inner: T,
-    place: Option<Arc<Place>>,
+    slot: Option<Arc<ConnectionSlot>>,
     limits: ConnectionLimits,
     /// Since when the peer takes nothing.
     stalled: Option<Instant>,
@@ -28,8 +28,8 @@ pub(super) struct Guarded<T> {
 }
 
 impl<T> Guarded<T> {
-    pub(super) fn new(inner: T, place: Option<Arc<Place>>, limits: ConnectionLimits) -> Self {
-        Self { inner, place, limits, stalled: None, slow: None, taken: 0, alarm: None }
+    pub(super) fn new(inner: T, slot: Option<Arc<ConnectionSlot>>, limits: ConnectionLimits) -> Self {
+        Self { inner, slot, limits, stalled: None, slow: None, taken: 0, alarm: None }
     }
 
     /// What a write comes to, within the peer's time.
@@ -97,8 +97,8 @@ impl<T: Write + Unpin> Write for Guarded<T> {
         ready!(Pin::new(&mut self.inner).poll_flush(context))?;
         // hyper flushes when it has nothing more to write: the next answer starts with fresh patience.
         (self.stalled, self.slow, self.taken, self.alarm) = (None, None, 0, None);
-        if let Some(place) = &self.place {
-            place.flushed();
+        if let Some(slot) = &self.slot {
+            slot.flushed();
         }
         Poll::Ready(Ok(()))
     }

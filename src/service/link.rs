@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::places::Place;
+use super::connection_slots::ConnectionSlot;
 use super::wire::Watch;
 
 /// How long a peer that has ended its side of the connection is still answered: one that has said all it will does that as
@@ -18,13 +18,13 @@ tokio::task_local! {
     pub(super) static ASKER: Arc<Link>;
 }
 
-/// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's place: an upgraded
+/// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's slot: an upgraded
 /// connection outlives its request.
 pub(super) struct Link {
     /// Who is at the other end.
     pub(super) peer: IpAddr,
     pub(super) stop: watch::Receiver<bool>,
-    pub(super) place: Arc<Place>,
+    pub(super) slot: Arc<ConnectionSlot>,
     pub(super) watch: Watch,
 }
 
@@ -41,18 +41,18 @@ impl Link {
         tokio::time::sleep(ANSWERED_AFTER_END).await;
     }
 
-    /// The connection waits, for a key or anything else: others may have its place.
+    /// The connection waits, for a key or anything else: others may have its slot.
     pub(super) fn waits(&self) {
-        self.place.waits();
+        self.slot.waits();
     }
 
-    /// The connection has something to do: its place is its own.
+    /// The connection has something to do: its slot is its own.
     pub(super) fn busy(&self) {
-        self.place.busy();
+        self.slot.busy();
     }
 
     /// Ends when the connection has to make room, which it only has to while it waits.
     pub(super) async fn closing(&self) {
-        self.place.closing().await;
+        self.slot.closing().await;
     }
 }

@@ -8,6 +8,7 @@ mod analytics;
 mod answer;
 mod check;
 mod config;
+mod connection_slots;
 mod connections;
 mod error;
 mod explain;
@@ -23,9 +24,9 @@ mod log;
 mod log_file;
 mod openapi;
 mod paths;
-mod places;
 mod redact;
 mod reply;
+mod response_memory;
 mod routes;
 mod running;
 mod sending;
@@ -33,7 +34,6 @@ mod shared;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod unsent;
 mod wire;
 
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};

@@ -17,8 +17,8 @@ use super::error::ServiceError;
 use super::faults::FaultSwitch;
 use super::front::{Front, MAX_TARGET};
 use super::journal::Journal;
+use super::response_memory::ResponseMemory;
 use super::shared::Shared;
-use super::unsent::Unsent;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -54,7 +54,7 @@ impl Service {
             computations: Arc::new(Semaphore::new(computations)),
             light_computations: Arc::new(Semaphore::new(computations)),
             long_computations: Arc::new(Semaphore::new((computations / 2).max(1))),
-            unsent: Unsent::new(config.limits.unsent),
+            response_memory: ResponseMemory::new(config.limits.unsent),
             limits: config.limits,
             answer_within: config.answer_within,
             faults: faults.clone(),

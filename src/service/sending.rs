@@ -1,4 +1,4 @@
-//! The body of an answer under way, which tells its connection's place when its last piece has been handed over.
+//! The body of an answer under way, which tells its connection's slot when its last piece has been handed over.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-use super::places::Place;
+use super::connection_slots::ConnectionSlot;
 
-/// A body that hyper drops when it has all of it. What is still to be written then is flushed before the place waits for
+/// A body that hyper drops when it has all of it. What is still to be written then is flushed before the slot waits for
 /// the next request.
 pub(super) struct Sending {
     body: Body,
     /// None where the connection takes another protocol after this answer.
-    place: Option<Arc<Place>>,
+    slot: Option<Arc<ConnectionSlot>>,
 }
 
 impl Sending {
-    pub(super) fn new(body: Body, place: Option<Arc<Place>>) -> Self {
-        Self { body, place }
+    pub(super) fn new(body: Body, slot: Option<Arc<ConnectionSlot>>) -> Self {
+        Self { body, slot }
     }
 }
 
@@ -45,8 +45,8 @@ impl HttpBody for Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        if let Some(place) = &self.place {
-            place.answered();
+        if let Some(slot) = &self.slot {
+            slot.answered();
         }
     }
 }

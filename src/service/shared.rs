@@ -11,7 +11,7 @@ use super::faults::FaultSwitch;
 use super::journal::Journal;
 use super::limits::{ConnectionLimits, StreamLimits};
 use super::log::AccessLog;
-use super::unsent::Unsent;
+use super::response_memory::ResponseMemory;
 use crate::clock::SharedClock;
 use crate::market::Market;
 
@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) light_computations: Arc<Semaphore>,
     /// Of the first, one permit for each that may take long: it leaves room for the others.
     pub(super) long_computations: Arc<Semaphore>,
-    pub(super) unsent: Unsent,
+    pub(super) response_memory: ResponseMemory,
     pub(super) limits: ConnectionLimits,
     pub(super) answer_within: Duration,
     pub(super) faults: FaultSwitch,

@@ -15,21 +15,21 @@ use super::part_file;
 use super::partition::{Partition, named, partitions, touches};
 use super::rows::{joined, keep};
 use super::store::{Contest, Found, Staged, Version};
-use super::vintages::ComingVintage;
+use super::vintages::NewVintage;
 use crate::clock::Window;
 use crate::columns::Series;
 
 /// A partition's new file, or none, and what it takes the place of.
-struct Coming {
+struct NewFile {
     partition: String,
     file: Option<Box<dyn Staged>>,
     seen: Version,
     /// The rows of buckets that were told otherwise.
-    vintage: Option<ComingVintage>,
+    vintage: Option<NewVintage>,
 }
 
 /// What stands in the place of a partition's file.
-struct Standing {
+struct CurrentFile {
     /// The file, where it is the one that the ledger names.
     good: Option<Bytes>,
     /// What a new file takes the place of.
@@ -130,7 +130,7 @@ impl Hold {
     fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
         // A store may have done what its answer was lost for.
         self.settle()?;
-        let mut coming: Vec<Coming> = Vec::new();
+        let mut coming: Vec<NewFile> = Vec::new();
         let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
         for window in windows {
             for part in partitions(&self.key, *window) {
@@ -144,7 +144,7 @@ impl Hold {
                 keep(one, &windows, true);
             }
             let name = part_name(&self.key, &partition);
-            let Standing { good, seen } = self.check(&partition)?;
+            let CurrentFile { good, seen } = self.check(&partition)?;
             let strange = good.is_none() && seen != Version::Absent;
             let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes))?;
             let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
@@ -163,14 +163,14 @@ impl Hold {
             add_all(&mut asked, &windows);
             let told = vintage.as_ref().map(|coming| (coming.name.clone(), coming.vintage.clone()));
             let part = if series.is_empty() && self.archive.store.removes() {
-                coming.push(Coming { partition: partition.clone(), file: None, seen, vintage });
+                coming.push(NewFile { partition: partition.clone(), file: None, seen, vintage });
                 None
             } else {
                 // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
                 let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
-                coming.push(Coming { partition: partition.clone(), file: Some(file), seen, vintage });
+                coming.push(NewFile { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
             };
             self.ledger.pending.insert(partition, Pending::new(part, &windows, Some(at), told));
@@ -178,7 +178,7 @@ impl Hold {
         if !coming.is_empty() {
             self.save()?;
         }
-        for Coming { partition, file, seen, vintage } in coming {
+        for NewFile { partition, file, seen, vintage } in coming {
             if let Some(vintage) = vintage {
                 vintage.file.place(&Version::Absent)?;
             }
@@ -208,15 +208,15 @@ impl Hold {
     }
 
     /// Looks whether a partition's file is the one that the ledger names, mends it if not, and tells what stands there.
-    fn check(&mut self, partition: &str) -> Result<Standing, ArchiveFault> {
+    fn check(&mut self, partition: &str) -> Result<CurrentFile, ArchiveFault> {
         let name = part_name(&self.key, partition);
         let known = self.ledger.parts.get(partition).cloned();
         let found = self.archive.store.read(&name)?;
         let hash = found.as_ref().map(|found| sha256(&found.bytes));
         if hash == known.as_ref().map(|part| part.sha256.clone()) {
             return Ok(match found {
-                Some(Found { bytes, version }) => Standing { good: Some(bytes), seen: version },
-                None => Standing { good: None, seen: Version::Absent },
+                Some(Found { bytes, version }) => CurrentFile { good: Some(bytes), seen: version },
+                None => CurrentFile { good: None, seen: Version::Absent },
             });
         }
         if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
@@ -225,7 +225,7 @@ impl Hold {
         self.ledger.parts.remove(partition);
         let (Some(found), Some(sha256)) = (found, hash) else {
             self.aside.push(format!("{name}: the file was gone"));
-            return Ok(Standing { good: None, seen: Version::Absent });
+            return Ok(CurrentFile { good: None, seen: Version::Absent });
         };
         match part_file::examine(&self.key, &name, &found.bytes) {
             // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
@@ -236,11 +236,11 @@ impl Hold {
                     self.adopt_vintages()?;
                 }
                 self.ledger.ask(&self.key, &windows, None);
-                Ok(Standing { good: Some(found.bytes), seen: found.version })
+                Ok(CurrentFile { good: Some(found.bytes), seen: found.version })
             }
             Err(ArchiveFault::File { state: FileState::Damaged | FileState::Foreign, problem, .. }) => {
                 let seen = self.set_aside(&name, &found, &problem)?;
-                Ok(Standing { good: None, seen })
+                Ok(CurrentFile { good: None, seen })
             }
             Err(fault) => Err(fault),
         }

@@ -11,7 +11,7 @@ use crate::clock::Window;
 use crate::columns::Series;
 
 /// A vintage that is yet to be put in place.
-pub(super) struct ComingVintage {
+pub(super) struct NewVintage {
     pub(super) name: String,
     pub(super) vintage: Vintage,
     pub(super) file: Box<dyn Staged>,
@@ -27,7 +27,7 @@ impl Hold {
         before: &[Series],
         after: &[Series],
         at: i64,
-    ) -> Result<Option<ComingVintage>, ArchiveFault> {
+    ) -> Result<Option<NewVintage>, ArchiveFault> {
         let known = self.ledger.known(windows);
         let windows: Vec<Window> = known.iter().map(|known| known.window).collect();
         if windows.is_empty() {
@@ -56,7 +56,7 @@ impl Hold {
             name = vintage::name(number, partition);
         }
         let file = self.archive.store.stage(&self.key.name, &vintage::file(&self.key, &name), bytes)?;
-        Ok(Some(ComingVintage { name, vintage: told, file }))
+        Ok(Some(NewVintage { name, vintage: told, file }))
     }
 
     /// Takes a vintage for one that is there, if it is. Whatever became of the file that was to follow it: what a vintage

@@ -1,7 +1,7 @@
 //! Where an account is kept: in this process, in a file for all processes of the machine's user, or in Redis for many
 //! machines. The rules are the account's own ([`crate::budget::Account`]); here is only how it is shared.
 //!
-//! A place that fails (a read-only folder, a Redis that is down) stops no call: the process goes on with its own view, which
+//! A backend that fails (a read-only folder, a Redis that is down) stops no call: the process goes on with its own view, which
 //! the answers' headers and 429s keep right, says so once, and returns to the shared account as soon as that answers.
 
 mod file;
@@ -24,17 +24,17 @@ use crate::clock::SharedClock;
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Pause between two tries for the lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
-/// How long a place that failed is left alone.
+/// How long a backend that failed is left alone.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// An account and the place where it is kept.
+/// An account and the backend that keeps it.
 pub(super) struct Ledger {
-    place: Place,
+    backend: Backend,
     own: Mutex<OwnView>,
     clock: SharedClock,
 }
 
-enum Place {
+enum Backend {
     Process,
     File(FileLedger),
     Redis(Box<RedisLedger>),
@@ -45,7 +45,7 @@ struct OwnView {
     account: Account,
     /// How far the shared account's clock is ahead of this process's.
     ahead: i64,
-    /// Until when a place that failed is left alone; `None` while it works.
+    /// Until when a backend that failed is left alone; `None` while it works.
     failed_until: Option<Instant>,
     /// What the next call with a listener is told.
     notice: Option<String>,
@@ -58,19 +58,19 @@ impl Ledger {
     /// [`super::ErrorKind::InvalidRequest`] for an address of Redis that is none, and for a link, or something else than a file,
     /// in the place of the account's file.
     pub(super) fn new(scope: &BudgetScope, name: &str, clock: SharedClock) -> Result<Self, ClientError> {
-        let place = match scope {
-            BudgetScope::Process => Place::Process,
-            BudgetScope::Machine => Place::File(FileLedger::new(None, name)),
-            BudgetScope::Folder(folder) => Place::File(FileLedger::new(Some(folder.clone()), name)),
-            BudgetScope::Redis(address) => Place::Redis(Box::new(RedisLedger::new(address, name)?)),
+        let backend = match scope {
+            BudgetScope::Process => Backend::Process,
+            BudgetScope::Machine => Backend::File(FileLedger::new(None, name)),
+            BudgetScope::Folder(folder) => Backend::File(FileLedger::new(Some(folder.clone()), name)),
+            BudgetScope::Redis(address) => Backend::Redis(Box::new(RedisLedger::new(address, name)?)),
         };
-        if let Place::File(file) = &place
+        if let Backend::File(file) = &backend
             && let Some(obstacle) = file.obstacle()
         {
             return Err(ClientError::invalid(format!("budget: {obstacle}")));
         }
         let own = OwnView { account: Account::default(), ahead: 0, failed_until: None, notice: None };
-        Ok(Self { place, own: Mutex::new(own), clock })
+        Ok(Self { backend, own: Mutex::new(own), clock })
     }
 
     /// Changes the account as it is now, alone. `change` gets the account and the time by the account's clock; where others
@@ -91,10 +91,10 @@ impl Ledger {
         }
         let patience = Instant::now() + LOCK_PATIENCE;
         loop {
-            let outcome = match &self.place {
-                Place::Process => return self.in_own_view(&mut change),
-                Place::File(file) => file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change),
-                Place::Redis(redis) => {
+            let outcome = match &self.backend {
+                Backend::Process => return self.in_own_view(&mut change),
+                Backend::File(file) => file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change),
+                Backend::Redis(redis) => {
                     redis.update(|now| self.own_view_at(now), |now| self.debt(now), &mut change).await.map(Some)
                 }
             };
@@ -116,11 +116,11 @@ impl Ledger {
         }
     }
 
-    /// As [`Self::update`], for a drop, which cannot wait: at once where the place allows it, else as soon as it can.
+    /// As [`Self::update`], for a drop, which cannot wait: at once where the backend allows it, else as soon as it can.
     pub(super) fn update_later(self: &Arc<Self>, mut change: impl FnMut(&mut Account, i64) + Send + 'static) {
         let left_alone = self.is_left_alone();
-        match &self.place {
-            Place::File(file) if !left_alone => {
+        match &self.backend {
+            Backend::File(file) if !left_alone => {
                 if let Ok(Some(((), account, now))) =
                     file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change)
                 {
@@ -128,7 +128,7 @@ impl Ledger {
                     return;
                 }
             }
-            Place::Redis(_) if !left_alone => {}
+            Backend::Redis(_) if !left_alone => {}
             _ => return self.in_own_view(&mut change),
         }
         // Without a runtime the process is about to end: the account forgets by itself what nobody tells the end of.
@@ -141,7 +141,7 @@ impl Ledger {
     /// As [`Self::update`], where nothing may wait: of an account that cannot be had at once, this process's view is looked
     /// at or changed.
     pub(super) fn update_now<T>(&self, mut change: impl FnMut(&mut Account, i64) -> T) -> T {
-        if let Place::File(file) = &self.place
+        if let Backend::File(file) = &self.backend
             && !self.is_left_alone()
         {
             match file.try_update(|now| self.own_view_at(now), |now| self.debt(now), &mut change) {

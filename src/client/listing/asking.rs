@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::inner::Inner;
-use crate::client::kept_lists::{Asks, Place};
+use crate::client::kept_lists::{Asks, ListQuery};
 use crate::client::pace::Patience;
 use crate::client::reading::{Reading, Record};
 use crate::protocol::discovery::ListEndpoint;
@@ -19,9 +19,9 @@ const MOMENT: Duration = Duration::from_secs(2);
 
 impl Asks for Inner {
     // One attempt: it must not hold up what it is asked for.
-    async fn list_once<T: DeserializeOwned>(&self, place: &Place) -> Option<Vec<T>> {
-        let endpoint = place.list.endpoint();
-        let url = self.transport.url(endpoint.path, &place.filters.to_query_string());
+    async fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> Option<Vec<T>> {
+        let endpoint = query.list.endpoint();
+        let url = self.transport.url(endpoint.path, &query.filters.to_query_string());
         let end = Instant::now() + MOMENT;
         let patience = Patience { max_wait: Some(MOMENT), deadline: Some(end) };
         let permit = self.pacer.acquire(0, patience).await.ok()?;

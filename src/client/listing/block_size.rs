@@ -1,13 +1,13 @@
 //! Whether a request's block size fits the recommended one (supplement 9).
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{Place, Question};
+use crate::client::kept_lists::{ListQuery, Question};
 use crate::client::listed::Listed;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
 
 /// Whether a block size fits.
 pub(super) struct SizeQuestion {
-    place: Place,
+    query: ListQuery,
     size: f64,
     /// Whether several markets are summed. A service may leave some of them out of the sum, so what is recommended for all of
     /// them is no rule where they differ.
@@ -28,13 +28,17 @@ impl SizeQuestion {
             ..Filters::default()
         };
         filters.exchanges.sort_unstable();
-        Some(Self { place: Place { list: DiscoveryList::BlockSizes, filters }, size, summed: query.is_aggregated() })
+        Some(Self {
+            query: ListQuery { list: DiscoveryList::BlockSizes, filters },
+            size,
+            summed: query.is_aggregated(),
+        })
     }
 }
 
 impl Question<f64> for SizeQuestion {
-    fn place(&self) -> &Place {
-        &self.place
+    fn query(&self) -> &ListQuery {
+        &self.query
     }
 
     fn judge(&self, list: &[f64]) -> Result<Listed, ClientError> {
@@ -71,7 +75,7 @@ mod tests {
     fn only_what_a_recommendation_is_for_is_asked() {
         let asked = SizeQuestion::of(&query(|_| ()), false).unwrap();
         assert_eq!(
-            asked.place.filters.to_query_string(),
+            asked.query.filters.to_query_string(),
             "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BINANCE&exchange=BYBIT&coin=BTC"
         );
         let none: [fn(&mut PointsQuery); 2] =

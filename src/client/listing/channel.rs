@@ -5,14 +5,14 @@ use futures::future;
 use super::names::NameQuestion;
 use crate::client::error::ClientError;
 use crate::client::inner::Inner;
-use crate::client::kept_lists::{Place, Question};
+use crate::client::kept_lists::{ListQuery, Question};
 use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};
 
 /// Whether a market is of a category.
 struct CategoryQuestion<'a> {
-    place: Place,
+    query: ListQuery,
     channel: &'a Channel,
 }
 
@@ -27,13 +27,13 @@ impl<'a> CategoryQuestion<'a> {
             raw_symbols: vec![channel.symbol.clone()],
             ..Filters::default()
         };
-        Some(Self { place: Place { list: DiscoveryList::Categories, filters }, channel })
+        Some(Self { query: ListQuery { list: DiscoveryList::Categories, filters }, channel })
     }
 }
 
 impl Question<String> for CategoryQuestion<'_> {
-    fn place(&self) -> &Place {
-        &self.place
+    fn query(&self) -> &ListQuery {
+        &self.query
     }
 
     fn judge(&self, categories: &[String]) -> Result<Listed, ClientError> {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{Place, Question};
+use crate::client::kept_lists::{ListQuery, Question};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{Venue, venue};
 use crate::protocol::suggest::did_you_mean;
@@ -14,7 +14,7 @@ const FEW: usize = 8;
 
 /// Whether a symbol or a coin is listed.
 pub(super) struct NameQuestion<'a> {
-    place: Place,
+    query: ListQuery,
     name: &'a str,
 }
 
@@ -39,17 +39,17 @@ impl<'a> NameQuestion<'a> {
         let mut exchanges = exchanges.to_vec();
         exchanges.sort_unstable();
         let filters = Filters { types: vec![data_type.to_owned()], exchanges, ..Filters::default() };
-        Self { place: Place { list, filters }, name }
+        Self { query: ListQuery { list, filters }, name }
     }
 }
 
 impl Question<String> for NameQuestion<'_> {
-    fn place(&self) -> &Place {
-        &self.place
+    fn query(&self) -> &ListQuery {
+        &self.query
     }
 
     fn judge(&self, names: &[String]) -> Result<Listed, ClientError> {
-        let Self { place: Place { list, filters }, name } = self;
+        let Self { query: ListQuery { list, filters }, name } = self;
         if names.iter().any(|known| known == name) {
             return Ok(Listed::Yes);
         }

@@ -1,14 +1,9 @@
 //! The price of a coin at every minute, by random access: its history, a walk that all coins share, and one of its own.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-use std::ops::Range;
-
 use super::history::History;
-use super::noise::{FURTHEST, place};
+use super::noise::place;
 use super::season::season;
-use super::walk::{KNOT_BITS, Stretch, Walk, reaches};
+use super::walk::{KNOT_BITS, Stretch, Walk};
 
 /// Minutes of a block, as a power of two: a block is computed whole.
 const BLOCK_BITS: u32 = 9;
@@ -27,9 +22,9 @@ pub(in crate::market) struct Path {
     /// The rest.
     own: Walk,
     /// How far the coin goes where the market's walk goes by one.
-    loading: f64,
+    pub(super) loading: f64,
     /// Deviation of the logarithm per minute.
-    minute_deviation: f64,
+    pub(super) minute_deviation: f64,
 }
 
 /// Minutes of one block. `prices[i]` is at the minute boundary `start + i`; there is one more than the block has minutes.
@@ -59,9 +54,9 @@ impl Block {
 
 /// A stretch of both walks.
 #[derive(Clone, Copy)]
-struct Both {
-    market: Stretch,
-    own: Stretch,
+pub(super) struct Both {
+    pub(super) market: Stretch,
+    pub(super) own: Stretch,
 }
 
 impl Path {
@@ -91,7 +86,7 @@ impl Path {
         self.minute_deviation
     }
 
-    fn segment(&self, segment: i64) -> Both {
+    pub(super) fn segment(&self, segment: i64) -> Both {
         let knot = |knot: i64| self.history.knot(knot, knot << KNOT_BITS);
         Both {
             market: self.market.segment(segment, 0.0, 0.0),
@@ -99,19 +94,19 @@ impl Path {
         }
     }
 
-    fn halves(&self, whole: &Both) -> [Both; 2] {
+    pub(super) fn halves(&self, whole: &Both) -> [Both; 2] {
         let ([market, after], [own, later]) = (self.market.halves(&whole.market), self.own.halves(&whole.own));
         [Both { market, own }, Both { market: after, own: later }]
     }
 
     /// Prices at the ends of a stretch.
-    fn ends(&self, both: &Both) -> [f64; 2] {
+    pub(super) fn ends(&self, both: &Both) -> [f64; 2] {
         [both.market.left * self.loading + both.own.left, both.market.right * self.loading + both.own.right]
             .map(f64::exp)
     }
 
     /// Walks down to the stretch of 2^bits minutes that holds a minute.
-    fn stretch(&self, minute: i64, bits: u32) -> Both {
+    pub(super) fn stretch(&self, minute: i64, bits: u32) -> Both {
         let mut both = self.segment(minute >> KNOT_BITS);
         while both.own.bits > bits {
             let [first, second] = self.halves(&both);
@@ -150,7 +145,7 @@ impl Path {
         self.loading * self.loading * market + own
     }
 
-    fn wildness(&self, minute: &Both) -> f64 {
+    pub(super) fn wildness(&self, minute: &Both) -> f64 {
         let variance = self.variance(minute.market.variance, minute.own.variance);
         variance.sqrt() / self.minute_deviation * season(minute.own.low).swing
     }
@@ -168,119 +163,6 @@ impl Path {
             COMMON_VOLUME * self.market.spent(first, end)[1] + (1.0 - COMMON_VOLUME) * self.own.spent(first, end)[1];
         volume * season(i64::midpoint(first, end)).volume
     }
-
-    /// The minutes of a window, to be looked at by [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
-    /// most, in deviations of its change.
-    pub(in crate::market) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
-        let mut peaks =
-            Peaks { within, reaches: reaches(within), window: first..end, left: BinaryHeap::new(), found: Vec::new() };
-        if first < end {
-            for segment in first >> KNOT_BITS..=(end - 1) >> KNOT_BITS {
-                peaks.add(self, self.segment(segment));
-            }
-        }
-        peaks
-    }
-
-    /// The highest of the Unix minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
-    /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
-    /// What is not above `floor` is not looked for.
-    pub(in crate::market) fn highest(
-        &self,
-        peaks: &mut Peaks,
-        minutes: Range<i64>,
-        above: impl Fn(f64) -> f64,
-        floor: Option<f64>,
-        mut high: impl FnMut(i64) -> Option<f64>,
-    ) -> Option<f64> {
-        let (mut best, mut found) = (floor, None);
-        for rank in 0.. {
-            let may_be_higher = |bound: f64| best.is_none_or(|best| above(bound) > best);
-            let Some(minute) = peaks.get(rank, self, may_be_higher) else { break };
-            if !minutes.contains(&minute) {
-                continue;
-            }
-            if let Some(high) = high(minute).filter(|high| best.is_none_or(|best| *high > best)) {
-                (best, found) = (Some(high), Some(high));
-            }
-        }
-        found
-    }
-}
-
-/// The minutes of a window by the most that the common price may reach in them, the highest first. They are looked for as far
-/// as they are asked for, once for all markets of a coin.
-pub(in crate::market) struct Peaks {
-    within: f64,
-    reaches: [f64; KNOT_BITS as usize + 1],
-    window: Range<i64>,
-    /// Stretches that hold the minutes that are not found yet.
-    left: BinaryHeap<Reach>,
-    found: Vec<(f64, i64)>,
-}
-
-/// A stretch, by the most that the price may reach in it.
-struct Reach {
-    most: f64,
-    both: Both,
-}
-
-impl Ord for Reach {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.most.total_cmp(&other.most)
-    }
-}
-
-impl PartialOrd for Reach {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Reach {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Reach {}
-
-impl Peaks {
-    /// The minute of a rank, where the price may reach high enough to be worth the search.
-    fn get(&mut self, rank: usize, path: &Path, is_worth: impl Fn(f64) -> bool) -> Option<i64> {
-        while self.found.len() <= rank {
-            let both = {
-                let top = self.left.peek_mut().filter(|top| is_worth(top.most))?;
-                PeekMut::pop(top)
-            };
-            match both {
-                Reach { most, both } if both.own.bits == 0 => self.found.push((most, both.own.low)),
-                Reach { both, .. } => path.halves(&both).into_iter().for_each(|half| self.add(path, half)),
-            }
-        }
-        let (most, minute) = self.found[rank];
-        is_worth(most).then_some(minute)
-    }
-
-    fn add(&mut self, path: &Path, both: Both) {
-        let (low, bits) = (both.own.low, both.own.bits);
-        if low >= self.window.end || low + (1 << bits) <= self.window.start {
-            return;
-        }
-        let ends = path.ends(&both);
-        let reach = match bits {
-            0 => self.within * path.wildness(&both) * path.minute_deviation,
-            bits => {
-                (path.loading * both.market.variance.sqrt() + both.own.variance.sqrt()) * self.reaches[bits as usize]
-            }
-        };
-        self.left.push(Reach { most: ends[0].max(ends[1]) * reach.exp(), both });
-    }
-}
-
-/// Furthest that a minute's price is from its higher end, in deviations of its change, when it is halved so many times.
-pub(in crate::market) fn within_minute(halvings: i32) -> f64 {
-    (0..halvings).map(|halving| 0.5 * FURTHEST / 2f64.powi(halving).sqrt()).sum()
 }
 
 /// Volume of a minute, in parts of the usual one.
@@ -335,58 +217,6 @@ mod tests {
             assert!((spent / variance - 1.0).abs() < 1e-9);
             let due = path.due(from, from + 300) / season(from + 150).volume;
             assert!((due / volume - 1.0).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn the_highest_minute_is_found_without_looking_at_every_one() {
-        let path = path();
-        let within = within_minute(1);
-        // A minute of this test reaches above its ends by the most that it may, so that a bound that is too low would show.
-        let high = |minute: i64| {
-            let both = path.stretch(minute, 0);
-            let ends = path.ends(&both);
-            ends[0].max(ends[1]) * (within * path.wildness(&both) * path.minute_deviation).exp()
-        };
-        for (first, end) in [(NOW - 9_000, NOW), (NOW - 70_000, NOW - 64_000), (NOW, NOW + 1)] {
-            let mut looks = 0;
-            let look = |minute: i64| {
-                looks += 1;
-                Some(high(minute))
-            };
-            let found = path.highest(&mut path.peaks((first, end), within), first..end, |price| price, None, look);
-            let expected = (first..end).map(high).fold(0.0, f64::max);
-            assert_eq!(found, Some(expected));
-            // Peaks that another market looked for already, of a window that is longer than the minutes asked.
-            let mut peaks = path.peaks((first - 500, end + 200), within);
-            let mut above =
-                |floor| path.highest(&mut peaks, first..end, |price| price, Some(floor), |minute| Some(high(minute)));
-            assert_eq!((above(expected), above(expected * 0.999)), (None, Some(expected)));
-            assert!(looks * 4 < end - first + 4, "{looks} looks");
-        }
-        let highest = |minutes: Range<i64>, high: fn(i64) -> Option<f64>| {
-            path.highest(&mut path.peaks((minutes.start, minutes.end), within), minutes, |price| price, None, high)
-        };
-        assert_eq!(highest(NOW..NOW, |_| Some(1.0)), None);
-        assert_eq!(highest(NOW..NOW + 9, |_| None), None);
-    }
-
-    #[test]
-    fn what_was_searched_for_one_market_is_not_searched_for_another() {
-        let path = path();
-        let mut peaks = path.peaks((NOW - 300_000, NOW), within_minute(1));
-        // Markets that trade at the common price, a little above it and a little below.
-        let mut highest = |times: f64| {
-            let high = |minute| Some(times * path.price(minute));
-            let found = path.highest(&mut peaks, NOW - 300_000..NOW, |price| times * price, None, high);
-            (found.unwrap() / times, peaks.left.len() + peaks.found.len())
-        };
-        let (top, searched) = highest(1.0);
-        assert!(searched > 100);
-        for times in [1.001, 0.999] {
-            let (other, more) = highest(times);
-            assert!((other / top - 1.0).abs() < 1e-12);
-            assert!(more <= searched + 2, "{more} stretches after {searched}");
         }
     }
 

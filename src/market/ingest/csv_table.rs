@@ -8,7 +8,7 @@ use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
 use crate::market::ingest::rows::{Broken, shown};
 use crate::market::ingest::task::{Tally, Task};
-use crate::market::store::sheets::BETWEEN;
+use crate::market::store::unpartitioned::BETWEEN;
 use crate::protocol::suggest::hint;
 
 /// Longest field. A list of prices or tokens has some thousand bytes.

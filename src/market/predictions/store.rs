@@ -9,7 +9,7 @@ use crate::market::raw::{
     Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
 use crate::market::store::layout::Dataset;
-use crate::market::store::sheets::{BETWEEN, Sheet};
+use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
 
 /// What one row tells of a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,7 +41,7 @@ pub(in crate::market) struct MarketRow {
 }
 
 /// Sheets of prediction markets.
-pub(in crate::market) const PREDICTION_MARKETS: Sheet<MarketRow> = Sheet {
+pub(in crate::market) const PREDICTION_MARKETS: UnpartitionedTable<MarketRow> = UnpartitionedTable {
     dataset: Dataset::PredictionMarkets,
     times: &[("time", |line| &mut line.time)],
     texts: &[
@@ -97,7 +97,7 @@ pub(in crate::market) struct PositionRow {
 }
 
 /// Sheets of positions.
-pub(in crate::market) const PREDICTION_POSITIONS: Sheet<PositionRow> = Sheet {
+pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow> = UnpartitionedTable {
     dataset: Dataset::PredictionPositions,
     times: &[],
     texts: &[

@@ -7,7 +7,7 @@ pub(in crate::market) mod layout;
 pub(in crate::market) mod minutes;
 pub(in crate::market) mod origin;
 pub(in crate::market) mod partitions;
-pub(in crate::market) mod sheets;
 pub(in crate::market) mod stale_files;
 pub(in crate::market) mod ticks;
 pub(in crate::market) mod turn;
+pub(in crate::market) mod unpartitioned;

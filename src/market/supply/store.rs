@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::clock::{Window, second_of};
 use crate::market::raw::{SourceError, Supply, SupplyRow, Token};
 use crate::market::store::layout::Dataset;
-use crate::market::store::sheets::Sheet;
+use crate::market::store::unpartitioned::UnpartitionedTable;
 
 /// One row of a sheet.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,7 +22,7 @@ pub(in crate::market) struct SupplyRecord {
 }
 
 /// Sheets of token supply.
-pub(in crate::market) const SUPPLY: Sheet<SupplyRecord> = Sheet {
+pub(in crate::market) const SUPPLY: UnpartitionedTable<SupplyRecord> = UnpartitionedTable {
     dataset: Dataset::TokenSupply,
     times: &[("time", |line| &mut line.time)],
     texts: &[

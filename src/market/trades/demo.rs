@@ -10,7 +10,8 @@ use crate::market::demo::clock::BEGIN;
 use crate::market::demo::clock::minutes;
 use crate::market::demo::coins::{self, Coins, Events};
 use crate::market::demo::noise::{mix, normal, smooth, uniform};
-use crate::market::demo::path::{Block, Path, Peaks, within_minute};
+use crate::market::demo::path::{Block, Path};
+use crate::market::demo::peaks::{Peaks, within_minute};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{Bar, Trade};
 

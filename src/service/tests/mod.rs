@@ -12,6 +12,7 @@ mod lifecycle;
 mod lists;
 mod log;
 mod openapi;
+mod peer;
 mod stream;
 mod transport;
 mod walls;

@@ -5,12 +5,12 @@
 mod address;
 mod background;
 mod contest;
+mod errors;
 mod folder;
 mod lease;
 mod objects;
 mod operations;
 mod secrets;
-mod trouble;
 mod watch;
 
 pub(super) use address::Address;

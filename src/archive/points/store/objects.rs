@@ -17,9 +17,9 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutO
 use super::address::Address;
 use super::background;
 use super::contest::{Contest, Pause};
+use super::errors::{fault, is_bucket_missing};
 use super::operations::{Found, Lock, Staged, Store, Version, aside, own};
 use super::secrets::Secrets;
-use super::trouble::{fault, is_bucket_missing};
 use super::watch::Watch;
 
 use crate::archive::points::checksum::sha256;

@@ -38,7 +38,7 @@ const LONGEST_NAME: usize = 200;
 
 /// Where an event goes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct DayKey {
     dump: Dump,
     exchange: String,
     symbol: String,
@@ -62,7 +62,7 @@ struct Day {
 
 #[derive(Default)]
 struct State {
-    days: HashMap<Place, Day>,
+    days: HashMap<DayKey, Day>,
     turn: u64,
     rows: u64,
     left_out: u64,
@@ -147,20 +147,20 @@ impl Recorder {
         let now = self.clock.now().div_euclid(1_000);
         let mut touched = Vec::new();
         for event in events {
-            let Some((place, row)) = placed(event).filter(|(place, _)| self.is_asked(place)) else {
+            let Some((key, row)) = placed(event).filter(|(key, _)| self.is_asked(key)) else {
                 state.left_out += 1;
                 continue;
             };
-            let day = self.day(state, &place)?;
+            let day = self.day(state, &key)?;
             let begun = day.pending.is_empty();
-            let added = day.add(&place, &row, now);
+            let added = day.add(&key, &row, now);
             if added > 0 && begun {
-                touched.push(place);
+                touched.push(key);
             }
             state.rows += added;
         }
-        for place in touched {
-            if let Some(day) = state.days.get_mut(&place) {
+        for key in touched {
+            if let Some(day) = state.days.get_mut(&key) {
                 let rows = std::mem::take(&mut day.pending);
                 day.file.append(rows.as_bytes())?;
             }
@@ -169,22 +169,22 @@ impl Recorder {
         Ok(())
     }
 
-    fn is_asked(&self, place: &Place) -> bool {
-        self.markets.get(&place.exchange).is_some_and(|symbols| symbols.contains(&place.symbol))
+    fn is_asked(&self, key: &DayKey) -> bool {
+        self.markets.get(&key.exchange).is_some_and(|symbols| symbols.contains(&key.symbol))
     }
 
-    /// The file of a place, opened where it is not.
-    fn day<'a>(&self, state: &'a mut State, place: &Place) -> Result<&'a mut Day, ArchiveError> {
+    /// The file of a market and day, opened where it is not.
+    fn day<'a>(&self, state: &'a mut State, key: &DayKey) -> Result<&'a mut Day, ArchiveError> {
         state.turn += 1;
-        let day = match state.days.entry(place.clone()) {
+        let day = match state.days.entry(key.clone()) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => {
-                let date = Timestamp::from_second(place.day.saturating_mul(SECONDS_PER_DAY));
-                let date = date.map_or_else(|_| place.day.to_string(), |time| time.strftime("%F").to_string());
-                let folders = [place.dump.folder(), &place.exchange, &place.symbol];
+                let date = Timestamp::from_second(key.day.saturating_mul(SECONDS_PER_DAY));
+                let date = date.map_or_else(|_| key.day.to_string(), |time| time.strftime("%F").to_string());
+                let folders = [key.dump.folder(), &key.exchange, &key.symbol];
                 let (file, tail) =
-                    LinesFile::open_below(&self.folder, &folders, &format!("{date}.csv"), place.dump.header())?;
-                free.insert(Day::of(file, place.dump, &tail))
+                    LinesFile::open_below(&self.folder, &folders, &format!("{date}.csv"), key.dump.header())?;
+                free.insert(Day::of(file, key.dump, &tail))
             }
         };
         day.used = state.turn;
@@ -229,8 +229,8 @@ impl Day {
     }
 
     /// Adds the rows of an event to those that wait, and tells how many.
-    fn add(&mut self, place: &Place, row: &Row<'_>, now: i64) -> u64 {
-        let Place { exchange, symbol, .. } = place;
+    fn add(&mut self, key: &DayKey, row: &Row<'_>, now: i64) -> u64 {
+        let DayKey { exchange, symbol, .. } = key;
         let begin = Begin { exchange, symbol, time: row.time, now };
         match &row.what {
             rows::What::Trade { id, .. } if self.known.contains(*id) && !id.is_empty() => 0,
@@ -249,13 +249,13 @@ impl Day {
 }
 
 /// Where an event goes and what it says there; `None` for one that cannot be a row.
-fn placed(event: &Event) -> Option<(Place, Row<'_>)> {
+fn placed(event: &Event) -> Option<(DayKey, Row<'_>)> {
     let dump = ChannelKind::find(event.kind()).and_then(Dump::of)?;
     let (exchange, symbol) = (event.exchange(), event.symbol());
     let row = Row::of(dump, event)?;
     let day = row.time.div_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND);
-    let place = || Place { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
-    (is_name(exchange) && is_name(symbol)).then(|| (place(), row))
+    let key = || DayKey { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
+    (is_name(exchange) && is_name(symbol)).then(|| (key(), row))
 }
 
 /// Whether a name can be a folder's and a field of a row.

@@ -14,13 +14,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const SMALL: usize = 64 * 1024;
 
 /// The memory.
-pub(super) struct Unsent {
+pub(super) struct ResponseMemory {
     /// One permit for each KiB.
     free: Arc<Semaphore>,
     all: u32,
 }
 
-impl Unsent {
+impl ResponseMemory {
     pub(super) fn new(bytes: usize) -> Self {
         let all = kibibytes(bytes).clamp(1, u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX));
         Self { free: Arc::new(Semaphore::new(all as usize)), all }
@@ -120,38 +120,38 @@ mod tests {
 
     const KIB: usize = 1_024;
 
-    async fn held(unsent: &Unsent, pieces: &[usize]) -> Body {
-        unsent.hold(pieces.iter().map(|length| vec![7; *length]).collect::<Vec<_>>().into()).await.unwrap().into()
+    async fn held(memory: &ResponseMemory, pieces: &[usize]) -> Body {
+        memory.hold(pieces.iter().map(|length| vec![7; *length]).collect::<Vec<_>>().into()).await.unwrap().into()
     }
 
     #[tokio::test]
     async fn a_body_waits_for_room_and_gives_it_back_piece_by_piece() {
-        let unsent = Unsent::new(200 * KIB);
-        let mut first = held(&unsent, &[100 * KIB, 50 * KIB]).await;
-        assert_eq!((first.size_hint().exact(), unsent.free.available_permits()), (Some(150 * 1_024), 50));
-        assert!(held(&unsent, &[100 * KIB]).now_or_never().is_none());
-        assert!(held(&unsent, &[64 * KIB]).now_or_never().is_some(), "small ones do not count");
+        let memory = ResponseMemory::new(200 * KIB);
+        let mut first = held(&memory, &[100 * KIB, 50 * KIB]).await;
+        assert_eq!((first.size_hint().exact(), memory.free.available_permits()), (Some(150 * 1_024), 50));
+        assert!(held(&memory, &[100 * KIB]).now_or_never().is_none());
+        assert!(held(&memory, &[64 * KIB]).now_or_never().is_some(), "small ones do not count");
         let piece = std::future::poll_fn(|context| Pin::new(&mut first).poll_frame(context)).await;
-        assert_eq!(unsent.free.available_permits(), 50);
+        assert_eq!(memory.free.available_permits(), 50);
         drop(piece);
-        assert_eq!(unsent.free.available_permits(), 150);
-        let second = held(&unsent, &[100 * KIB]).now_or_never().unwrap();
+        assert_eq!(memory.free.available_permits(), 150);
+        let second = held(&memory, &[100 * KIB]).now_or_never().unwrap();
         assert_eq!(to_bytes(second, usize::MAX).await.unwrap().len(), 100 * KIB);
         drop(first);
-        assert_eq!(unsent.free.available_permits(), 200);
+        assert_eq!(memory.free.available_permits(), 200);
     }
 
     #[tokio::test]
     async fn what_is_larger_than_all_waits_until_it_is_the_only_one() {
-        let unsent = Unsent::new(80 * KIB);
-        let first = held(&unsent, &[70 * KIB]).await;
-        assert!(held(&unsent, &[300 * KIB, 300 * KIB]).now_or_never().is_none());
+        let memory = ResponseMemory::new(80 * KIB);
+        let first = held(&memory, &[70 * KIB]).await;
+        assert!(held(&memory, &[300 * KIB, 300 * KIB]).now_or_never().is_none());
         drop(first);
-        let mut huge = held(&unsent, &[300 * KIB, 300 * KIB]).now_or_never().unwrap();
-        assert_eq!(unsent.free.available_permits(), 0);
+        let mut huge = held(&memory, &[300 * KIB, 300 * KIB]).now_or_never().unwrap();
+        assert_eq!(memory.free.available_permits(), 0);
         drop(std::future::poll_fn(|context| Pin::new(&mut huge).poll_frame(context)).await);
-        assert_eq!(unsent.free.available_permits(), 0, "half of it is still there");
+        assert_eq!(memory.free.available_permits(), 0, "half of it is still there");
         assert_eq!(to_bytes(huge, usize::MAX).await.unwrap().len(), 300 * KIB);
-        assert_eq!(unsent.free.available_permits(), 80);
+        assert_eq!(memory.free.available_permits(), 80);
     }
 }

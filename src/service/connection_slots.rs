@@ -1,12 +1,12 @@
-//! The places for connections: a bounded number, and a full house makes room by closing a connection that only waits.
+//! The slots for connections: a bounded number, and a full house makes room by closing a connection that only waits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// All places of a service.
-pub(super) struct Places {
+/// All slots of a service.
+pub(super) struct ConnectionSlots {
     number: usize,
     free: Arc<Semaphore>,
     waiting: Mutex<Waiting>,
@@ -32,32 +32,32 @@ enum State {
     Answered,
 }
 
-/// The place of one connection, held until it is dropped.
-pub(super) struct Place {
-    places: Arc<Places>,
+/// The slot of one connection, held until it is dropped.
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     state: Mutex<State>,
     closing: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(super) fn new(number: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(number));
         Arc::new(Self { number, free, waiting: Mutex::default(), begun: Notify::new() })
     }
 
-    /// A place for a connection that has been accepted. Only one caller may wait at a time.
-    pub(super) async fn take(self: &Arc<Self>) -> Option<Place> {
+    /// A slot for a connection that has been accepted. Only one caller may wait at a time.
+    pub(super) async fn take(self: &Arc<Self>) -> Option<ConnectionSlot> {
         loop {
             if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-                return Some(Place::new(self, permit));
+                return Some(ConnectionSlot::new(self, permit));
             }
             let room = Arc::clone(&self.free).acquire_owned();
             if self.close_oldest() {
-                return room.await.ok().map(|permit| Place::new(self, permit));
+                return room.await.ok().map(|permit| ConnectionSlot::new(self, permit));
             }
             tokio::select! {
-                permit = room => return permit.ok().map(|permit| Place::new(self, permit)),
+                permit = room => return permit.ok().map(|permit| ConnectionSlot::new(self, permit)),
                 () = self.begun.notified() => {}
             }
         }
@@ -69,7 +69,7 @@ impl Places {
         oldest.inspect(|(_, closing)| closing.notify_one()).is_some()
     }
 
-    /// Waits until every place is free.
+    /// Waits until every slot is free.
     pub(super) async fn all_free(&self) {
         // The semaphore is never closed.
         let _ = self.free.acquire_many(u32::try_from(self.number).unwrap_or(u32::MAX)).await;
@@ -90,11 +90,11 @@ impl Places {
     }
 }
 
-impl Place {
-    fn new(places: &Arc<Places>, permit: OwnedSemaphorePermit) -> Self {
+impl ConnectionSlot {
+    fn new(slots: &Arc<ConnectionSlots>, permit: OwnedSemaphorePermit) -> Self {
         let closing = Arc::new(Notify::new());
-        let state = Mutex::new(places.enter(&closing));
-        Self { places: Arc::clone(places), state, closing, _permit: permit }
+        let state = Mutex::new(slots.enter(&closing));
+        Self { slots: Arc::clone(slots), state, closing, _permit: permit }
     }
 
     /// A request's head has come.
@@ -111,7 +111,7 @@ impl Place {
     pub(super) fn flushed(&self) {
         let mut state = self.state();
         if *state == State::Answered {
-            *state = self.places.enter(&self.closing);
+            *state = self.slots.enter(&self.closing);
         }
     }
 
@@ -119,7 +119,7 @@ impl Place {
     pub(super) fn waits(&self) {
         let mut state = self.state();
         if !matches!(*state, State::Waiting(_)) {
-            *state = self.places.enter(&self.closing);
+            *state = self.slots.enter(&self.closing);
         }
     }
 
@@ -136,7 +136,7 @@ impl Place {
     fn turn(&self, next: State) {
         let last = std::mem::replace(&mut *self.state(), next);
         if let State::Waiting(ticket) = last {
-            self.places.lock().by_age.remove(&ticket);
+            self.slots.lock().by_age.remove(&ticket);
         }
     }
 
@@ -145,7 +145,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.turn(State::Busy);
     }
@@ -157,38 +157,38 @@ mod tests {
 
     use super::*;
 
-    /// A place if one is to be had at once.
-    fn at_once(places: &Arc<Places>) -> Option<Place> {
-        places.take().now_or_never().flatten()
+    /// A slot if one is to be had at once.
+    fn at_once(slots: &Arc<ConnectionSlots>) -> Option<ConnectionSlot> {
+        slots.take().now_or_never().flatten()
     }
 
-    fn must_close(place: &Place) -> bool {
-        place.closing().now_or_never().is_some()
+    fn must_close(slot: &ConnectionSlot) -> bool {
+        slot.closing().now_or_never().is_some()
     }
 
     #[tokio::test]
     async fn a_full_house_closes_the_connection_that_has_waited_longest() {
-        let places = Places::new(3);
-        let (first, second, third) = (at_once(&places).unwrap(), at_once(&places).unwrap(), at_once(&places).unwrap());
+        let slots = ConnectionSlots::new(3);
+        let (first, second, third) = (at_once(&slots).unwrap(), at_once(&slots).unwrap(), at_once(&slots).unwrap());
         // The first one has had a request since, and waits anew.
         first.busy();
         first.answered();
         first.flushed();
-        assert!(at_once(&places).is_none());
+        assert!(at_once(&slots).is_none());
         assert_eq!([&first, &second, &third].map(must_close), [false, true, false]);
         drop(second);
-        assert!(at_once(&places).is_some());
+        assert!(at_once(&slots).is_some());
     }
 
     #[tokio::test]
     async fn requests_under_way_and_answers_on_their_way_are_never_closed() {
-        let places = Places::new(2);
-        let (asking, answered) = (at_once(&places).unwrap(), at_once(&places).unwrap());
+        let slots = ConnectionSlots::new(2);
+        let (asking, answered) = (at_once(&slots).unwrap(), at_once(&slots).unwrap());
         asking.busy();
         asking.flushed();
         answered.busy();
         answered.answered();
-        let mut take = std::pin::pin!(places.take());
+        let mut take = std::pin::pin!(slots.take());
         assert!(take.as_mut().now_or_never().is_none());
         assert!(!must_close(&asking) && !must_close(&answered));
         assert!(!asking.is_waiting() && !answered.is_waiting());

@@ -18,7 +18,7 @@ pub(in crate::market) const BETWEEN: char = '|';
 type Field<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
 /// A kind of sheet: where it lies, and the columns of its lines.
-pub(in crate::market) struct Sheet<L: 'static> {
+pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
     pub(in crate::market) times: &'static [Field<L, i64>],
@@ -28,7 +28,7 @@ pub(in crate::market) struct Sheet<L: 'static> {
     pub(in crate::market) wholes: &'static [Field<L, i64>],
 }
 
-impl<L: Default> Sheet<L> {
+impl<L: Default> UnpartitionedTable<L> {
     /// The file that a sheet was made of; `None` when there is none yet, or it is damaged.
     pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<Origin> {
         Origin::read([layout::sheet(root, self.dataset, source)])
