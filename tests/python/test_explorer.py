@@ -490,6 +490,13 @@ def test_names_are_escaped_in_a_file(made, tmp_path):
         explorer.to_html(tmp_path / "nowhere" / "evil.html")
 
 
+@pytest.mark.parametrize("path", [None, 7, b"x", ("a", "b")])
+def test_a_path_that_is_none_is_told(book, made, path):
+    explorer, _ = made(book.explore())
+    with pytest.raises(mp.InvalidRequest, match="is no path; give that of a file"):
+        explorer.to_html(path)
+
+
 def test_a_closed_explorer_leaves_no_thread_and_no_channel(book):
     from ipywidgets.widgets import widget
 

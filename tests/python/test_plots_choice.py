@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import CANDLES, START, body, candles, stamp
+from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from pictures import Picture
 
 mpl.use("agg")
@@ -149,6 +149,47 @@ def test_a_smile_has_its_wings_half_a_skew_from_the_money():
 def test_what_is_no_smile_is_told(wrong):
     with pytest.raises(mp.SelectionError, match="a smile needs the implied volatility at the money and the skew"):
         wrong().plot(layout="smile")
+
+
+HEATMAP = heatmap(BOOK)
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "words"),
+    [
+        (
+            candles(CANDLES),
+            {"kind": "pie"},
+            r"kind: kind= is of a volume profile \('bars', 'cells', 'footprint', 'total'\)",
+        ),
+        (
+            candles(CANDLES),
+            {"norm": "log"},
+            r"norm: norm= is of a heatmap; a picture of rows of values takes ax=, volume=",
+        ),
+        (HEATMAP, {"kind": "pie"}, r"a picture of a heatmap takes ax=, step=, prices=, norm=, sides=, theme="),
+        (HEATMAP, {"thme": "dark"}, r"thme: there is no such choice, did you mean 'theme'|thme: .*theme"),
+        (HEATMAP, {"volume": True}, r"volume= is of rows of values"),
+        (HEATMAP, {"ax": 7}, r"ax: a int is no axes; give one of matplotlib's"),
+        (candles(CANDLES), {"ax": "x"}, r"ax: a str is no axes"),
+    ],
+)
+def test_what_a_picture_cannot_be_told_is_told(made, options, words):
+    answer = mp.decode_points(body(made))
+    for one in (answer, answer.only):
+        with pytest.raises(mp.InvalidRequest, match=words):
+            one.plot(**options)
+
+
+def test_what_several_pictures_cannot_be_told_is_told():
+    for answer in (markets(), options(), markets() + options()):
+        with pytest.raises(mp.InvalidRequest, match="kind= is of a volume profile"):
+            answer.plot(kind="pie")
+    with pytest.raises(mp.InvalidRequest, match="several series are drawn in a layout, and this is one"):
+        markets()[0].plot(layout="panels")
+    # What one of several is told the others need not know.
+    mixed = markets(names=["BTCUSDT"]) + mp.decode_points(body(HEATMAP))
+    Picture(mixed.plot(theme="light", volume=False))
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])

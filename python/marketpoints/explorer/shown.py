@@ -8,6 +8,7 @@ from typing import Any
 from ..common.display import safe_repr
 from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
+from ..errors import InvalidRequest
 from .answers import Answers, Over
 from .beyond import More
 from .grounds import Ground, View
@@ -68,6 +69,8 @@ class Explorer:
         """
         from .page import page
 
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidRequest(f"path: a {type(path).__name__} is no path; give that of a file, such as 'book.html'")
         place = Path(path)
         write_atomically(place, page(self._answers).encode())
         return place

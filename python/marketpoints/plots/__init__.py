@@ -20,6 +20,7 @@ from . import (
     together as shared_time,
     words,
 )
+from .choices import check_choices, choices_of
 from .fit import fitted
 from .ranges import price_range
 from .rankings import rankings as draw_rankings
@@ -29,7 +30,7 @@ from .tpo import tpo as draw_tpo
 if TYPE_CHECKING:
     from ..identity import SeriesId
 
-__all__ = ["explain", "heatmap", "profile", "rankings", "series", "several", "together", "tpo"]
+__all__ = ["check_choices", "explain", "heatmap", "profile", "rankings", "series", "several", "together", "tpo"]
 
 LEVELS = "levels"
 #: Characters in a line of a text within a picture.
@@ -94,6 +95,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     if not every:
         return axes.blank(axes.make(ax), fill(f"no series: {why_empty}", WIDTH))
     bounds.check_all(every)
+    check_choices(every, options)
     if layout is not None:
         return multiples.by_choice(every, ax, layout, options)
     if multiples.odds(every) and len(every) > 1:
@@ -104,7 +106,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     if len(groups) == 1 and _is_one_picture(every):
         return _draw(every, ax, options)
     if all(_is_lines(one) for one in every) and len({words.amount_unit(one) for one in every}) == 1:
-        return lines.lines(every, ax, **options)
+        return lines.lines(every, ax)
     pictures = [
         part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])
     ]
@@ -144,11 +146,12 @@ def _height(group: Sequence[Drawable]) -> float:
 
 
 def _draw(group: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
+    options = {name: value for name, value in options.items() if name in choices_of(group[0])}
     if len(group) == 1:
         return group[0].plot(ax=ax, **options)
     if candles.is_candles(group[0]):
         return candles.of_sides(group, ax, **{"volume": True, **options})
-    return bars.liquidations(group, ax, **options)
+    return bars.liquidations(group, ax)
 
 
 def _is_one_picture(group: Sequence[Drawable]) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from .choices import check_axes
+
 __all__ = ["fitted"]
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
@@ -20,6 +22,7 @@ def fitted(draw: Draw) -> Draw:
 
     @wraps(draw)
     def drawn(*args: Any, ax: Any, **options: Any) -> Any:
+        check_axes(ax)
         before = set() if ax is None else set(ax.figure.axes) - {ax}
         alone = ax is not None and _is_whole(ax)
         made = draw(*args, ax=ax, **options)

@@ -106,10 +106,12 @@ class Heatmap(Levels):
         """
         from ..plots.pixels import Pixels, asked_view
 
+        if not isinstance(reduce, str):
+            raise InvalidRequest(f"reduce: {reduce!r} is none of 'max', 'sum', 'stack' and 'last'")
         pixels = Pixels.of(self, step, side)
         return pixels.raster(*asked_view(pixels, width, height, window, prices), reduce)
 
-    def plot(  # type: ignore[override]
+    def plot(
         self,
         *,
         ax: Any = None,
@@ -120,6 +122,7 @@ class Heatmap(Levels):
         theme: Literal["dark", "light"] = "dark",
         candles: Any = None,
         liquidations: Any = None,
+        **others: Any,
     ) -> Any:
         """Draws volume by time and price in colours, and the mid price; a missing snapshot stays empty.
 
@@ -138,6 +141,7 @@ class Heatmap(Levels):
             theme: ``"dark"`` or ``"light"`` paper.
             candles: Candles drawn over it.
             liquidations: Liquidations drawn over it as bubbles whose area is the amount, at the price of their moment.
+            others: None; refused as of :meth:`Series.plot`.
 
         Returns:
             The axes.
@@ -149,6 +153,7 @@ class Heatmap(Levels):
         """
         from .. import plots
 
+        plots.check_choices([self], others)
         return plots.heatmap(
             self,
             ax=ax,

@@ -116,7 +116,7 @@ class Profile(Levels):
         """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
         return self._times(label), {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
-    def plot(  # type: ignore[override]
+    def plot(
         self,
         *,
         ax: Any = None,
@@ -124,6 +124,7 @@ class Profile(Levels):
         prices: tuple[float, float] | None = None,
         kind: "Literal['bars', 'cells', 'footprint', 'total'] | None" = None,
         imbalance: float = 3.0,
+        **others: Any,
     ) -> Any:
         """Draws volume by price.
 
@@ -138,6 +139,7 @@ class Profile(Levels):
                 takes bars where buckets are wide enough, else cells; under four pixels all but the sum are cells.
             imbalance: In a footprint the ratio from which a side prevails: bought at a price against sold one row
                 below, sold against bought one row above.
+            others: None; refused as of :meth:`Series.plot`.
 
         Returns:
             The axes; of a footprint the upper ones.
@@ -149,6 +151,7 @@ class Profile(Levels):
         """
         from .. import plots
 
+        plots.check_choices([self], others)
         return plots.profile(self, ax=ax, step=step, prices=prices, kind=kind, imbalance=imbalance)
 
 
@@ -300,8 +303,8 @@ class Tpo(Sessions, LevelSeries):
         found: npt.NDArray[np.bool_] = np.isin(keys(self.offsets, self.prices), keys(prices.offsets, prices.values))
         return found
 
-    def plot(  # type: ignore[override]
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None
+    def plot(
+        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None, **others: Any
     ) -> Any:
         """Draws the blocks that visited each price, session by session, with value area and point of control.
 
@@ -309,6 +312,7 @@ class Tpo(Sessions, LevelSeries):
             ax: The matplotlib axes to draw on; None makes a figure.
             step: Height of a price bucket; None chooses one that suits the picture.
             prices: Lowest and highest price shown; None chooses all of them.
+            others: None; refused as of :meth:`Series.plot`.
 
         Returns:
             The axes.
@@ -320,6 +324,7 @@ class Tpo(Sessions, LevelSeries):
         """
         from .. import plots
 
+        plots.check_choices([self], others)
         return plots.tpo(self, ax=ax, step=step, prices=prices)
 
     def _level(self, name: str) -> "npt.NDArray[np.float64]":

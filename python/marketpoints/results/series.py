@@ -230,7 +230,7 @@ class Series(Timed, frames.Exported):
         """
         frames.refuse_as_array(self)
 
-    def plot(self, *, ax: Any = None, volume: bool = True) -> Any:
+    def plot(self, *, ax: Any = None, volume: bool = True, **others: Any) -> Any:
         """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.
 
         Of more rows than pixels none is lost: bars that share a column of pixels show the highest of them. A gap in the
@@ -239,16 +239,19 @@ class Series(Timed, frames.Exported):
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
             volume: Whether candles have their volume below.
+            others: None: what other results' pictures are told is refused with what it is of.
 
         Returns:
             The axes of the first panel.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
+            InvalidRequest: There is such another choice, or the axes are none.
             SelectionError: There is no column of numbers.
         """
         from .. import plots
 
+        plots.check_choices([self], others)
         return plots.series(self, ax=ax, volume=volume)
 
     def explore(

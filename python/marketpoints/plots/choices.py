@@ -1,0 +1,66 @@
+"""What a picture can be told, by what it shows; everything else is refused with what it is of."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import _engine
+from ..common.protocols import Drawable
+from ..common.suggest import did_you_mean
+from ..errors import InvalidRequest
+from .profiles import KINDS
+
+__all__ = ["check_axes", "check_choices", "choices_of"]
+
+BOOK, PROFILE, SESSIONS, ROWS = "a heatmap", "a volume profile", "a market profile", "rows of values"
+CHOICES: dict[str, tuple[str, ...]] = {
+    BOOK: ("step", "prices", "norm", "sides", "theme", "candles", "liquidations"),
+    PROFILE: ("step", "prices", "kind", "imbalance"),
+    SESSIONS: ("step", "prices"),
+    ROWS: ("volume",),
+}
+
+
+def choices_of(shown: Drawable) -> tuple[str, ...]:
+    """The names of what a picture of a result can be told."""
+    return CHOICES[_picture(shown)]
+
+
+def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None:
+    """Checks that each option is of the picture of one of several results.
+
+    Raises:
+        InvalidRequest: One is not; it says of which results it is, and what these can be told.
+    """
+    if not options:
+        return
+    pictures = list(dict.fromkeys(map(_picture, every)))
+    known = ["ax", *dict.fromkeys(name for picture in pictures for name in CHOICES[picture])]
+    for name in options:
+        if name in known:
+            continue
+        of = [picture for picture, names in CHOICES.items() if name in names]
+        kinds = f" ({', '.join(map(repr, KINDS))})" if name == "kind" else ""
+        if name == "layout":
+            told = "several series are drawn in a layout, and this is one"
+        elif of:
+            told = f"{name}= is of {' and of '.join(of)}{kinds}"
+        else:
+            told = f"there is no such choice{did_you_mean(_engine.closest(name, known)) or ''}"
+        choices = ", ".join(f"{one}=" for one in known)
+        raise InvalidRequest(f"{name}: {told}; a picture of {' and of '.join(pictures) or ROWS} takes {choices}")
+
+
+def check_axes(ax: Any) -> None:
+    """Checks that axes are some.
+
+    Raises:
+        InvalidRequest: They are not.
+    """
+    if ax is not None and not (hasattr(ax, "get_subplotspec") and hasattr(ax, "figure")):
+        raise InvalidRequest(f"ax: a {type(ax).__name__} is no axes; give one of matplotlib's, as of plt.subplots()[1]")
+
+
+def _picture(shown: Drawable) -> str:
+    if hasattr(shown, "block_ids"):
+        return SESSIONS
+    return BOOK if hasattr(shown, "split") else PROFILE if hasattr(shown, "buys") else ROWS
