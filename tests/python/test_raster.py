@@ -235,6 +235,7 @@ def test_empty_and_one_cell(snapshots):
         ({"prices": (float("nan"), 1)}, "prices"),
         ({"prices": 5}, "two numbers"),
         ({"reduce": "mean"}, 'reduce: "mean" is none of'),
+        ({"reduce": 7}, "reduce: 7 is none of 'max', 'sum'"),
         ({"side": "left"}, "side: 'left' is none of"),
         ({"step": 0}, "no height"),
         ({"step": "wide"}, "step: 'wide' is not a number"),
