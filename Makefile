@@ -9,7 +9,7 @@ DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -154,6 +154,9 @@ bench-archive: $(VENV)/.dev ## Time reads of an archive beside polars, which rea
 
 bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, into docs/universe.md, six minutes
 	$(BIN)/python benches/universe.py --write
+
+bench-scale: $(VENV)/.dev ## Measure how cost grows with series, years and workers, into docs/scale.md
+	$(BIN)/python benches/scale.py --write
 
 bench-stream: $(VENV)/.dev ## Time the live stream beside websockets with orjson, into docs/stream.md
 	$(BIN)/python -m pip install --quiet 'orjson>=3.11'
