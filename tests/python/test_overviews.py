@@ -220,6 +220,19 @@ def test_a_damaged_overview_is_made_anew(archive):
     assert archive.build_overviews(*BOOKS, **DEPTH).built == 0 and len(folders(archive)) == 2
 
 
+def test_what_a_killed_build_left_is_removed_by_a_later_one(archive):
+    archive.build_overviews(*BOOKS, **DEPTH)
+    (key,) = Path(archive.path).glob("_marketpoints/overviews/*")
+    old, new = key / "2026-01-aa.new", key / "2026-01-bb.new"
+    for one in (old, new):
+        one.mkdir()
+    os.utime(old, (0, 0))
+    for month in key.glob("2026-01-*/about.json"):
+        month.write_text("[]")
+    assert archive.build_overviews(*BOOKS, **DEPTH).built == 1
+    assert not old.exists() and new.exists()  # somebody may be at work there
+
+
 def test_a_build_that_fails_leaves_nothing(archive):
     def fail(done, days):
         raise RuntimeError("enough")

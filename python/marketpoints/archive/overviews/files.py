@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ INTERVALS = {
 #: Version of what the files look like: those of another are not found.
 VERSION = 1
 ABOUT = "about.json"
+#: Seconds after which a folder that nobody writes to was left by a program that was killed; a month takes minutes.
+LEFT = 86_400
 #: A row of an overview: start of the bucket, where its levels end, bids; lowest, highest and last mid price.
 ROW = [("start", "<i8"), ("end", "<i8"), ("bids", "<i8"), ("low", "<f8"), ("high", "<f8"), ("last", "<f8")]
 
@@ -129,7 +132,10 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
 
 
 def building(month: Month) -> Path:
-    """A new folder in which a month's overviews are made."""
+    """A new folder in which a month's overviews are made; those that killed programs left are removed."""
+    for other in month.folder.parent.glob(f"{month.name}-*.new"):
+        if time.time() - other.stat().st_mtime > LEFT:
+            shutil.rmtree(other, ignore_errors=True)
     made = month.folder.parent / f"{month.name}-{os.urandom(8).hex()}.new"
     made.mkdir(parents=True)
     return made
@@ -153,6 +159,6 @@ def opened(month: Month) -> Written | None:
                 levels[seconds] = np.memmap(path, dtype="<f8", mode="r", shape=(level_count, 2))
             else:  # nothing cannot be mapped
                 levels[seconds] = np.empty((0, 2))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return Written(about, rows, levels)
