@@ -9,6 +9,7 @@ use super::plain_file::open_regular;
 
 const LINK: &str = "a link, and none is followed here: put a file, or nothing, in its place";
 const NO_FILE: &str = "no file: put a file, or nothing, in its place";
+#[cfg(unix)]
 const SECOND_NAME: &str = "a file with a second name elsewhere (a hard link), which would be written too: put a copy, or nothing, in its place";
 
 /// Opens a file for reading.

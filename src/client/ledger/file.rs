@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
-use crate::clock::{SECONDS_PER_DAY, nanos_of};
+use crate::clock::SECONDS_PER_DAY;
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
@@ -254,7 +254,7 @@ fn wall() -> i64 {
 #[cfg(unix)]
 fn since_boot() -> i64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    nanos_of(time.tv_sec).saturating_add(time.tv_nsec)
+    crate::clock::nanos_of(time.tv_sec).saturating_add(time.tv_nsec)
 }
 
 #[cfg(not(unix))]
