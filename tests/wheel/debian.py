@@ -26,6 +26,14 @@ def run(*command, **options):
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
+def mirror():
+    """Where this machine has its packages from; the suite that is wanted may be another."""
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(SUITE)", "Created-By: Packages"]
+    listed = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split("\n")
+    targets = [line.split() for line in listed if line]
+    return next(address for address, suite in targets if "-" not in suite)
+
+
 def unpacked(suite, version, architecture):
     """A folder with that Python and all it needs, made where there is none."""
     base = ROOT / "target" / "debian" / f"{suite}-{architecture}-{version}"
@@ -52,6 +60,7 @@ def unpacked(suite, version, architecture):
         "-y",
         "--download-only",
         f"python{version}",
+        "libstdc++6",  # of NumPy's wheel
         env=settings,
         stdout=subprocess.DEVNULL,
     )
