@@ -70,6 +70,7 @@ def ask(explorer, heard, **changes):
     del heard[:]
     explorer._answers.handle(asking(explorer, **changes))
     explorer._answers.pictures.join()
+    explorer._answers.profiles.join()
     explorer._answers.loads.join()
     return {content["kind"]: (content, buffers) for content, buffers in heard} | {"all": heard[:]}
 
@@ -150,6 +151,7 @@ def test_the_newest_picture_asked_for_is_the_one_made(book, made):
         answers.handle(asking(explorer, id=number))
     gate.set()
     answers.pictures.join()
+    answers.profiles.join()
     assert [content["id"] for content, _ in heard if content["kind"] == "view"] == [1, 29]
     assert [content["id"] for content, _ in heard if content["kind"] == "over"] == [29, 29]
     assert [content["last"] for content, _ in heard if content["kind"] == "over"] == [False, True]
@@ -194,6 +196,7 @@ def test_a_malformed_message_is_told_the_page(book, made, message):
     changed = isinstance(message, dict) and message and "kind" not in message
     explorer._answers.handle(asking(explorer, **message) if changed else message)
     explorer._answers.pictures.join()
+    explorer._answers.profiles.join()
     ((content, buffers),) = heard
     assert content["kind"] == "error" and len(content["text"]) > 10 and buffers == []
     assert ask(explorer, heard)["view"]
@@ -508,6 +511,7 @@ def test_a_closed_explorer_leaves_no_thread_and_no_channel(book):
         explorer._answers.handle(asking(explorer, id=number))
     explorer.close()
     explorer._answers.pictures.join()
+    explorer._answers.profiles.join()
     assert explorer.widget.comm is None and set(widget._instances) == before
     assert not [one for one in threading.enumerate() if one.name == "marketpoints explorer"]
     explorer._answers.handle(asking(explorer, id=99))

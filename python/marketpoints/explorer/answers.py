@@ -118,6 +118,7 @@ class Answers:
         self._home = home
         self._scales: dict[str, Scale] = {}
         self.pictures: Newest[Asked] = Newest(self._answer)
+        self.profiles: Newest[Asked] = Newest(self._answer_profile)
         self.loads: Newest[tuple[Any, ...]] = Newest(lambda job: self._load(*job))
 
     @property
@@ -173,6 +174,7 @@ class Answers:
     def close(self) -> None:
         """Makes and loads nothing more."""
         self.pictures.close()
+        self.profiles.close()
         self.loads.close()
 
     def scale(self, norm: str) -> Scale:
@@ -200,8 +202,7 @@ class Answers:
 
     def _answer(self, asked: Asked) -> None:
         try:
-            (start, end), (low, high) = asked.view
-            place = {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
+            place = _place(asked)
             if self.ground.has_levels:
                 pixels, lower = self.pixels(asked)
                 told = {"kind": "view", "w": asked.size[0], "h": asked.size[1], "side": asked.side, "scale": asked.norm}
@@ -210,12 +211,19 @@ class Answers:
                 return
             self._send_lists(place, self.lists(asked), last=not self._beside)
             if self._beside:
-                # Dear, and looked at last: when the view stands still.
-                if not self.pictures.has_time(PAUSE):
-                    return
-                self._send_lists(place, self.profile(asked), last=True)
+                self.profiles.ask(asked)
             if self.beyond is not None and not self.pictures.has_newer:
                 self.loads.ask(("look", asked.view))
+        except Error as problem:
+            self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
+        except Exception as problem:  # the page is told, and the next picture made
+            self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
+
+    def _answer_profile(self, asked: Asked) -> None:
+        """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
+        try:
+            if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
+                self._send_lists(_place(asked), self.profile(asked), last=True)
         except Error as problem:
             self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
         except Exception as problem:  # the page is told, and the next picture made
@@ -290,6 +298,12 @@ def _doubles(columns: Mapping[str, Any]) -> dict[str, Any]:
     import numpy as np
 
     return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in columns.items()}
+
+
+def _place(asked: Asked) -> dict[str, Any]:
+    """Which picture a message is of, and what that shows."""
+    (start, end), (low, high) = asked.view
+    return {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
 
 
 def _named(prefix: str, columns: Mapping[str, Any]) -> dict[str, Any]:

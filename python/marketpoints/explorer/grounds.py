@@ -21,6 +21,8 @@ __all__ = ["Ground", "Part", "View"]
 
 #: Start and end in Unix nanoseconds, lowest and highest price.
 View = tuple[tuple[int, int], tuple[float, float]]
+#: Columns in which a profile is added up: enough for every processor to have some.
+COLUMNS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +172,8 @@ class Ground:
                     one = Pixels(
                         pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step
                     )
-                    picture = one.raster(whole, view[1], (1, rows), "sum")
-                    found[name] = found[name] + np.nan_to_num(picture[:, 0]).astype(np.float64)
+                    picture = one.raster(whole, view[1], (COLUMNS, rows), "sum")
+                    found[name] = found[name] + np.nansum(picture, axis=1, dtype=np.float64)
         return {
             name: None if sums is None else sums / (1 if self.adds_up else max(count, 1))
             for name, sums in found.items()

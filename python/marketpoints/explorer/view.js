@@ -5,6 +5,7 @@ const AXIS = { right: 76, bottom: 24 }; // room for prices and times, CSS pixels
 const HEIGHT = 480;
 const NONE = 0, EMPTY = 1; // bytes of pixels without a snapshot, and without a level
 const CANDLE = 4; // least pixels of a candle
+const DENSE = 2; // pixels from value to value below which a line is drawn as bars
 const BUBBLE = 26; // radius of the largest bubble
 const MOST_PIXELS = 4e6;
 const WAIT = 250; // ms after which a newer view is asked for although an answer is still out
@@ -378,36 +379,43 @@ function render({ model, el, signal }) {
     if (over.bubbles) drawBubbles(g, over.bubbles, ink);
   }
 
-  // A line through the last value of each column, and a stroke from its lowest to its highest.
+  // A line through the last value of each column, and a bar from its lowest to its highest. Where columns are dense, bars that
+  // reach to the value before are the line: to stroke a long path takes several times as long.
   function trace(g, line, colour, width, halo) {
-    const path = new Path2D();
-    let open = false;
-    for (let at = 0; at < line.t.length; at++) {
-      if (Number.isNaN(line.last[at])) {
-        open = false;
+    const { t, last, low, high } = line, path = new Path2D(), bars = [];
+    const apart = t.length > 1 ? (xOf(t[t.length - 1]) - xOf(t[0])) / (t.length - 1) : Infinity, dense = apart < DENSE;
+    let before = NaN;
+    for (let at = 0; at < t.length; at++) {
+      if (Number.isNaN(last[at])) {
+        before = NaN;
         continue;
       }
-      const x = xOf(line.t[at]), y = yOf(line.last[at]);
-      if (open) path.lineTo(x, y);
-      else path.moveTo(x, y);
-      if (line.high[at] > line.low[at]) {
-        path.moveTo(x, yOf(line.low[at]));
-        path.lineTo(x, yOf(line.high[at]));
-        path.moveTo(x, y);
+      const x = xOf(t[at]), y = yOf(last[at]), open = !Number.isNaN(before);
+      const reaches = high[at] > low[at];
+      let top = reaches ? Math.min(y, yOf(high[at])) : y, bottom = reaches ? Math.max(y, yOf(low[at])) : y;
+      if (dense && open) {
+        top = Math.min(top, before);
+        bottom = Math.max(bottom, before);
       }
-      const alone = !open && (at + 1 >= line.t.length || Number.isNaN(line.last[at + 1]));
-      if (alone) path.lineTo(x + 2, y);
-      open = true;
+      if (dense || bottom > top) bars.push([x, top, bottom]);
+      if (!dense) {
+        if (open) path.lineTo(x, y);
+        else path.moveTo(x, y);
+        const alone = !open && (at + 1 >= t.length || Number.isNaN(last[at + 1]));
+        if (alone) path.lineTo(x + 2, y);
+      }
+      before = y;
     }
-    g.lineJoin = "round";
-    if (halo) {
-      g.strokeStyle = state.theme === "dark" ? "#000a" : "#fffc";
-      g.lineWidth = width + 2;
+    const stroke = (style, wide) => {
+      g.fillStyle = g.strokeStyle = style;
+      g.lineWidth = wide;
+      const more = dense ? wide / 2 : 0, across = dense ? apart : wide;
+      for (const [x, top, bottom] of bars) g.fillRect(x - across / 2, top - more, across, bottom - top + 2 * more);
       g.stroke(path);
-    }
-    g.strokeStyle = colour;
-    g.lineWidth = width;
-    g.stroke(path);
+    };
+    g.lineJoin = "round";
+    if (halo) stroke(state.theme === "dark" ? "#000a" : "#fffc", width + 2);
+    stroke(colour, width);
   }
 
   function drawCandles(g, candles, ink) {
