@@ -13,7 +13,7 @@ from ..common.dialect import Dialect, address, dialect_of_environment, given_dia
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
-from ..common.progress import Paid, Progress, Tell
+from ..common.progress import Progress, RunningTotals, Tell
 from ..common.protocols import ArchiveLike
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
@@ -208,11 +208,13 @@ class Connection(Caller):
         if words is not None:
             warn(words, UnknownSymbolWarning)
 
-    def _counting(self, report: Tell | None) -> Paid | None:
+    def _counting(self, report: Tell | None) -> RunningTotals | None:
         """What counts a call's weight; None where its plan tells it afterwards, in half the time."""
-        return None if report is None and self._settings["archive"] is None else Paid(report)
+        return None if report is None and self._settings["archive"] is None else RunningTotals(report)
 
-    def _explained(self, answer: SeriesSet, query: _engine.Query, asked: Asked, paid: Paid | None) -> SeriesSet:
+    def _explained(
+        self, answer: SeriesSet, query: _engine.Query, asked: Asked, paid: RunningTotals | None
+    ) -> SeriesSet:
         """An answer with its weight; without rows it says why."""
         live = self._live
         weight = live.plan(query).weight if paid is None else paid.weight

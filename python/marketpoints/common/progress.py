@@ -10,7 +10,7 @@ from ..errors import InvalidRequest
 from ..printable import printable
 from .optional import load_if_there
 
-__all__ = ["Paid", "Progress", "Report", "Tell", "reporting"]
+__all__ = ["Progress", "Report", "RunningTotals", "Tell", "reporting"]
 
 #: What a caller's own function takes: requests done, requests.
 Report: TypeAlias = Callable[[int, int], object]
@@ -21,24 +21,29 @@ Progress: TypeAlias = bool | Report | None
 Tell: TypeAlias = Callable[..., object]
 
 
-class Paid:
-    """What the engine calls, which notes the weight of the answers that came and tells the rest on.
+class RunningTotals:
+    """What the engine calls while a call is under way: it remembers requests, weight and rows, and tells all of it on.
 
     Attributes:
-        weight: Their weight.
+        progress: Requests done, their weight and their rows.
     """
 
-    __slots__ = ("_tell", "weight")
+    __slots__ = ("_tell", "progress")
 
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
-        self.weight = 0
+        self.progress = (0, 0, 0)
 
-    def __call__(self, done: int, total: int, weight_done: int, *how_far: Any) -> None:
-        """Notes how far the call is."""
-        self.weight = weight_done
+    def __call__(self, done: int, total: int, weight_done: int, weight: int, rows: int, *how_far: Any) -> None:
+        """How far it is."""
+        self.progress = (done, weight_done, rows)
         if self._tell is not None:
-            self._tell(done, total, weight_done, *how_far)
+            self._tell(done, total, weight_done, weight, rows, *how_far)
+
+    @property
+    def weight(self) -> int:
+        """Weight of the answers that came."""
+        return self.progress[1]
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """What the explorer's page asks, and what it is told: messages in, messages with binary buffers out."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -201,7 +202,7 @@ class Answers:
         return found, lower
 
     def _answer(self, asked: Asked) -> None:
-        try:
+        with self._telling_errors(asked):
             place = _place(asked)
             if self.ground.has_levels:
                 pixels, lower = self.pixels(asked)
@@ -214,19 +215,21 @@ class Answers:
                 self.profiles.ask(asked)
             if self.beyond is not None and not self.pictures.has_newer:
                 self.loads.ask(("look", asked.view))
-        except Error as problem:
-            self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
-        except Exception as problem:  # the page is told, and the next picture made
-            self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
 
     def _answer_profile(self, asked: Asked) -> None:
         """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
-        try:
+        with self._telling_errors(asked):
             if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
                 self._send_lists(_place(asked), self.profile(asked), last=True)
+
+    @contextmanager
+    def _telling_errors(self, asked: Asked) -> Iterator[None]:
+        """The page is told what fails, and the next is made."""
+        try:
+            yield
         except Error as problem:
             self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
-        except Exception as problem:  # the page is told, and the next picture made
+        except Exception as problem:
             self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
 
     def _send_lists(self, place: Mapping[str, Any], lists: Mapping[str, Any], *, last: bool) -> None:

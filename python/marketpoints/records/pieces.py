@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.display import lines, safe_repr
-from ..common.progress import Tell
+from ..common.progress import RunningTotals, Tell
 from ..common.protocols import ArchiveLike
 from ..common.queries import build_query
 from ..common.times import from_seconds, iso, no_time, to_duration, to_unix
@@ -30,7 +30,6 @@ __all__ = [
     "Part",
     "Piece",
     "PieceReport",
-    "RunningTotals",
     "Slice",
     "SyncArguments",
     "failed",
@@ -221,20 +220,6 @@ class PieceReport:
 
     def __bool__(self) -> bool:
         return self.status == "kept"
-
-
-class RunningTotals:
-    """What the engine calls while a piece is under way: it remembers requests, weight and rows."""
-
-    def __init__(self, tell: Tell | None) -> None:
-        self.progress = (0, 0, 0)
-        self._tell = tell
-
-    def __call__(self, done: int, every: int, weight: int, whole: int, rows: int, waiting: float, left: float) -> None:
-        """How far it is."""
-        self.progress = (done, weight, rows)
-        if self._tell is not None:
-            self._tell(done, every, weight, whole, rows, waiting, left)
 
 
 def kept(piece: Piece, reports: Iterable[tuple[str, Mapping[str, Any]]] | None) -> PieceReport:

@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
-from ..common.progress import Progress, Tell, reporting
+from ..common.progress import Progress, RunningTotals, Tell, reporting
 from ..errors import Error, InvalidRequest
-from ..records.pieces import Piece, PieceReport, RunningTotals, failed, kept, rows_kept, sync_piece
+from ..records.pieces import Piece, PieceReport, failed, kept, rows_kept, sync_piece
 from ..records.plan import Budget
 from ..records.universe import UniversePlan, UniverseReport, report_of
 from .planning import PARALLEL
