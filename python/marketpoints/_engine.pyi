@@ -231,7 +231,7 @@ class Archive:
 
         Of each key, finer, the fields of its id, time, column, before (what is kept) and after (what the finer make).
         """
-    def survey(self) -> dict[str, Any]:
+    def verify(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
 
 @final

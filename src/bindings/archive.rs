@@ -163,13 +163,13 @@ impl Archive {
         Ok((told.compared, list))
     }
 
-    fn survey<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let survey = self.beside(py, points::Archive::survey)?;
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let verification = self.beside(py, points::Archive::verify)?;
         let problems: Vec<_> =
-            survey.problems.into_iter().map(|one| (one.path, one.state.name(), one.problem)).collect();
+            verification.problems.into_iter().map(|one| (one.path, one.state.name(), one.problem)).collect();
         let found = PyDict::new(py);
-        found.set_item("files", survey.files)?;
-        found.set_item("bytes", survey.bytes)?;
+        found.set_item("files", verification.files)?;
+        found.set_item("bytes", verification.bytes)?;
         found.set_item("problems", problems)?;
         Ok(found)
     }

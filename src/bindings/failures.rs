@@ -9,7 +9,7 @@ use super::errors::make;
 use super::records::records;
 use super::times::windows;
 use crate::archive::points::{ArchiveFault, FileState};
-use crate::client::{ClientError, ErrorKind, Place};
+use crate::client::{Cause, ClientError, ErrorKind};
 
 /// The Python class of a kind of trouble.
 fn class_name(kind: ErrorKind) -> &'static str {
@@ -59,8 +59,8 @@ pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
     });
     match filled {
         Ok(()) => {
-            let class = match error.place.as_deref() {
-                Some(Place::Archive(fault)) => archive_class(fault),
+            let class = match error.cause.as_deref() {
+                Some(Cause::Archive(fault)) => archive_class(fault),
                 _ => class_name(error.kind),
             };
             make(py, class, &error.message, &attributes)
@@ -77,12 +77,12 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
     if error.kind == ErrorKind::RateLimit {
         attributes.set_item("retry_after", error.retry_after)?;
     }
-    match error.place.as_deref() {
-        Some(Place::Body(place)) => {
+    match error.cause.as_deref() {
+        Some(Cause::Body(place)) => {
             attributes.set_item("offset", place.offset)?;
             attributes.set_item("path", &place.path)?;
         }
-        Some(Place::Archive(
+        Some(Cause::Archive(
             ArchiveFault::File { path, .. }
             | ArchiveFault::Access { path, .. }
             | ArchiveFault::Conflict { path }
@@ -90,7 +90,7 @@ fn client_attributes<'py>(py: Python<'py>, error: &ClientError) -> PyResult<Boun
         )) => {
             attributes.set_item("path", path)?;
         }
-        Some(Place::Archive(ArchiveFault::NotAsked { missing, .. } | ArchiveFault::NotKnown { missing, .. })) => {
+        Some(Cause::Archive(ArchiveFault::NotAsked { missing, .. } | ArchiveFault::NotKnown { missing, .. })) => {
             attributes.set_item("missing", windows(py, missing)?)?;
         }
         _ => {}

@@ -8,7 +8,9 @@ use tokio::sync::Mutex;
 use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::{Client, Inner};
-use super::keeping::{Arrived, Keep, Kept, Work, blocking, closed, hold, keep, on_hold, on_shared, only, release};
+use super::keeping::{
+    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
+};
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
@@ -84,21 +86,21 @@ impl Client {
             }
         }
         self.inner.learn_limits().await;
-        let hold = hold(archive, &key).await?;
-        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
-        let asked = hold.asked();
+        let writer = key_writer(archive, &key).await?;
+        let writer = on_writer(writer, move |writer| writer.mend(window, true)).await?;
+        let asked = writer.asked();
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
-        let hold = Arc::new(Mutex::new(hold));
+        let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let (answers, failures) = sent.await?;
-        let kept = on_shared(&hold, move |hold| {
-            let asked = within(&hold.asked(), window);
-            hold.read(window).map(|series| (asked, series))
+        let kept = on_shared(&writer, move |writer| {
+            let asked = within(&writer.asked(), window);
+            writer.read(window).map(|series| (asked, series))
         });
         let kept = kept.await;
-        release(&hold).await;
+        release(&writer).await;
         // Files that cannot be read any more take nothing of what was paid for with them.
         let (kept, archived, mut refusal) = match kept {
             Ok((kept, archived)) => (kept, archived, None),
@@ -151,18 +153,18 @@ impl Client {
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
         let window = closed(&key, request.window(now, self.inner.tier), now);
-        let hold = hold(archive, &key).await?;
-        let mut hold = on_hold(hold, move |hold| hold.mend(window, false)).await?;
-        let mut synced = Synced { aside: hold.take_aside(), ..Synced::default() };
-        let asked = hold.asked();
+        let writer = key_writer(archive, &key).await?;
+        let mut writer = on_writer(writer, move |writer| writer.mend(window, false)).await?;
+        let mut synced = Synced { aside: writer.take_aside(), ..Synced::default() };
+        let asked = writer.asked();
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
-        let hold = Arc::new(Mutex::new(hold));
+        let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
-        synced.aside.extend(on_shared(&hold, |hold| Ok(hold.take_aside())).await?);
-        release(&hold).await;
+        synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
+        release(&writer).await;
         finish(synced, outcome).map(|(synced, _)| synced)
     }
 
@@ -197,19 +199,19 @@ impl Client {
         let key = key(&self.inner.source, request)?;
         self.inner.learn_limits().await;
         let window = closed(&key, request.window(now, self.inner.tier), now);
-        let hold = hold(archive, &key).await?;
-        let hold = on_hold(hold, move |hold| hold.mend(window, true)).await?;
-        let asked = hold.asked();
+        let writer = key_writer(archive, &key).await?;
+        let writer = on_writer(writer, move |writer| writer.mend(window, true)).await?;
+        let asked = writer.asked();
         let slices = self.inner.slices_again(request, &asked, window, replace, now)?;
         check_allowed(request, &slices)?;
-        let hold = Arc::new(Mutex::new(hold));
+        let writer = Arc::new(Mutex::new(writer));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
         let clock = self.inner.answer_clock(now);
         let work = Work { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&hold, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
-        let synced = Synced { aside: on_shared(&hold, |hold| Ok(hold.take_aside())).await?, ..Synced::default() };
-        release(&hold).await;
+        let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
+        release(&writer).await;
         let (synced, revisions) = finish(synced, outcome)?;
         Ok(Checked { synced, revisions })
     }

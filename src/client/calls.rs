@@ -6,7 +6,7 @@ use futures::future::join_all;
 use futures::stream;
 
 use super::archived::{Checked, Synced, read_archive};
-use super::error::{ClientError, ErrorKind, Partial, Place};
+use super::error::{Cause, ClientError, ErrorKind, Partial};
 use super::inner::{Client, Inner};
 use super::keeping::blocking;
 use super::listed::Listed;
@@ -260,7 +260,7 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
         return ClientError { partial, ..first };
     }
     let message = format!("{failed} of {all} symbols failed, what arrived is in results; first: {}", first.message);
-    ClientError { kind: ErrorKind::Partial, message, partial, place: None, ..first }
+    ClientError { kind: ErrorKind::Partial, message, partial, cause: None, ..first }
 }
 
 /// The key under which an archive of a source keeps the first request of a call; `None` for what cannot be kept.
@@ -300,11 +300,11 @@ pub fn read_archive_all(
         let series = match read_archive(archive, request, as_of) {
             Ok(series) => series,
             Err(mut error) => {
-                let place = error.place.as_deref();
+                let cause = error.cause.as_deref();
                 let lacks = |fault: &ArchiveFault| {
                     matches!(fault, ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. })
                 };
-                if !matches!(place, Some(Place::Archive(fault)) if lacks(fault)) {
+                if !matches!(cause, Some(Cause::Archive(fault)) if lacks(fault)) {
                     return Err(error);
                 }
                 let there = error.partial.take().map(|partial| partial.results);

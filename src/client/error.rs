@@ -50,15 +50,15 @@ pub struct ClientError {
     pub request: Option<String>,
     /// Seconds to wait, for [`ErrorKind::RateLimit`].
     pub retry_after: Option<f64>,
-    /// Where it went wrong, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
-    pub place: Option<Box<Place>>,
+    /// What failed and where, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
+    pub cause: Option<Box<Cause>>,
     /// What arrived and what did not, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
 }
 
-/// Where it went wrong.
+/// What failed, and where.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum Cause {
     /// In a body.
     Body(DecodeError),
     /// In an archive.
@@ -86,7 +86,7 @@ impl ClientError {
             code: None,
             request: None,
             retry_after: None,
-            place: None,
+            cause: None,
             partial: None,
         }
     }
@@ -128,14 +128,14 @@ impl ClientError {
     /// A body that does not decode.
     pub(super) fn undecodable(error: DecodeError) -> Self {
         let message = format!("the answer is not valid: {error}");
-        Self { place: Some(Box::new(Place::Body(error))), ..Self::new(ErrorKind::Decode, message) }
+        Self { cause: Some(Box::new(Cause::Body(error))), ..Self::new(ErrorKind::Decode, message) }
     }
 }
 
 impl From<ArchiveFault> for ClientError {
     fn from(fault: ArchiveFault) -> Self {
         let message = fault.to_string();
-        Self { place: Some(Box::new(Place::Archive(fault))), ..Self::new(ErrorKind::Archive, message) }
+        Self { cause: Some(Box::new(Cause::Archive(fault))), ..Self::new(ErrorKind::Archive, message) }
     }
 }
 

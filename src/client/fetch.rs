@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::broken::Broken;
-use super::error::{ClientError, ErrorKind, Place};
+use super::error::{Cause, ClientError, ErrorKind};
 use super::inner::Inner;
 use super::log::{self, Attempt, Level, Record};
 use super::pace::{Patience, Permit};
@@ -195,7 +195,7 @@ impl Inner {
     fn without_the_key(&self, mut error: ClientError) -> ClientError {
         error.message = self.transport.redact(&error.message);
         error.code = error.code.map(|code| self.transport.redact(&code));
-        if let Some(Place::Body(place)) = error.place.as_deref_mut() {
+        if let Some(Cause::Body(place)) = error.cause.as_deref_mut() {
             place.path = self.transport.redact(&place.path);
             place.problem = self.transport.redact(&place.problem);
         }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::archive::points::{Archive, ArchiveFault, Hold, Key, Revision, gaps, revisions, within};
+use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
 use crate::clock::{Window, second_of};
 use crate::columns::{NO_TIME, Series};
 use crate::weight::Slice;
 
-/// A hold that answers take turns to write to.
-pub(super) type Shared = Arc<Mutex<Hold>>;
+/// A writer that answers take turns with.
+pub(super) type Shared = Arc<Mutex<KeyWriter>>;
 
 /// One answer: what it was asked for, and what came.
 pub(super) struct Arrived {
@@ -57,7 +57,7 @@ pub(super) struct Kept {
 }
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
-pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
+pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
     let at = (work.clock)();
     let window = arrived.slice.window();
     let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
@@ -73,18 +73,18 @@ pub(super) async fn keep(hold: &Shared, work: &Work<'_>, arrived: Arrived) -> Ke
     let windows: Vec<Window> = windows.into_iter().filter(|window| !window.is_empty()).collect();
     let (kept, again, series) = (windows.clone(), work.keep, Arc::new(arrived.series));
     let paid = Arc::clone(&series);
-    let outcome = on_shared(hold, move |hold| {
+    let outcome = on_shared(writer, move |writer| {
         let mut changes = Vec::new();
         if again != Keep::Gaps {
             for window in &kept {
-                for known in within(&hold.asked(), *window) {
-                    changes.extend(revisions(&hold.read(known)?, &only(Vec::clone(&series), &[known])));
+                for known in within(&writer.asked(), *window) {
+                    changes.extend(revisions(&writer.read(known)?, &only(Vec::clone(&series), &[known])));
                 }
             }
         }
         if again != Keep::Nothing {
             has_times(&series)?;
-            hold.commit(&kept, &series, at)?;
+            writer.commit(&kept, &series, at)?;
         }
         Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
@@ -150,37 +150,37 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
-pub(super) async fn hold(archive: &Archive, key: &Key) -> Result<Hold, ArchiveFault> {
+pub(super) async fn key_writer(archive: &Archive, key: &Key) -> Result<KeyWriter, ArchiveFault> {
     loop {
-        if let Some(hold) = blocking(archive, key, Archive::try_hold).await? {
-            return Ok(hold);
+        if let Some(writer) = blocking(archive, key, Archive::try_writer).await? {
+            return Ok(writer);
         }
         tokio::time::sleep(archive.patience()).await;
     }
 }
 
-pub(super) async fn on_hold(
-    mut hold: Hold,
-    work: impl FnOnce(&mut Hold) -> Result<(), ArchiveFault> + Send + 'static,
-) -> Result<Hold, ArchiveFault> {
-    aside(move || work(&mut hold).map(|()| hold)).await
+pub(super) async fn on_writer(
+    mut writer: KeyWriter,
+    work: impl FnOnce(&mut KeyWriter) -> Result<(), ArchiveFault> + Send + 'static,
+) -> Result<KeyWriter, ArchiveFault> {
+    aside(move || work(&mut writer).map(|()| writer)).await
 }
 
-/// Work on a shared hold. The work holds it too: a task that is dropped meanwhile does not end the hold under it.
+/// Work with a shared writer. The work has it too: a task that is dropped meanwhile does not take the writer from under it.
 pub(super) async fn on_shared<T: Send + 'static>(
-    hold: &Shared,
-    work: impl FnOnce(&mut Hold) -> Result<T, ArchiveFault> + Send + 'static,
+    writer: &Shared,
+    work: impl FnOnce(&mut KeyWriter) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
-    let mut guard = Arc::clone(hold).lock_owned().await;
+    let mut guard = Arc::clone(writer).lock_owned().await;
     aside(move || work(&mut guard)).await
 }
 
-/// Lets other writers have the key at once. A hold that is only dropped is given up a little later, or, where the process
+/// Lets other writers have the key at once. The lock of a writer that is only dropped is given up a little later, or, where the process
 /// ends before that, when its time in the store is over.
-pub(super) async fn release(hold: &Shared) {
-    let released = on_shared(hold, |hold| {
-        hold.release();
+pub(super) async fn release(writer: &Shared) {
+    let released = on_shared(writer, |writer| {
+        writer.release();
         Ok(())
     });
-    let _ = released.await; // releasing tells no fault, and who broke it off let go of the hold
+    let _ = released.await; // releasing tells no fault, and who broke it off gave up the lock
 }

@@ -41,7 +41,7 @@ pub use archived::{Checked, Synced, read_archive};
 pub use calls::{Each, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
-pub use error::{ClientError, ErrorKind, Partial, Place};
+pub use error::{Cause, ClientError, ErrorKind, Partial};
 pub use inner::Client;
 pub use kept::{edge, missing};
 pub use listed::Listed;

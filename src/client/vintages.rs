@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::error::ClientError;
-use super::keeping::{aside, hold, on_shared, release};
+use super::keeping::{aside, key_writer, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
 use crate::clock::Window;
@@ -65,9 +65,9 @@ pub async fn compact(
     });
     let mut done = Compacted::default();
     for key in keys.await? {
-        let hold = Arc::new(Mutex::new(hold(archive, &key).await?));
-        done = done.and(on_shared(&hold, move |hold| hold.compact(before)).await?);
-        release(&hold).await;
+        let writer = Arc::new(Mutex::new(key_writer(archive, &key).await?));
+        done = done.and(on_shared(&writer, move |writer| writer.compact(before)).await?);
+        release(&writer).await;
     }
     Ok(done)
 }

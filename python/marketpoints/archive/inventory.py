@@ -53,7 +53,7 @@ class Inventory:
 
     def _verified(self, consistent: bool) -> Verification:
         """Every file compared with its checksum, and buckets with what finer ones make."""
-        found = self._engine.survey()
+        found = self._engine.verify()
         problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
         if not found["files"] and not problems and self._engine.source is None:
             raise NotArchivedError(f"{self._engine.path}: there is no archive here, so there is nothing to verify")

@@ -8,8 +8,8 @@ use super::archive::Archive;
 use super::checksum::sha256;
 use super::coverage::{add_all, within};
 use super::fault::{ArchiveFault, FileState};
-use super::hold::Hold;
 use super::key::Key;
+use super::key_writer::KeyWriter;
 use super::ledger::{self, Ledger, Part, Pending, part_name};
 use super::part_file;
 use super::partition::{Partition, named, partitions, touches};
@@ -43,24 +43,24 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
     /// cannot be written; [`ArchiveFault::File`] when it holds a link in place of a file or folder.
-    pub fn try_hold(&self, key: &Key) -> Result<Option<Hold>, ArchiveFault> {
+    pub fn try_writer(&self, key: &Key) -> Result<Option<KeyWriter>, ArchiveFault> {
         let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
         self.store.check(&key.folder())?;
         let aside = self.claim(&key.source, &key.name)?.into_iter().collect();
         self.store.sweep(&key.name)?;
         let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
-        let mut hold = Hold { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
-        hold.load_anew(&mut Contest::default())?;
-        Ok(Some(hold))
+        let mut writer = KeyWriter { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
+        writer.load_anew(&mut Contest::default())?;
+        Ok(Some(writer))
     }
 }
 
-impl Hold {
+impl KeyWriter {
     /// Mends what of a window is not what was written: damaged and foreign files are set aside, and their buckets count as
     /// never asked. A thorough look goes by checksum; any other as well in a folder, and in an object store by presence and
     /// length, since reading every object is a download of what is kept.
     pub fn mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
-        self.again(|hold| hold.try_mend(window, thorough))
+        self.again(|writer| writer.try_mend(window, thorough))
     }
 
     /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
@@ -69,7 +69,7 @@ impl Hold {
     pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
         let mut set = Vec::new();
         add_all(&mut set, windows);
-        self.again(|hold| hold.try_commit(&set, answer, at))
+        self.again(|writer| writer.try_commit(&set, answer, at))
     }
 
     /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it. With a

@@ -1,7 +1,7 @@
 //! Dropping vintages that are no longer wanted.
 
 use super::fault::ArchiveFault;
-use super::hold::Hold;
+use super::key_writer::KeyWriter;
 use super::ledger::Vintage;
 use super::vintage;
 
@@ -28,42 +28,42 @@ impl Compacted {
     }
 }
 
-impl Hold {
+impl KeyWriter {
     /// Drops what was replaced at a moment (Unix microseconds) or before. A file without rows stays, which says until when
     /// nobody can tell any more what was known; in a store that removes nothing, one for each.
     pub fn compact(&mut self, before: i64) -> Result<Compacted, ArchiveFault> {
-        let old = |hold: &Self| {
+        let old = |writer: &Self| {
             let kept =
-                hold.ledger.vintages.iter().filter(|(_, vintage)| !vintage.dropped && vintage.replaced <= before);
+                writer.ledger.vintages.iter().filter(|(_, vintage)| !vintage.dropped && vintage.replaced <= before);
             kept.map(|(name, vintage)| (name.clone(), Compacted::of(vintage))).collect::<Vec<_>>()
         };
         let done = old(self).into_iter().map(|(_, one)| one).fold(Compacted::default(), Compacted::and);
-        self.again(|hold| {
-            hold.settle()?;
-            let mut going: Vec<String> = old(hold).into_iter().map(|(name, _)| name).collect();
+        self.again(|writer| {
+            writer.settle()?;
+            let mut going: Vec<String> = old(writer).into_iter().map(|(name, _)| name).collect();
             let Some(last) = going.last().cloned() else { return Ok(()) };
-            if hold.archive.store.removes() {
-                going.extend(hold.ledger.vintages.iter().filter(|one| one.1.dropped).map(|(name, _)| name.clone()));
+            if writer.archive.store.removes() {
+                going.extend(writer.ledger.vintages.iter().filter(|one| one.1.dropped).map(|(name, _)| name.clone()));
             }
-            let of = |hold: &Self, name: &String| hold.ledger.vintages.get(name).map(|vintage| vintage.replaced);
-            let newest = going.iter().filter_map(|name| of(hold, name)).max().unwrap_or(before);
+            let of = |writer: &Self, name: &String| writer.ledger.vintages.get(name).map(|vintage| vintage.replaced);
+            let newest = going.iter().filter_map(|name| of(writer, name)).max().unwrap_or(before);
             for name in &going {
-                let replaced = if *name == last { Some(newest) } else { of(hold, name) };
-                match replaced.filter(|_| *name == last || !hold.archive.store.removes()) {
+                let replaced = if *name == last { Some(newest) } else { of(writer, name) };
+                match replaced.filter(|_| *name == last || !writer.archive.store.removes()) {
                     Some(replaced) => {
-                        let (vintage, _) = vintage::make(&hold.key, replaced, &[], &[])?;
-                        hold.ledger.vintages.insert(name.clone(), vintage);
+                        let (vintage, _) = vintage::make(&writer.key, replaced, &[], &[])?;
+                        writer.ledger.vintages.insert(name.clone(), vintage);
                     }
                     None => {
-                        hold.ledger.vintages.remove(name);
+                        writer.ledger.vintages.remove(name);
                     }
                 }
             }
-            hold.ledger.going = going;
+            writer.ledger.going = going;
             // From here on the ledger tells that they go; whoever comes next brings it to its end.
-            hold.save()?;
-            hold.drop_vintages()?;
-            hold.save()
+            writer.save()?;
+            writer.drop_vintages()?;
+            writer.save()
         })?;
         Ok(done)
     }

@@ -8,7 +8,7 @@ use super::fault::ArchiveFault;
 use super::key::Key;
 use super::partition::partitions;
 use super::revision::Cell;
-use super::survey::Content;
+use super::verify::Content;
 use crate::clock::{Window, nanos_of, second_of};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
@@ -87,7 +87,7 @@ fn folds(key: &Key) -> &'static [(&'static str, Fold)] {
 
 impl Archive {
     /// Compares each bucket that is kept with what the finer buckets make that are kept of the same query: candles, open
-    /// interest, funding rates and liquidations. Files that are not what was written are left to [`Archive::survey`].
+    /// interest, funding rates and liquidations. Files that are not what was written are left to [`Archive::verify`].
     ///
     /// # Errors
     /// [`ArchiveFault::Access`] when the folder cannot be read.

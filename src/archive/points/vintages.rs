@@ -2,7 +2,7 @@
 
 use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
-use super::hold::Hold;
+use super::key_writer::KeyWriter;
 use super::ledger::Vintage;
 use super::rows::keep;
 use super::store::{Staged, Version};
@@ -17,7 +17,7 @@ pub(super) struct NewVintage {
     pub(super) file: Box<dyn Staged>,
 }
 
-impl Hold {
+impl KeyWriter {
     /// The buckets of a partition that an answer tells otherwise than they are kept, as a file that is yet to be put in
     /// place; `None` where there are none.
     pub(super) fn vintage(

@@ -104,7 +104,7 @@ fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClo
 #[test]
 fn a_writer_whom_others_come_before_many_times_waits_and_is_not_lost() {
     let (archive, ahead, pauses, _) = raced();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     ahead.store(50, Ordering::SeqCst);
     writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap();
@@ -123,7 +123,7 @@ fn a_writer_whom_others_come_before_many_times_waits_and_is_not_lost() {
 #[test]
 fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
     let (archive, ahead, pauses, clock) = raced();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     ahead.store(u32::MAX, Ordering::SeqCst);
     let begun = clock.now();
@@ -142,7 +142,7 @@ fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
 #[test]
 fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     let (_folder, archive) = archive();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     drop(writer);
     // As a writer leaves it that is killed when the file is in its place and the ledger does not say so yet.

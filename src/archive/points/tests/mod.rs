@@ -60,8 +60,8 @@ fn closes(hours: &[i64], close: f64) -> Vec<Series> {
     }]
 }
 
-fn hold(archive: &Archive) -> Hold {
-    archive.try_hold(&key()).unwrap().unwrap()
+fn key_writer(archive: &Archive) -> KeyWriter {
+    archive.try_writer(&key()).unwrap().unwrap()
 }
 
 /// The bytes of every file.
@@ -77,8 +77,8 @@ const MONTH: i64 = 31 * 24;
 fn what_is_committed_is_read_and_nothing_else() {
     let (_folder, archive) = archive();
     assert!(matches!(archive.read(&key(), window(0, 1)), Err(ArchiveFault::NotAsked { .. })));
-    let mut hold = hold(&archive);
-    hold.commit(&[window(0, 4), window(6, 8)], &closes(&[0, 2, 5, 7, 9], 0.5), AT).unwrap();
+    let mut writer = key_writer(&archive);
+    writer.commit(&[window(0, 4), window(6, 8)], &closes(&[0, 2, 5, 7, 9], 0.5), AT).unwrap();
     assert_eq!(archive.asked(&key()).unwrap(), [window(0, 4), window(6, 8)]);
     assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 2], 0.5));
     assert_eq!(archive.read(&key(), window(6, 8)).unwrap(), closes(&[7], 0.5));
@@ -88,12 +88,12 @@ fn what_is_committed_is_read_and_nothing_else() {
         matches!(archive.read(&key(), window(3, 9)), Err(ArchiveFault::NotAsked { missing: told, .. }) if told == missing)
     );
     // What is asked again takes the place of what was there; what it no longer has is gone.
-    hold.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25), AT).unwrap();
+    writer.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25), AT).unwrap();
     assert_eq!(archive.read(&key(), window(0, 8)).unwrap()[0].floats("close").unwrap(), [2.5, 5.25, 7.5]);
-    hold.commit(&[window(0, 8)], &[], AT).unwrap();
+    writer.commit(&[window(0, 8)], &[], AT).unwrap();
     assert_eq!(archive.read(&key(), window(0, 8)).unwrap(), []);
     assert!(!files(archive.path()).keys().any(|name| name.ends_with(".parquet")), "no rows, no file");
-    assert!(archive.survey().unwrap().problems.is_empty());
+    assert!(archive.verify().unwrap().problems.is_empty());
 }
 
 /// A commit that stops after any of its steps leaves what was before or what was to be, file by file, and nothing that
@@ -104,7 +104,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let (before, after) = (closes(&[1, MONTH + 1], 0.5), closes(&[2, MONTH + 2], 0.25));
     let ask = [window(2, 3), window(MONTH + 2, MONTH + 3)];
     let (_folder, archive) = archive();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, AT).unwrap();
     let old = files(archive.path());
     writer.commit(&ask, &after, AT).unwrap();
@@ -140,8 +140,8 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         }
         assert!(gaps(&asked, window(0, 2)).is_empty() && gaps(&asked, window(MONTH, MONTH + 2)).is_empty());
         assert_eq!(archive.contents().unwrap().0[0].windows, asked);
-        assert!(archive.survey().unwrap().problems.is_empty(), "{arrived}");
-        let mut mended = hold(&archive);
+        assert!(archive.verify().unwrap().problems.is_empty(), "{arrived}");
+        let mut mended = key_writer(&archive);
         for (place, window) in ask.into_iter().enumerate() {
             assert_eq!(mended.gaps(window).is_empty(), placed(place), "{arrived}: {place}");
         }
@@ -157,28 +157,28 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
 #[test]
 fn a_file_that_a_killed_writer_removed_is_no_problem() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     let path = archive.path().join(ledger::name(&key().name));
     let mut announced = Ledger::parse(&key().name, &std::fs::read(&path).unwrap()).unwrap();
     announced.pending.insert("1970-01-01".to_owned(), Pending::new(None, &[window(0, 2)], Some(AT), None));
     std::fs::write(&path, announced.seal()).unwrap();
-    assert!(archive.survey().unwrap().problems.is_empty());
+    assert!(archive.verify().unwrap().problems.is_empty());
     std::fs::remove_file(archive.path().join(part_name(&key(), "1970-01-01"))).unwrap();
-    assert!(archive.survey().unwrap().problems.is_empty());
+    assert!(archive.verify().unwrap().problems.is_empty());
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), []);
 }
 
 #[test]
 fn one_writer_at_a_time_holds_a_key() {
     let (_folder, archive) = archive();
-    let first = hold(&archive);
-    assert!(archive.try_hold(&key()).unwrap().is_none());
+    let first = key_writer(&archive);
+    assert!(archive.try_writer(&key()).unwrap().is_none());
     let other = Key::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
-    assert!(archive.try_hold(&other).unwrap().is_some());
+    assert!(archive.try_writer(&other).unwrap().is_some());
     drop(first);
-    assert!(archive.try_hold(&key()).unwrap().is_some());
+    assert!(archive.try_writer(&key()).unwrap().is_some());
     let foreign = Key::new("https://elsewhere", &query()).unwrap();
-    assert!(matches!(archive.try_hold(&foreign), Err(ArchiveFault::Source { .. })));
+    assert!(matches!(archive.try_writer(&foreign), Err(ArchiveFault::Source { .. })));
 }
 
 #[test]
@@ -186,46 +186,46 @@ fn several_rows_of_one_time_stay_several() {
     let query = PointsQuery { data_type: "TOKEN_SUPPLY_AGG".into(), interval: Some("DAY".into()), ..query() };
     let key = Key::new("https://host", &query).unwrap();
     let (_folder, archive) = archive();
-    let mut hold = archive.try_hold(&key).unwrap().unwrap();
+    let mut writer = archive.try_writer(&key).unwrap().unwrap();
     let rows = closes(&[0, 0, 24], 0.5);
-    hold.commit(&[window(0, 48)], &rows, AT).unwrap();
-    hold.commit(&[window(48, 72)], &closes(&[48, 48], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 48)], &rows, AT).unwrap();
+    writer.commit(&[window(48, 72)], &closes(&[48, 48], 0.5), AT).unwrap();
     assert_eq!(archive.read(&key, window(0, 72)).unwrap(), closes(&[0, 0, 24, 48, 48], 0.5));
 }
 
 #[test]
 fn answers_that_do_not_fit_leave_what_is_there() {
     let (_folder, archive) = archive();
-    let mut hold = hold(&archive);
-    hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    let mut writer = key_writer(&archive);
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     let mut odd = closes(&[2, 2], 0.5);
     odd[0].columns[0].1 = Column::Float(vec![1.0, 2.0]);
-    assert!(matches!(hold.commit(&[window(2, 3)], &odd, AT), Err(ArchiveFault::Content(_))));
+    assert!(matches!(writer.commit(&[window(2, 3)], &odd, AT), Err(ArchiveFault::Content(_))));
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
     assert_eq!(archive.asked(&key()).unwrap(), [window(0, 2)]);
-    hold.commit(&[window(2, 3)], &closes(&[2], 0.5), AT).unwrap();
+    writer.commit(&[window(2, 3)], &closes(&[2], 0.5), AT).unwrap();
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap(), closes(&[0, 1, 2], 0.5));
 }
 
 #[test]
 fn a_column_whose_kind_changes_between_answers_is_text() {
     let (_folder, archive) = archive();
-    let mut hold = hold(&archive);
+    let mut writer = key_writer(&archive);
     let with = |hours: &[i64], column: Column| {
         let mut series = closes(hours, 0.5);
         series[0].columns.push(("note".into(), column));
         series
     };
     let text = |values: &[Option<&str>]| Column::Text(values.iter().map(|value| value.map(str::to_owned)).collect());
-    hold.commit(&[window(0, 2)], &with(&[0, 1], Column::Float(vec![7.0, f64::NAN])), AT).unwrap();
+    writer.commit(&[window(0, 2)], &with(&[0, 1], Column::Float(vec![7.0, f64::NAN])), AT).unwrap();
     // In the same file, and in one of another month.
-    hold.commit(&[window(2, 3)], &with(&[2], text(&[Some("high")])), AT).unwrap();
+    writer.commit(&[window(2, 3)], &with(&[2], text(&[Some("high")])), AT).unwrap();
     let far = 24 * 40;
-    hold.commit(&[window(far, far + 1)], &with(&[far], Column::Float(vec![8.0])), AT).unwrap();
+    writer.commit(&[window(far, far + 1)], &with(&[far], Column::Float(vec![8.0])), AT).unwrap();
     let notes = |from, to| archive.read(&key(), window(from, to)).unwrap()[0].column("note").unwrap().clone();
     assert_eq!(notes(0, 3), text(&[Some("7"), None, Some("high")]));
     assert_eq!(notes(far, far + 1), Column::Float(vec![8.0]));
-    hold.commit(&[window(3, far)], &[], AT).unwrap();
+    writer.commit(&[window(3, far)], &[], AT).unwrap();
     assert_eq!(notes(0, far + 1), text(&[Some("7"), None, Some("high"), Some("8")]));
 }
 
@@ -240,7 +240,7 @@ fn assert_source(archive: &Archive, bit: usize) {
 #[test]
 fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
     let about = archive.path().join(own("archive.json"));
     let write = |source: &str| {
         let text = format!(r#"{{"format": "marketpoints archive", "version": 1, "source": "{source}"}}"#);
@@ -251,7 +251,7 @@ fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
         // The ledgers know better than a name without a checksum.
         assert_eq!(archive.source().unwrap().as_deref(), Some("https://host"));
         assert!(archive.key(&query()).unwrap().is_some_and(|found| found.name() == key().name()));
-        hold(&archive);
+        key_writer(&archive);
         let text = std::fs::read_to_string(&about).unwrap();
         let expected = sha256(b"marketpoints archive\n1\nhttps://host");
         assert!(text.contains(&expected) && text.contains("https://host"), "{text}");
@@ -266,7 +266,7 @@ fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
 #[test]
 fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
     let ledgers = archive.path().join(own("ledger"));
     let foreign = ["foo.json", "notes.txt", &format!("k{}.json", "0".repeat(32))];
     for name in foreign {
@@ -280,11 +280,11 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     expected.sort_unstable();
     assert_eq!(names, expected);
     assert!(told.iter().all(|one| one.state == FileState::Foreign));
-    assert_eq!(archive.survey().unwrap().problems.len(), 3);
+    assert_eq!(archive.verify().unwrap().problems.len(), 3);
     // Also where they must say whose the data are.
     std::fs::write(archive.path().join(own("archive.json")), "damaged").unwrap();
     assert_eq!(archive.source().unwrap().as_deref(), Some("https://host"));
-    hold(&archive).commit(&[window(4, 8)], &closes(&[5], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(4, 8)], &closes(&[5], 0.1), AT).unwrap();
     for name in foreign {
         assert_eq!(std::fs::read_to_string(ledgers.join(name)).unwrap(), "{}");
     }
@@ -294,7 +294,7 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
 #[test]
 fn no_flipped_bit_of_any_file_is_read_as_data() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 40)], &closes(&(0..40).collect::<Vec<_>>(), 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 40)], &closes(&(0..40).collect::<Vec<_>>(), 0.1), AT).unwrap();
     let expected = archive.read(&key(), window(0, 40)).unwrap();
     for (name, whole) in files(archive.path()) {
         for bit in (0..whole.len() * 8).step_by(11) {

@@ -34,13 +34,13 @@ impl Shared {
     }
 
     /// The right to write, taken from whoever has it and is not heard of.
-    pub(super) fn take_over(&self) -> Hold {
+    pub(super) fn take_over(&self) -> KeyWriter {
         let archive = self.archive();
-        if let Some(hold) = archive.try_hold(&key()).unwrap() {
-            return hold;
+        if let Some(writer) = archive.try_writer(&key()).unwrap() {
+            return writer;
         }
         self.clock.advance(LEASE.as_nanos() as i64);
-        hold(&archive)
+        key_writer(&archive)
     }
 
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
@@ -71,15 +71,15 @@ fn an_object_store_holds_the_same_files_as_a_folder() {
     let far = shared.archive();
     let hours: Vec<i64> = (0..4).chain(MONTH..MONTH + 3).collect();
     for archive in [&near, &far] {
-        let mut hold = hold(archive);
-        hold.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5), AT).unwrap();
-        hold.commit(&[window(2, 6)], &closes(&[5], 0.25), AT).unwrap();
-        drop(hold);
+        let mut writer = key_writer(archive);
+        writer.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5), AT).unwrap();
+        writer.commit(&[window(2, 6)], &closes(&[5], 0.25), AT).unwrap();
+        drop(writer);
         assert_eq!(closes_of(archive, window(0, 6)), [0.5, 1.5, 5.25]);
     }
     let local: BTreeMap<_, _> = files(near.path()).into_iter().filter(|(name, _)| !name.contains("/lock/")).collect();
     assert_eq!(shared.files(), local);
-    assert_eq!(far.survey().unwrap().bytes, near.survey().unwrap().bytes);
+    assert_eq!(far.verify().unwrap().bytes, near.verify().unwrap().bytes);
     assert_eq!(far.contents().unwrap().0[0].windows, near.contents().unwrap().0[0].windows);
 }
 
@@ -87,21 +87,21 @@ fn an_object_store_holds_the_same_files_as_a_folder() {
 fn a_key_that_is_held_passes_on_when_it_is_released_or_not_renewed() {
     let shared = Shared::new();
     let (one, other) = (shared.archive(), shared.archive());
-    let mut first = hold(&one);
-    assert!(other.try_hold(&key()).unwrap().is_none());
+    let mut first = key_writer(&one);
+    assert!(other.try_writer(&key()).unwrap().is_none());
     first.release();
-    let second = hold(&other);
+    let second = key_writer(&other);
     // As long as the lease says, from the first look on.
-    assert!(one.try_hold(&key()).unwrap().is_none());
+    assert!(one.try_writer(&key()).unwrap().is_none());
     shared.clock.advance(LEASE.as_nanos() as i64 - 1);
-    assert!(one.try_hold(&key()).unwrap().is_none());
+    assert!(one.try_writer(&key()).unwrap().is_none());
     shared.clock.advance(1);
-    let third = hold(&one);
+    let third = key_writer(&one);
     // Who lost it does not give back what is another's.
     drop(first);
     let mut second = second;
     second.release();
-    assert!(shared.archive().try_hold(&key()).unwrap().is_none());
+    assert!(shared.archive().try_writer(&key()).unwrap().is_none());
     drop(third);
 }
 
@@ -129,10 +129,10 @@ fn a_lock_that_is_renewed_does_not_pass_on() {
 #[test]
 fn writers_that_all_think_they_hold_the_key_lose_nothing() {
     let shared = Shared::new();
-    let mut holds: Vec<Hold> = (0..3).map(|_| shared.take_over()).collect();
-    let barrier = Barrier::new(holds.len());
+    let mut writers: Vec<KeyWriter> = (0..3).map(|_| shared.take_over()).collect();
+    let barrier = Barrier::new(writers.len());
     std::thread::scope(|scope| {
-        for (number, hold) in holds.iter_mut().enumerate() {
+        for (number, writer) in writers.iter_mut().enumerate() {
             let barrier = &barrier;
             scope.spawn(move || {
                 barrier.wait();
@@ -141,12 +141,12 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
                     let rows =
                         if hour % 5 == 0 { closes(&[MONTH + hour], 0.5) } else { closes(&[hour, MONTH + hour], 0.5) };
                     let windows = [window(hour, hour + 1), window(MONTH + hour, MONTH + hour + 1)];
-                    hold.commit(&windows, &rows, AT).unwrap();
+                    writer.commit(&windows, &rows, AT).unwrap();
                 }
             });
         }
     });
-    drop(holds);
+    drop(writers);
     let archive = shared.archive();
     let mut last = shared.take_over();
     last.mend(window(0, 2 * MONTH), true).unwrap();
@@ -155,7 +155,7 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
     let rows: Vec<f64> = last.read(window(0, 24)).unwrap()[0].floats("close").unwrap().to_vec();
     assert_eq!(rows, expected);
     assert_eq!(closes_of(&archive, window(MONTH, MONTH + 24)).len(), 24);
-    assert!(archive.survey().unwrap().problems.is_empty());
+    assert!(archive.verify().unwrap().problems.is_empty());
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         shared.write(&ledger, &announced.seal());
         let archive = shared.archive();
         assert_eq!(closes_of(&archive, window(0, 2)), [1.5]);
-        assert!(archive.survey().unwrap().problems.is_empty(), "{arrived}");
+        assert!(archive.verify().unwrap().problems.is_empty(), "{arrived}");
         let mut mended = shared.take_over();
         for (place, window) in ask.into_iter().enumerate() {
             assert_eq!(mended.gaps(window).is_empty(), placed(place), "{arrived}: {place}");
@@ -214,22 +214,22 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
 #[test]
 fn what_the_service_no_longer_has_is_gone_and_what_was_set_aside_stays_away() {
     let shared = Shared::new();
-    let mut hold = shared.take_over();
+    let mut writer = shared.take_over();
     let name = part_name(&key(), "1970-01-01");
-    hold.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
-    hold.commit(&[window(0, 2)], &[], AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 2)], &[], AT).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 2)).unwrap(), [], "asked and empty");
-    assert!(shared.archive().survey().unwrap().problems.is_empty());
-    hold.commit(&[window(1, 3)], &closes(&[2], 0.5), AT).unwrap();
+    assert!(shared.archive().verify().unwrap().problems.is_empty());
+    writer.commit(&[window(1, 3)], &closes(&[2], 0.5), AT).unwrap();
     assert_eq!(closes_of(&shared.archive(), window(0, 3)), [2.5]);
     // Foreign, and its buckets turn out to be empty: it is not left for readers of the folder to find.
     shared.write(&name, b"time,close\n1,2\n");
-    hold.mend(window(0, 3), true).unwrap();
-    assert!(hold.take_aside()[0].contains("quarantine"));
-    assert_eq!(hold.gaps(window(0, 3)), [window(0, 3)]);
-    hold.commit(&[window(0, 3)], &[], AT).unwrap();
+    writer.mend(window(0, 3), true).unwrap();
+    assert!(writer.take_aside()[0].contains("quarantine"));
+    assert_eq!(writer.gaps(window(0, 3)), [window(0, 3)]);
+    writer.commit(&[window(0, 3)], &[], AT).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 3)).unwrap(), []);
-    assert!(shared.archive().survey().unwrap().problems.is_empty());
+    assert!(shared.archive().verify().unwrap().problems.is_empty());
     let kept: Vec<_> = shared.files().into_iter().filter(|(name, _)| name.contains("quarantine")).collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].1, b"time,close\n1,2\n");

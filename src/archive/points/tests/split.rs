@@ -166,7 +166,7 @@ fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
         let (_folder, archive) = archive();
         let query = PointsQuery { data_type: data_type.into(), ..query() };
         let Some(key) = Key::new("https://host", &query) else { continue };
-        let mut hold = archive.try_hold(&key).unwrap().unwrap();
+        let mut writer = archive.try_writer(&key).unwrap().unwrap();
         let mut bounds: Vec<i64> = (0..random.usize(..6)).map(|_| random.i64(1..HOURS)).chain([0, HOURS]).collect();
         bounds.sort_unstable();
         bounds.dedup();
@@ -174,7 +174,7 @@ fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
         random.shuffle(&mut windows);
         for (from, to) in windows {
             let some: Vec<_> = rows.iter().filter(|(hour, _)| (from..to).contains(hour)).cloned().collect();
-            hold.commit(&[window(from, to)], &as_sent(&body(data_type, &some)), AT).unwrap();
+            writer.commit(&[window(from, to)], &as_sent(&body(data_type, &some)), AT).unwrap();
         }
         let read = settled(archive.read(&key, window(0, HOURS)).unwrap());
         check(&read, &points(whole.as_bytes()).unwrap(), &whole);

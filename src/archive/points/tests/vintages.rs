@@ -101,12 +101,12 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
             let closes = closes.collect();
             // Several may come at one moment.
             let at = AT + (step - i64::from(rng.u8(..5) == 0)).max(0) * SECOND_OF;
-            hold(&archive).commit(&[window(from, to)], &rows(&closes), at).unwrap();
+            key_writer(&archive).commit(&[window(from, to)], &rows(&closes), at).unwrap();
             answers.push(Answer { at, from, to, closes });
         }
         let moments: Vec<i64> = (-1..10).flat_map(|step| [AT + step * SECOND_OF - 1, AT + step * SECOND_OF]).collect();
         agree(&archive, &answers, MONTH - HOURS / 2..MONTH + HOURS / 2, &moments[round % 2..]);
-        assert!(archive.survey().unwrap().problems.is_empty());
+        assert!(archive.verify().unwrap().problems.is_empty());
         // Vintages name rows that were there and are told otherwise, each once.
         for one in archive.vintages(&key()).unwrap() {
             if one.known == Some(one.replaced) {
@@ -125,15 +125,15 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
 #[test]
 fn only_buckets_that_are_told_otherwise_are_kept() {
     let (_folder, archive) = archive();
-    let mut hold = hold(&archive);
-    hold.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT).unwrap();
-    hold.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT + 1).unwrap();
+    let mut writer = key_writer(&archive);
+    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT).unwrap();
+    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT + 1).unwrap();
     assert_eq!(archive.vintages(&key()).unwrap(), []);
     let mut other = closes(&(0..10).collect::<Vec<_>>(), 0.5);
     other[0].columns[0].1 =
         Column::Float((0..10).map(|hour| if hour % 5 == 0 { 9.0 } else { f64::from(hour) + 0.5 }).collect());
-    hold.commit(&[window(0, 10)], &other, AT + 2).unwrap();
-    hold.commit(&[window(0, 1)], &[], AT + 3).unwrap();
+    writer.commit(&[window(0, 10)], &other, AT + 2).unwrap();
+    writer.commit(&[window(0, 1)], &[], AT + 3).unwrap();
     let of = |from, known, replaced| Replaced { window: window(from, from + 1), known: Some(known), replaced, rows: 1 };
     let all = [of(0, AT, AT + 2), of(5, AT, AT + 2), of(0, AT + 2, AT + 3)];
     assert_eq!(archive.vintages(&key()).unwrap(), all);
@@ -143,10 +143,10 @@ fn only_buckets_that_are_told_otherwise_are_kept() {
 #[test]
 fn damaged_buckets_that_are_asked_again_are_no_vintage_and_are_known_anew() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 4)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
     let part = archive.path().join(part_name(&key(), "1970-01-01"));
     std::fs::write(&part, "damaged").unwrap();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     writer.mend(window(0, 4), true).unwrap();
     writer.commit(&[window(0, 4)], &closes(&[0, 1], 0.25), AT + 10).unwrap();
     assert_eq!(archive.vintages(&key()).unwrap(), []);
@@ -160,7 +160,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// The files before and after a replacement, and the ledger that announces it.
 fn steps(archive: &Archive) -> (Files, Files, Ledger) {
     let ask = [window(0, 2), window(MONTH, MONTH + 2)];
-    let mut writer = hold(archive);
+    let mut writer = key_writer(archive);
     writer.commit(&ask, &closes(&[0, 1, MONTH, MONTH + 1], 0.5), AT).unwrap();
     let old = files(archive.path());
     writer.commit(&ask, &closes(&[1, MONTH], 0.25), AT + 10).unwrap();
@@ -204,7 +204,7 @@ fn a_replacement_that_stops_anywhere_loses_nothing() {
         }
         let replaced = |place: usize| arrived >= 2 * place + 2;
         let look = |archive: &Archive| {
-            assert!(archive.survey().unwrap().problems.is_empty(), "{arrived}");
+            assert!(archive.verify().unwrap().problems.is_empty(), "{arrived}");
             for (place, from) in [0, MONTH].into_iter().enumerate() {
                 let (early, late) = [AT + 9, AT + 10]
                     .map(|moment| closes_as_of(archive, window(from, from + 2), moment).unwrap())
@@ -218,14 +218,14 @@ fn a_replacement_that_stops_anywhere_loses_nothing() {
             assert_eq!(closes_as_of(archive, window(0, 2), AT - 1), Err(vec![window(0, 2)]));
         };
         look(&archive);
-        drop(hold(&archive));
+        drop(key_writer(&archive));
         look(&archive);
         // Asked again, all is as if nothing had happened but for a vintage that is told twice.
         let ask = [window(0, 2), window(MONTH, MONTH + 2)];
-        hold(&archive).commit(&ask, &closes(&[1, MONTH], 0.25), AT + 10).unwrap();
+        key_writer(&archive).commit(&ask, &closes(&[1, MONTH], 0.25), AT + 10).unwrap();
         assert_eq!(closes_as_of(&archive, window(0, 2), AT + 9).unwrap().len(), 2);
         assert_eq!(closes_as_of(&archive, window(0, 2), AT + 10).unwrap(), [(1, 1.25)].into());
-        assert!(archive.survey().unwrap().problems.is_empty(), "{arrived}");
+        assert!(archive.verify().unwrap().problems.is_empty(), "{arrived}");
     }
 }
 
@@ -234,7 +234,7 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
     let shared = objects::Shared::new();
     let (_folder, near) = archive();
     for archive in [near, shared.archive()] {
-        let mut writer = hold(&archive);
+        let mut writer = key_writer(&archive);
         for step in 0..4 {
             let hours = closes(&[0, MONTH], f64::from(step));
             writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &hours, AT + i64::from(step)).unwrap();
@@ -253,7 +253,7 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
                 assert_eq!(closes_as_of(archive, window(0, 2), AT + i64::from(step)).unwrap()[&0], f64::from(step));
             }
             assert_eq!(archive.vintages(&key()).unwrap().len(), 2);
-            assert!(archive.survey().unwrap().problems.is_empty());
+            assert!(archive.verify().unwrap().problems.is_empty());
         };
         look(&archive);
         let vintages = |archive: &Archive| {
@@ -265,9 +265,9 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
         let name = ledger::name(&key().name);
         let found = archive.store.read(&name).unwrap().unwrap();
         archive.store.stage("test", &name, b"lost".to_vec()).unwrap().place(&found.version).unwrap();
-        drop(hold(&archive));
+        drop(key_writer(&archive));
         look(&archive);
-        let done = hold(&archive).compact(i64::MAX).unwrap();
+        let done = key_writer(&archive).compact(i64::MAX).unwrap();
         assert_eq!(done.files, 2);
         assert_eq!(archive.vintages(&key()).unwrap(), []);
         assert_eq!(vintages(&archive).len(), if archive.store.removes() { 1 } else { 6 });
@@ -278,7 +278,7 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
 #[test]
 fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
     let (_folder, archive) = archive();
-    let mut writer = hold(&archive);
+    let mut writer = key_writer(&archive);
     for step in 0..3 {
         writer.commit(&[window(0, 1)], &closes(&[0], f64::from(step)), AT + i64::from(step)).unwrap();
     }
@@ -303,10 +303,10 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
                 None => std::fs::remove_file(archive.path().join(&file)).unwrap(),
             }
         }
-        assert!(archive.survey().unwrap().problems.is_empty(), "{gone}");
+        assert!(archive.verify().unwrap().problems.is_empty(), "{gone}");
         assert_eq!(closes_as_of(&archive, window(0, 1), AT + 2).unwrap()[&0], 2.0);
         assert!(closes_as_of(&archive, window(0, 1), AT + 1).is_err());
-        drop(hold(&archive));
+        drop(key_writer(&archive));
         assert_eq!(files(archive.path()), after, "{gone}");
     }
 }
@@ -314,8 +314,8 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
 #[test]
 fn vintages_that_are_not_what_was_written_are_told() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
-    hold(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.25), AT + 10).unwrap();
+    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.25), AT + 10).unwrap();
     let name = files(archive.path()).into_keys().find(|name| name.ends_with(".vintage")).unwrap();
     let path = archive.path().join(&name);
     let whole = std::fs::read(&path).unwrap();
@@ -325,7 +325,7 @@ fn vintages_that_are_not_what_was_written_are_told() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &bytes).unwrap();
         assert!(matches!(archive.read_as_of(&key(), window(0, 3), AT), Err(ArchiveFault::File { .. })), "{bit}");
-        assert_eq!(archive.survey().unwrap().problems.len(), 1);
+        assert_eq!(archive.verify().unwrap().problems.len(), 1);
     }
     std::fs::remove_file(&path).unwrap();
     let told = archive.read_as_of(&key(), window(0, 3), AT).unwrap_err();
@@ -333,12 +333,12 @@ fn vintages_that_are_not_what_was_written_are_told() {
     // What is kept now is none of its business, and what is dropped is looked for no more.
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap()[0].len(), 3);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT + 10).unwrap().len(), 3);
-    hold(&archive).compact(AT + 10).unwrap();
-    assert!(archive.survey().unwrap().problems.is_empty());
+    key_writer(&archive).compact(AT + 10).unwrap();
+    assert!(archive.verify().unwrap().problems.is_empty());
     // A data file in its place is none.
     std::fs::write(&path, &whole).unwrap();
     std::fs::copy(archive.path().join(part_name(&key(), "1970-01-01")), &path).unwrap();
-    assert_eq!(archive.survey().unwrap().problems[0].state, FileState::Foreign);
+    assert_eq!(archive.verify().unwrap().problems[0].state, FileState::Foreign);
     assert_eq!(before[&2], 2.5);
 }
 
@@ -358,7 +358,7 @@ struct First<'a> {
 #[test]
 fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     let (_folder, archive) = archive();
-    hold(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     let path = archive.path().join(ledger::name(&key().name));
     // As it was written: no word of since when anything is known.
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -371,7 +371,7 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     // Since nobody noted when they were asked, buckets count from their close.
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF).unwrap().len(), 2);
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF - 1), Err(vec![window(1, 2)]));
-    hold(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), AT).unwrap();
+    key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), AT).unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 2"));
     assert_eq!(closes_as_of(&archive, window(0, 2), AT - 1).unwrap()[&1], 1.5);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT).unwrap()[&1], 1.25);
@@ -394,5 +394,5 @@ fn a_writer_that_lost_its_lock_loses_no_vintage() {
         let told = closes_as_of(&archive, window(0, 2), moment).unwrap();
         assert_eq!(told.get(&0).copied(), expected);
     }
-    assert!(archive.survey().unwrap().problems.is_empty());
+    assert!(archive.verify().unwrap().problems.is_empty());
 }

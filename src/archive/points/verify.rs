@@ -43,7 +43,7 @@ pub struct FileProblem {
 
 /// What a look at every file found.
 #[derive(Debug, Clone, Default)]
-pub struct Survey {
+pub struct Verification {
     /// Files whose checksum is right.
     pub files: usize,
     /// Their size.
@@ -81,17 +81,17 @@ impl Archive {
     /// Reads every file and compares checksums. Changes nothing.
     ///
     /// # Errors
-    /// [`ArchiveFault::Access`] when the folder cannot be read. What is wrong with files is in the survey.
-    pub fn survey(&self) -> Result<Survey, ArchiveFault> {
-        let mut survey = Survey { problems: self.strangers()?, ..Survey::default() };
+    /// [`ArchiveFault::Access`] when the folder cannot be read. What is wrong with files is in what it returns.
+    pub fn verify(&self) -> Result<Verification, ArchiveFault> {
+        let mut report = Verification { problems: self.strangers()?, ..Verification::default() };
         let mut known = BTreeSet::new();
         if let Err(fault) = self.about_problem() {
-            survey.note(fault)?;
+            report.note(fault)?;
         }
         for name in self.ledgers()? {
             match self.open_ledger(&name) {
-                Ok((key, ledger)) => self.look_in_peace(&key, ledger, &mut survey, &mut known)?,
-                Err(fault) => survey.note(fault)?,
+                Ok((key, ledger)) => self.look_in_peace(&key, ledger, &mut report, &mut known)?,
+                Err(fault) => report.note(fault)?,
             }
         }
         let vintages = own("vintages");
@@ -109,15 +109,15 @@ impl Archive {
         for name in unknown {
             if !known.contains(&name) {
                 if let Err(fault) = self.store.check(&name) {
-                    survey.note(fault)?;
+                    report.note(fault)?;
                     continue;
                 }
                 let problem =
                     "no ledger names it; a sync that downloads its dates takes it in or sets it aside".to_owned();
-                survey.problems.push(FileProblem { path: name, state: FileState::Foreign, problem });
+                report.problems.push(FileProblem { path: name, state: FileState::Foreign, problem });
             }
         }
-        Ok(survey)
+        Ok(report)
     }
 
     /// As [`Archive::look`], anew while a writer changes what the ledger names.
@@ -125,31 +125,31 @@ impl Archive {
         &self,
         key: &Key,
         mut ledger: Ledger,
-        survey: &mut Survey,
+        report: &mut Verification,
         known: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveFault> {
-        let mut own = Survey::default();
+        let mut own = Verification::default();
         for _ in 0..LOOKS {
-            own = Survey::default();
+            own = Verification::default();
             self.look(key, &ledger, &mut own)?;
             let now = if own.problems.is_empty() { None } else { self.ledger(&key.name)? };
             let Some((now, _)) = now.filter(|(now, _)| *now != ledger) else { break };
             ledger = now;
         }
-        survey.files += own.files;
-        survey.bytes += own.bytes;
-        survey.problems.extend(own.problems);
+        report.files += own.files;
+        report.bytes += own.bytes;
+        report.problems.extend(own.problems);
         known.extend(names_of(key, &ledger));
         Ok(())
     }
 
-    fn look(&self, key: &Key, ledger: &Ledger, survey: &mut Survey) -> Result<(), ArchiveFault> {
+    fn look(&self, key: &Key, ledger: &Ledger, report: &mut Verification) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
             let bytes = match self.store.read(&name) {
                 Ok(found) => found.map(|found| found.bytes),
                 Err(fault) => {
-                    survey.note(fault)?;
+                    report.note(fault)?;
                     continue;
                 }
             };
@@ -159,21 +159,21 @@ impl Archive {
             match found {
                 None if goes => {}
                 Some(found) if found == part.sha256 || Some(&found) == next => {
-                    survey.files += 1;
-                    survey.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
+                    report.files += 1;
+                    report.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
                 }
-                _ => survey.note(self.strange(key, &name, bytes.as_ref()))?,
+                _ => report.note(self.strange(key, &name, bytes.as_ref()))?,
             }
         }
         for (name, vintage) in ledger.vintages.iter().filter(|(name, _)| !ledger.going.contains(name)) {
             let file = vintage::file(key, name);
             match self.store.read(&file) {
                 Ok(Some(found)) if sha256(&found.bytes) == vintage.part.sha256 => {
-                    survey.files += 1;
-                    survey.bytes += found.bytes.len() as u64;
+                    report.files += 1;
+                    report.bytes += found.bytes.len() as u64;
                 }
-                Ok(found) => survey.note(vintage::strange(key, &file, found.map(|found| found.bytes).as_ref()))?,
-                Err(fault) => survey.note(fault)?,
+                Ok(found) => report.note(vintage::strange(key, &file, found.map(|found| found.bytes).as_ref()))?,
+                Err(fault) => report.note(fault)?,
             }
         }
         Ok(())
@@ -213,7 +213,7 @@ fn names_of(key: &Key, ledger: &Ledger) -> Vec<String> {
     parts.chain(vintages).collect()
 }
 
-impl Survey {
+impl Verification {
     fn note(&mut self, fault: ArchiveFault) -> Result<(), ArchiveFault> {
         match fault {
             ArchiveFault::File { path, state, problem } => self.problems.push(FileProblem { path, state, problem }),

@@ -1,4 +1,4 @@
-//! The right to write a key: one writer at a time has it.
+//! The one writer of a key at a time.
 
 use super::archive::Archive;
 use super::coverage::{gaps, within};
@@ -12,7 +12,7 @@ use crate::columns::Series;
 
 /// The right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]
-pub struct Hold {
+pub struct KeyWriter {
     pub(super) archive: Archive,
     pub(super) key: Key,
     pub(super) ledger: Ledger,
@@ -23,7 +23,7 @@ pub struct Hold {
     pub(super) lock: Box<dyn Lock>,
 }
 
-impl Hold {
+impl KeyWriter {
     /// The windows of bucket starts that were asked.
     pub fn asked(&self) -> Vec<Window> {
         self.ledger.asked()
@@ -34,7 +34,7 @@ impl Hold {
         gaps(&self.asked(), window)
     }
 
-    /// Lets other writers have the key, and waits until they can. Without it they have it some time after the hold is
+    /// Lets other writers have the key, and waits until they can. Without it they have it some time after the writer is
     /// dropped.
     pub fn release(&mut self) {
         self.lock.release();
