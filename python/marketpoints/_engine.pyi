@@ -42,6 +42,9 @@ __all__ = [
     "raster",
     "regroup",
     "shutdown",
+    "speak_of_options",
+    "spelled_argument",
+    "spelled_setting",
     "table_text",
     "tiers",
     "to_grid",
@@ -769,6 +772,15 @@ def data_types() -> list[dict[str, Any]]:
     By name: name, method, cost, max_points, file_bytes, included_depth, usd, group_by, gapfill, lowest_tier, shape,
     columns.
     """
+
+def speak_of_options(options: bool) -> None:
+    """Has the messages of this process speak of options of the command line, or of arguments again."""
+
+def spelled_argument(name: str, value: str | None = None) -> str:
+    """How messages of this process name an argument, and its value: ``block_size=3``, or ``--block-size=3``."""
+
+def spelled_setting(argument: str, variable: str) -> str:
+    """How messages name a setting that also a variable of the environment gives: ``api_key= or KEY``, or ``KEY``."""
 
 def shutdown() -> None:
     """Ends the engine's threads at interpreter exit; calls in flight are dropped."""

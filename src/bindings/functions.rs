@@ -20,7 +20,8 @@ use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::PARAMETERS;
+use crate::protocol::query::Spelling;
+use crate::protocol::query::{PARAMETERS, speak_of_options as speak};
 use crate::protocol::suggest::{closest as nearest, hint};
 use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
@@ -65,32 +66,72 @@ pub(super) fn weight(
         let near = hint(data_type, known.iter().copied());
         invalid(format!("the weight of type {data_type:?} is not known; known are {}{near}", known.join(", ")))
     })?;
+    let spelled = |name| Spelling::caller().argument(name);
     let seconds = match (interval, interval_seconds) {
-        (Some(_), Some(_)) => return Err(invalid("give interval= or interval_seconds=, not both".to_owned())),
+        (Some(_), Some(_)) => {
+            return Err(invalid(format!("give {} or {}, not both", spelled("interval"), spelled("interval_seconds"))));
+        }
         (Some(name), None) => Interval::find(name).map(|row| row.seconds).ok_or_else(|| {
             let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
-            invalid(format!("interval {name:?} is not known; give interval_seconds= for a new one{near}"))
+            invalid(format!("interval {name:?} is not known; give {} for a new one{near}", spelled("interval_seconds")))
         })?,
         (None, Some(seconds)) => seconds,
         // The weight depends on points only: any length of an interval does.
         (None, None) if points.is_some() => 1,
-        (None, None) => return Err(invalid("give interval= with period=, or points=".to_owned())),
+        (None, None) => {
+            return Err(invalid(format!(
+                "give {} with {}, or {}",
+                spelled("interval"),
+                spelled("period"),
+                spelled("points")
+            )));
+        }
     };
     let period = match (period, points) {
         (Some(period), None) => period,
         (None, Some(points)) => points.checked_mul(seconds).ok_or_else(|| invalid("too many points".to_owned()))?,
-        _ => return Err(invalid("give period= (seconds) or points=, one of the two".to_owned())),
+        _ => {
+            return Err(invalid(format!(
+                "give {} (seconds) or {}, one of the two",
+                spelled("period"),
+                spelled("points")
+            )));
+        }
     };
     let demand = Demand { interval: seconds, period, exchanges, max_depth };
     let weight = formula::of(spec, &demand).map_err(|problem| invalid(problem.to_string()))?;
     let (asked, most) = (formula::points(&demand), spec.max_points);
     if asked > most {
         return Err(invalid(format!(
-            "one request of {data_type} has {most} points at most (section 8.3), not {asked}; client.plan(…) cuts a window \
-             into requests and tells their weight"
+            "one request of {data_type} has {most} points at most (section 8.3), not {asked}; {} cuts a window into \
+             requests and tells their weight",
+            Spelling::caller().method("plan")
         )));
     }
     Ok(weight)
+}
+
+/// Has the messages of this process speak of options of the command line instead of arguments, or of arguments again.
+#[pyfunction]
+pub(super) fn speak_of_options(options: bool) {
+    speak(options);
+}
+
+/// How messages of this process name an argument: `block_size=`, or `--block-size`; with a value: `block_size=3`, or
+/// `--block-size=3`.
+#[pyfunction]
+#[pyo3(signature = (name, value = None))]
+pub(super) fn spelled_argument(name: &str, value: Option<&str>) -> String {
+    match value {
+        None => Spelling::caller().argument(name),
+        Some(value) => Spelling::caller().given(name, value),
+    }
+}
+
+/// How messages of this process name a setting that also a variable of the environment gives: `api_key= or KEY`, or `KEY`.
+#[pyfunction]
+pub(super) fn spelled_setting(argument: &str, variable: &str) -> String {
+    Spelling::caller().setting(argument, variable)
 }
 
 /// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error and not a

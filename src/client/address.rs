@@ -7,6 +7,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 
 use super::error::ClientError;
 use crate::protocol::Dialect;
+use crate::protocol::query::Spelling;
 use crate::protocol::wire::KEY_HEADER;
 
 pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
@@ -35,7 +36,8 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
 
 pub(super) fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
     if key.is_empty() {
-        return Err(ClientError::invalid("the API key is empty; pass api_key= or set MARKETPOINTS_API_KEY"));
+        let setting = Spelling::caller().setting("api_key", "MARKETPOINTS_API_KEY");
+        return Err(ClientError::invalid(format!("the API key is empty; set {setting}")));
     }
     if key.contains("://") {
         return Err(ClientError::invalid(

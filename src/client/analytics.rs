@@ -10,6 +10,7 @@ use super::tiers::{analytics_by_tier, below_analytics};
 use crate::clock::Window;
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
+use crate::protocol::query::Spelling;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
 
 impl Client {
@@ -96,7 +97,7 @@ impl Client {
         }
         let mut query = query.clone();
         let Some(first) = page(&mut query.ask).map(|page| page.offset.unwrap_or(0).max(0)) else {
-            query.check()?;
+            query.check(Spelling::caller())?;
             return Ok(vec![query]);
         };
         let bounds = page_bounds(first, limit)?;
@@ -106,7 +107,7 @@ impl Client {
                 // Left out where it is 0, as a query without an offset is.
                 page.offset = Some(offset).filter(|offset| *offset != 0);
             }
-            query.check()?;
+            query.check(Spelling::caller())?;
             Ok(query.clone())
         };
         bounds.into_iter().map(page_of).collect()

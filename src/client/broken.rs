@@ -1,6 +1,7 @@
 //! Attempts that brought no whole answer: what broke, in words, and whether the request was charged.
 
 use super::error::{ClientError, ErrorKind};
+use crate::protocol::query::Spelling;
 
 /// An attempt that brought no whole answer.
 pub(super) struct Broken {
@@ -45,12 +46,15 @@ pub(super) fn broken(error: &reqwest::Error) -> Broken {
     // A certificate does not become valid by trying again.
     let certificate = error.is_connect() && causes.contains("certificate");
     let hint = if certificate {
-        "; trust a further authority with ca_certs=, or check the address"
+        "; trust a further authority with ca_certs=, or check the address".to_owned()
     } else if kind == ErrorKind::Transport && error.is_connect() {
-        "; is it running there? base_url= or MARKETPOINTS_BASE_URL names another address, and `marketpoints serve` starts \
-         a local service and prints its own"
+        format!(
+            "; is it running there? {} names another address, and `marketpoints serve` starts a local service and prints \
+             its own",
+            Spelling::caller().setting("base_url", "MARKETPOINTS_BASE_URL")
+        )
     } else {
-        ""
+        String::new()
     };
     let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
     error_out.status = error.status().map(|status| status.as_u16());

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::archive::points::ArchiveFault;
 use crate::columns::Series;
 use crate::decode::DecodeError;
+use crate::protocol::query::Spelling;
 use crate::protocol::wire::NOT_ARCHIVED;
 use crate::protocol::{AnalyticsAnswer, ErrorBody, ParamError};
 
@@ -115,7 +116,12 @@ impl ClientError {
         };
         let code = body.code.as_deref().map_or_else(String::new, |code| format!(" {code}"));
         let what = if body.message.is_empty() { "no message" } else { &body.message };
-        let hint = if body.status == 401 { "; the key of a client is api_key= or MARKETPOINTS_API_KEY" } else { "" };
+        let hint = match body.status {
+            401 => {
+                format!("; the key of a client is {}", Spelling::caller().setting("api_key", "MARKETPOINTS_API_KEY"))
+            }
+            _ => String::new(),
+        };
         Self {
             status: Some(body.status),
             retry_after: body.retry_after.map(|seconds| seconds as f64),
@@ -141,40 +147,8 @@ impl From<ArchiveFault> for ClientError {
 
 impl From<ParamError> for ClientError {
     fn from(error: ParamError) -> Self {
-        Self::invalid(as_arguments(&error.to_string()))
+        Self::invalid(format!("{}: {}", Spelling::caller().bare(&error.name), error.problem))
     }
-}
-
-/// Parameters of the analytics and of channels, which are arguments of the same words: found before sending they are told
-/// as the caller wrote them. What stands after the name of an order or a filter is a value, and stays.
-const ARGUMENTS: [(&str, &str); 20] = [
-    ("parameter ", ""),
-    ("userWallet", "user_wallet"),
-    ("assetId", "asset_id"),
-    ("conditionId", "condition_id"),
-    ("roiPercentage", "roi_percentage"),
-    ("minTotalTradeCount", "min_total_trade_count"),
-    ("maxTotalTradeCount", "max_total_trade_count"),
-    ("winRate", "win_rate"),
-    ("avgPositionSize", "avg_position_size"),
-    ("totalVolume", "total_volume"),
-    ("primaryCategory", "primary_category"),
-    ("openPositionCount", "open_position_count"),
-    ("timeSinceLastTrade", "time_since_last_trade"),
-    ("avgHoldingTime", "avg_holding_time"),
-    ("sortBy", "sort_by"),
-    ("sortDirection", "sort_direction"),
-    ("blockSize", "block_size"),
-    ("maxDepth", "max_depth"),
-    ("updateFrequency", "update_frequency"),
-    ("batchInterval", "batch_interval"),
-];
-
-/// A message with arguments in the place of parameters. On the wire numbers of channels are texts; arguments are numbers.
-pub(super) fn as_arguments(message: &str) -> String {
-    let numbers = [(" as a text, such as \"10\"", ", such as 10"), (" as a text, such as \"3500\"", ", such as 3500")];
-    let every = ARGUMENTS.into_iter().chain([("groupByType", "group_by_type")]).chain(numbers);
-    every.fold(message.to_owned(), |text, (parameter, argument)| text.replace(parameter, argument))
 }
 
 impl fmt::Display for ClientError {

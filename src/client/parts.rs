@@ -3,6 +3,7 @@
 
 use super::error::ClientError;
 use crate::protocol::discovery::TENORS;
+use crate::protocol::query::Spelling;
 use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, PointsQuery};
 
@@ -45,7 +46,10 @@ pub(super) fn check_values(query: &PointsQuery) -> Result<(), ClientError> {
     let profile = DataType::find(&query.data_type) == Some(DataType::TpoAgg);
     if let Some(minutes) = query.block_minutes.filter(|minutes| profile && !BLOCKS.contains(minutes)) {
         let all = BLOCKS.map(|minutes| minutes.to_string()).join(", ");
-        return Err(ClientError::invalid(format!("block_minutes={minutes} is not one of {all}")));
+        return Err(ClientError::invalid(format!(
+            "{} is not one of {all}",
+            Spelling::caller().given("block_minutes", minutes)
+        )));
     }
     match query.tenor.as_deref().and_then(|given| meant_tenor(given).map(|meant| (given, meant))) {
         None => Ok(()),

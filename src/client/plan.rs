@@ -4,6 +4,7 @@ use super::error::ClientError;
 use super::inner::Inner;
 use super::tiers::TierWait;
 use crate::clock::Window;
+use crate::protocol::query::Spelling;
 
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +62,9 @@ pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>
     match max_weight.filter(|most| weight > *most) {
         None => Ok(()),
         Some(most) => Err(ClientError::invalid(format!(
-            "the call weighs {weight} in {requests} request{}, more than max_weight={most}; ask for less, or allow more",
-            if requests == 1 { "" } else { "s" }
+            "the call weighs {weight} in {requests} request{}, more than {}; ask for less, or allow more",
+            if requests == 1 { "" } else { "s" },
+            Spelling::caller().given("max_weight", most)
         ))),
     }
 }

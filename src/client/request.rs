@@ -105,8 +105,8 @@ impl PointsRequest {
         check_exchanges(&query.exchanges)?;
         if let Some(spec) = spec {
             let broken = |rule: ParamError| ClientError::invalid(rule.problem);
-            query.validate_meaning(spec, Spelling::Arguments).map_err(broken)?;
-            query.validate(spec, Spelling::Arguments).map_err(broken)?;
+            query.validate_meaning(spec, Spelling::caller()).map_err(broken)?;
+            query.validate(spec, Spelling::caller()).map_err(broken)?;
         }
         check_values(&query)?;
         let (start, end, period) = (arguments.start, arguments.end, arguments.period);
@@ -299,7 +299,11 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
         }
     }
     match (start, end, period) {
-        (None, _, None) => Err(ClientError::invalid("the window has no start; give start=, or period= in seconds")),
+        (None, _, None) => Err(ClientError::invalid(format!(
+            "the window has no start; give {}, or {} in seconds",
+            Spelling::caller().argument("start"),
+            Spelling::caller().argument("period")
+        ))),
         (Some(_), Some(_), Some(_)) => Err(ClientError::invalid("start, end and period are one too many; give two")),
         (_, _, Some(period)) if !(0..LATEST_SECONDS as i64).contains(&period) => {
             Err(ClientError::invalid(format!("period={period} is no length of a window in seconds")))

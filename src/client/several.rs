@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::error::ClientError;
 use super::request::{PointsArguments, PointsRequest};
 use crate::columns::Series;
+use crate::protocol::query::Spelling;
 use crate::protocol::{PointsQuery, Selection, SeriesId};
 
 /// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
@@ -129,7 +130,7 @@ fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
 }
 
 fn check_pairs(subjects: &Subjects, count: usize) -> Result<(), ClientError> {
-    let refuse = |what: String| Err(ClientError::invalid(what));
+    let (refuse, asker) = (|what: String| Err(ClientError::invalid(what)), Spelling::caller());
     let Subjects { symbols, coins, token_names, block_sizes } = subjects;
     if coins.len() > 1 && !symbols.is_empty() && symbols.len() != coins.len()
         || symbols.len() > 1 && coins.len() > 1 && symbols.len() != coins.len()
@@ -139,11 +140,18 @@ fn check_pairs(subjects: &Subjects, count: usize) -> Result<(), ClientError> {
     }
     if token_names.len() > 1 && token_names.len() != count || token_names.len() == 1 && count > 1 {
         let names = token_names.len();
-        return refuse(format!("token_name= goes with coin= by position: {names} for {count}; give one for each"));
+        return refuse(format!(
+            "{} goes with {} by position: {names} for {count}; give one for each",
+            asker.argument("token_name"),
+            asker.argument("coin")
+        ));
     }
     if block_sizes.len() > 1 && block_sizes.len() != count {
         let sizes = block_sizes.len();
-        return refuse(format!("block_size= is one for all or one for each: there are {sizes} for {count}"));
+        return refuse(format!(
+            "{} is one for all or one for each: there are {sizes} for {count}",
+            asker.argument("block_size")
+        ));
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use super::sources::watched::Watched;
 use super::types::Answer;
 use crate::archive::points::Archive;
 use crate::columns::Series;
+use crate::protocol::query::Spelling;
 use crate::protocol::query::refuse_unknown;
 use crate::protocol::{
     AnalyticsAnswer, AnalyticsQuery, DiscoveryList, Filters, MarketsPage, MarketsQuery, PointsQuery, SortDirection,
@@ -185,7 +186,7 @@ impl Market {
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of section 4.3.
     pub fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, MarketError> {
-        query.check()?;
+        query.check(Spelling::Wire)?;
         query.check_offset()?;
         refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
         self.computes("prediction-market analytics")?;

@@ -12,6 +12,7 @@ use super::reply;
 use super::shared::Shared;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
+use crate::protocol::query::Spelling;
 use crate::protocol::query::refuse_unknown;
 use crate::protocol::{AnalyticsQuery, ErrorBody};
 
@@ -38,7 +39,7 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
     let now = shared.clock.now();
     let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
     refuse_unknown(&query.extra, spec.parameters)?;
-    query.check()?;
+    query.check(Spelling::Wire)?;
     query.check_offset()?;
     let charge = access.charge(u64::from(spec.weight))?;
     let body = compute(&shared, Some(charge), Work::Usual, move |source| {

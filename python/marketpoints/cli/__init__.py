@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from .. import __version__
+from .. import __version__, _engine
 from ..common.arguments import ANALYTICS, METHODS
 from ..common.queries import PARAMETERS, TYPED_ARGUMENTS, QueryArguments
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning
@@ -17,7 +17,6 @@ from ..printable import printable
 from . import commands
 from .demo import demo
 from .universe import sync
-from .words import one_line
 
 __all__ = ["main"]
 
@@ -100,6 +99,7 @@ FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
     given = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
+    _engine.speak_of_options(True)
     try:
         with warnings.catch_warnings():
             for category in SHOWN:
@@ -117,9 +117,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (Error, OSError) as error:
-        print(f"marketpoints: {one_line(error, vars(given))}", file=sys.stderr)
+        print(f"marketpoints: {one_line(error)}", file=sys.stderr)
         return MISUSED if isinstance(error, ValueError) else FAILED
+    finally:
+        _engine.speak_of_options(False)
     return int(status)
+
+
+def one_line(error: BaseException) -> str:
+    """The error's text on one line."""
+    return printable(" ".join(str(error).split())) or type(error).__name__
 
 
 def joined(arguments: Sequence[str]) -> list[str]:

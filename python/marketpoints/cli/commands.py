@@ -27,7 +27,6 @@ from ..printable import printable
 from ..records.plan import rate, when
 from . import tables
 from .tables import FORMATS
-from .words import in_words
 
 __all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "sizes", "usage", "weight"]
 
@@ -133,7 +132,7 @@ def fetch(given: argparse.Namespace) -> int:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
         answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
         if answer.why_empty is not None:
-            print(in_words(answer.why_empty, vars(given)), file=sys.stderr)
+            print(printable(answer.why_empty), file=sys.stderr)
         if piped:
             tables.tell(answer, form, sys.stdout)
             return 0

@@ -16,7 +16,6 @@ from ..records.universe import SeriesPlan, SeriesReport, UniversePlan, UniverseR
 from ..universes.planning import planned_blocking
 from ..universes.universe import Universe
 from .tables import lay_out
-from .words import in_words
 
 __all__ = ["FAILED", "REFUSED", "sync"]
 
@@ -48,7 +47,7 @@ def sync(given: argparse.Namespace) -> int:
     if given.json:
         print(report.to_json())
     else:
-        show_report(report, vars(given))
+        show_report(report)
     return FAILED if report.failed else REFUSED if report.refused else 0
 
 
@@ -67,11 +66,11 @@ def plan(given: argparse.Namespace, universe: Universe, archive: Archive, settin
     if given.json:
         print(planned.to_json())
     else:
-        show_plan(planned, vars(given))
+        show_plan(planned)
     return REFUSED if planned.refused else 0
 
 
-def show_plan(planned: UniversePlan, given: dict[str, object]) -> None:
+def show_plan(planned: UniversePlan) -> None:
     """Prints a plan: a row for each type and interval, what each tier would take, and what is refused."""
     rows: dict[tuple[str, str, str], list[int]] = {}
     for one in planned.series:
@@ -81,7 +80,7 @@ def show_plan(planned: UniversePlan, given: dict[str, object]) -> None:
     header = ["type", "interval", "status", "series", "requests", "weight", "points", "about"]
     cells = [[*key, *(f"{count:,}" for count in sums[:4]), size_words(sums[4])] for key, sums in rows.items()]
     lay_out(header, cells, sys.stdout, left={0, 1, 2})
-    show_problems(planned.refused, given)
+    show_problems(planned.refused)
     print("from a full budget:")
     for tier, takes, refused in planned._by_tier():
         without = f", without {refused:,} series that it refuses" if refused else ""
@@ -93,14 +92,14 @@ def show_plan(planned: UniversePlan, given: dict[str, object]) -> None:
     print(", ".join(counts))
 
 
-def show_report(report: UniverseReport, given: dict[str, object]) -> None:
+def show_report(report: UniverseReport) -> None:
     """Prints what became of a universe."""
-    show_problems(report.refused, given)
-    show_problems(report.failed, given)
+    show_problems(report.refused)
+    show_problems(report.failed)
     print(printable(", ".join(f"{name} {value}" for name, value in report._facts().items())))
 
 
-def show_problems(problems: Records[SeriesPlan] | Records[SeriesReport], given: dict[str, object]) -> None:
+def show_problems(problems: Records[SeriesPlan] | Records[SeriesReport]) -> None:
     """Prints each series with the reason why it was refused or failed."""
     for one in problems:
-        print(printable(f"{one.status}: {one}: {in_words(one.reason, given)}"))
+        print(printable(f"{one.status}: {one}: {one.reason}"))

@@ -137,9 +137,9 @@ class Connection(Caller):
         key = Hidden(texts["api_key"].reveal() or os.environ.get(KEY))
         url = Hidden(texts["base_url"].reveal() or address(own) or os.environ.get(URL) or address(speaks))
         if not key.reveal():
-            raise InvalidRequest(f"no API key: give api_key= or set {KEY}")
+            raise InvalidRequest(f"no API key: set {_engine.spelled_setting('api_key', KEY)}")
         if not url.reveal():
-            raise InvalidRequest(f"no address: give base_url= or set {URL}, or name it in a dialect")
+            raise InvalidRequest(f"no address: set {_engine.spelled_setting('base_url', URL)}, or name it in a dialect")
         addresses = {"base_url": url, "budget": texts["budget"], "proxy": texts["proxy"]}
         given: dict[str, Any] = {
             "tier": _known_tier(text(tier, "tier") or os.environ.get(TIER)),

@@ -1,5 +1,7 @@
 """Why an answer may hold no rows, in words."""
 
+from .. import _engine
+from ..common.clock import CLOCK
 from ..common.times import iso
 from ..identity import Asked
 
@@ -35,11 +37,12 @@ def why_nothing(
     if data_end is not None and start >= data_end:
         return (
             f"the data of the service end on {last_day(data_end)}, before {window} (of one market maybe earlier); "
-            f"ask for a window before that, or set its clock there: LocalService(…, now={iso(data_end)!r})"
+            f"ask for a window before that, or set its clock there: `marketpoints serve --now {iso(data_end)}`, "
+            f"LocalService(now={iso(data_end)!r})"
         )
-    may = ["nothing happened there", "the market opened later or is closed (client.markets: available_since)"]
+    may = ["nothing happened there", "the market opened later or is closed (its listing says available_since)"]
     if listed is not True:
-        may.append("the service does not know the symbol or coin (client.symbols, client.coins)")
+        may.append("the service does not know the symbol or coin (it lists those that it has)")
     return f"the service has no rows from {window}: {', or '.join(may)}{clocks}"
 
 
@@ -49,7 +52,7 @@ def _clocks(now: float | None, service_time: float | None) -> str:
         return ""
     return (
         f"; the service's clock says {iso(service_time // 1)} UTC and this client's {iso(now // 1)} UTC: for a service "
-        "of another time set MARKETPOINTS_CLOCK_OFFSET, as `marketpoints serve` prints it, or clock="
+        f"of another time set {_engine.spelled_setting('clock', CLOCK)}, as `marketpoints serve` prints it"
     )
 
 

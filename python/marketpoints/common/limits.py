@@ -66,7 +66,11 @@ def weight(
     """
     windowed = interval is not None or interval_seconds is not None or period is not None
     if points is not None and windowed and analytics(type) is None:
-        raise InvalidRequest("points= stands in the place of interval= and period=; give one or the other")
+        spelled = _engine.spelled_argument
+        raise InvalidRequest(
+            f"{spelled('points')} stands in the place of {spelled('interval')} and {spelled('period')}; "
+            "give one or the other"
+        )
     return _engine.weight(
         data_type(type),
         interval=interval_name(interval),

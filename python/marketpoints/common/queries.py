@@ -189,4 +189,6 @@ def _check_edges(typed: dict[str, Any]) -> None:
     for name in ("start", "end"):
         seconds = typed.get(name)
         if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:
-            raise InvalidRequest(f"{name}: the window lies beyond the years 1677 to 2262; leave {name}= out")
+            raise InvalidRequest(
+                f"{name}: the window lies beyond the years 1677 to 2262; leave {_engine.spelled_argument(name)} out"
+            )

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from .. import _engine
 from ..errors import InvalidRequest
 from .hidden import redacted
 
@@ -71,7 +72,8 @@ SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
 # What datetime64[ns] holds; the smallest 64-bit number is NaT.
 LARGEST_NANOSECONDS = 2**63 - 1
-WANTED = "give a datetime, an ISO 8601 text such as 2026-01-31T12:00:00Z, or Unix seconds"
+WANTED = "give an ISO 8601 text such as 2026-01-31T12:00:00Z, Unix seconds or, in Python, a datetime"
+WANTED_LENGTH = "give seconds, a number with a unit such as 90d or, in Python, a timedelta"
 
 
 def to_unix(value: Time | None, name: str = "time") -> float | None:
@@ -82,7 +84,10 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
     """
     seconds = None if value is None else _unix(value, name)
     if seconds is not None and abs(seconds) > LARGEST_SECONDS:
-        raise InvalidRequest(f"{name}: {value!r} is later than the year 5138, the last that is told; leave {name}= out")
+        raise InvalidRequest(
+            f"{name}: {value!r} is later than the year 5138, the last that is told; leave "
+            f"{_engine.spelled_argument(name)} out"
+        )
     return seconds
 
 
@@ -113,9 +118,7 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
     if seconds is None and isinstance(value, str):
         raise InvalidRequest(f"{name}: {_no_length(value.strip())}")
     if seconds is None or seconds.denominator != 1:
-        raise InvalidRequest(
-            f"{name}: {value!r} is not a whole number of seconds; give seconds, a timedelta, or a text such as 90d"
-        )
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number of seconds; {WANTED_LENGTH}")
     if abs(seconds) > LARGEST_SECONDS:
         raise InvalidRequest(f"{name}: {value!r} is longer than time is told here")
     return int(seconds)
@@ -131,7 +134,7 @@ def to_seconds(value: Duration, name: str) -> float:
     if seconds is None and isinstance(value, str):
         raise InvalidRequest(f"{name}: {_no_length(value.strip())}")
     if seconds is None:
-        raise InvalidRequest(f"{name}: {value!r} is no duration; give seconds, a timedelta, or a text such as 90d")
+        raise InvalidRequest(f"{name}: {value!r} is no duration; {WANTED_LENGTH}")
     if abs(seconds) > LARGEST_SECONDS:
         raise InvalidRequest(f"{name}: {value!r} is longer than time is told here")
     return float(seconds)

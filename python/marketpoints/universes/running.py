@@ -147,9 +147,10 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
         InvalidRequest: It would.
     """
     if most is not None and plan.weight > most:
+        allowed = _engine.spelled_argument("max_weight", str(most))
         raise InvalidRequest(
-            f"the universe weighs {plan.weight:,} in {plan.requests:,} requests, more than max_weight={most}; ask for "
-            "less, or allow more"
+            f"the universe weighs {plan.weight:,} in {plan.requests:,} requests, more than {allowed}; ask for less, or "
+            "allow more"
         )
 
 

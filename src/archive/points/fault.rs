@@ -1,6 +1,7 @@
 //! What can be wrong with an archive of points.
 
 use crate::clock::{Window, utc};
+use crate::protocol::query::Spelling;
 
 /// How a file differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,8 @@ pub enum ArchiveFault {
     /// The archive holds another service's data.
     #[error(
         "the archive {path} holds data of {holds}, not of {wanted}; use a folder or a prefix for each service, or, if both are \
-         one service, give its name: archive_source={holds:?}"
+         one service, give its name: {}",
+        Spelling::caller().given("archive_source", format_args!("{holds:?}"))
     )]
     Source {
         /// The archive.

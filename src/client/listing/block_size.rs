@@ -3,6 +3,7 @@
 use crate::client::error::ClientError;
 use crate::client::kept_lists::{ListQuery, Question};
 use crate::client::listed::Listed;
+use crate::protocol::query::Spelling;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
 
 /// Whether a block size fits.
@@ -48,9 +49,11 @@ impl Question<f64> for SizeQuestion {
         }
         match check_block_size(self.size, list.iter().copied()) {
             Ok(()) => Ok(Listed::Yes),
-            Err(misfit) => {
-                Err(ClientError::invalid(format!("block_size={misfit}; any_block_size=True asks all the same")))
-            }
+            Err(misfit) => Err(ClientError::invalid(format!(
+                "{}; {} asks all the same",
+                Spelling::caller().given("block_size", misfit),
+                Spelling::caller().switch("any_block_size", true)
+            ))),
         }
     }
 }

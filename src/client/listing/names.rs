@@ -6,6 +6,7 @@ use crate::client::error::ClientError;
 use crate::client::kept_lists::{ListQuery, Question};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{Venue, venue};
+use crate::protocol::query::Spelling;
 use crate::protocol::suggest::did_you_mean;
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 
@@ -75,7 +76,8 @@ impl Question<String> for NameQuestion<'_> {
                 "{words}, maybe not all: markets go by their conditionId, not by a slug)"
             )));
         }
-        Err(ClientError::invalid(format!("{words}; check_symbols=False asks all the same)")))
+        let switch = Spelling::caller().switch("check_symbols", false);
+        Err(ClientError::invalid(format!("{words}; {switch} asks all the same)")))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::PointsRequest;
 use crate::clock::utc;
 use crate::protocol::Tier;
+use crate::protocol::query::Spelling;
 
 impl PointsRequest {
     /// Why the window that the request means at `now` (Unix seconds) for a key of a tier holds no bucket, in words; `None`
@@ -41,7 +42,10 @@ impl PointsRequest {
         } else if first >= end {
             format!("no bucket starts from {} to {}: the next does at {}", utc(start), utc(end), utc(first))
         } else {
-            let hint = if self.include_forming { "" } else { "; include_forming=True takes those that form" };
+            let hint = match Spelling::caller().switch("include_forming", true) {
+                _ if self.include_forming => String::new(),
+                switch => format!("; {switch} takes those that form"),
+            };
             format!("no bucket of the window was closed at {}{hint}", utc(clock))
         };
         Some(format!("{why} (so nothing was asked)"))

@@ -32,11 +32,12 @@ use self::common::{Common, Standing};
 use self::queue::Queue;
 use self::record::Recorder;
 use self::session::Session;
-use super::error::{ClientError, as_arguments};
+use super::error::ClientError;
 use super::inner::Client;
 use super::listed::Listed;
 use super::rules::check_exchanges;
 use crate::clock::WallClock;
+use crate::protocol::query::Spelling;
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
 
 /// How a stream stands.
@@ -88,8 +89,9 @@ impl Client {
         let mut families: BTreeMap<Family, Vec<Channel>> = BTreeMap::new();
         for channel in channels {
             check_type(&channel.kind)?;
-            let refused = |error| ClientError::invalid(as_arguments(&format!("channel {}: {error}", channel.kind)));
-            channel.check().map_err(refused)?;
+            let refused =
+                |error| ClientError::invalid(format!("channel {}: {}", channel.kind, ClientError::from(error)));
+            channel.check(Spelling::caller()).map_err(refused)?;
             self.inner.check_names([&channel.kind], [&channel.exchange])?;
             check_exchanges(std::slice::from_ref(&channel.exchange))?;
             let family = families.entry(channel.family()).or_default();

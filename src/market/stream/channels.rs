@@ -10,6 +10,7 @@ use crate::market::instruments::names;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Instrument;
 use crate::protocol::ParamError;
+use crate::protocol::query::Spelling;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 
 /// Frequency of a channel that names none.
@@ -25,7 +26,7 @@ impl Market {
         let Some(kind) = ChannelKind::find(&channel.kind) else {
             return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)).into());
         };
-        channel.check()?;
+        channel.check(Spelling::Wire)?;
         self.computes("the live stream")?;
         names::check_market(self.source(), &channel.exchange, &channel.symbol, self.strict_symbols())?;
         let instruments = self.source().instruments();

@@ -3,6 +3,7 @@
 use super::leaderboard::LeaderboardQuery;
 use super::page::{Page, text};
 use super::parameters::{Pairs, ParamError, push_text};
+use super::spelling::Spelling;
 use crate::protocol::analytics::AnalyticsEndpoint;
 
 /// A query of `GET /v1/prediction/analytics/positions` (section 4.3).
@@ -125,23 +126,26 @@ impl AnalyticsQuery {
     ///
     /// # Errors
     /// The parameter that is missing or one too many, and how to mend it.
-    pub fn check(&self) -> Result<(), ParamError> {
-        let both = "assetId and conditionId were both given; give one of them, conditionId for a whole market";
-        let wallet = |wallet: &String| {
-            if wallet.is_empty() {
-                return Err(ParamError::new("userWallet", "missing; give the address of a wallet (0x…)"));
-            }
-            Ok(())
+    pub fn check(&self, spelling: Spelling) -> Result<(), ParamError> {
+        let [wallet, asset, condition] = ["userWallet", "assetId", "conditionId"].map(|name| spelling.parameter(name));
+        let needs_wallet = |given: &String| match given.as_str() {
+            "" => Err(ParamError::new("userWallet", "missing; give the address of a wallet (0x…)")),
+            _ => Ok(()),
+        };
+        let both = || {
+            let problem =
+                format!("{asset} and {condition} were both given; give one of them, {condition} for a whole market");
+            Err(ParamError::new("assetId", problem))
         };
         match &self.ask {
             AnalyticsAsk::Leaderboard(query) => query.page.check(),
-            AnalyticsAsk::TraderProfile(one) | AnalyticsAsk::UserCategories(one) => wallet(one),
+            AnalyticsAsk::TraderProfile(one) | AnalyticsAsk::UserCategories(one) => needs_wallet(one),
             AnalyticsAsk::Positions(query) => {
                 match (&query.user_wallet, &query.asset_id, &query.condition_id) {
-                    (_, Some(_), Some(_)) => return Err(ParamError::new("assetId", both)),
+                    (_, Some(_), Some(_)) => return both(),
                     (None, None, None) => {
                         let problem =
-                            "missing; give userWallet, assetId or conditionId, or userWallet with one of them";
+                            format!("missing; give {wallet}, {asset} or {condition}, or {wallet} with one of them");
                         return Err(ParamError::new("userWallet", problem));
                     }
                     _ => {}
@@ -149,9 +153,9 @@ impl AnalyticsQuery {
                 query.page.check()
             }
             AnalyticsAsk::MarketSummary(query) => match (&query.asset_id, &query.condition_id) {
-                (Some(_), Some(_)) => Err(ParamError::new("assetId", both)),
+                (Some(_), Some(_)) => both(),
                 (None, None) => {
-                    let problem = "missing; give conditionId for a whole market or assetId for one outcome";
+                    let problem = format!("missing; give {condition} for a whole market or {asset} for one outcome");
                     Err(ParamError::new("conditionId", problem))
                 }
                 _ => Ok(()),
@@ -209,7 +213,7 @@ mod tests {
 
     fn problem(endpoint: AnalyticsEndpoint, query: &str) -> Option<String> {
         let checked = AnalyticsQuery::parse(endpoint, query).and_then(|query| {
-            query.check()?;
+            query.check(Spelling::Wire)?;
             query.check_offset()
         });
         checked.err().map(|error| error.to_string())
@@ -261,7 +265,7 @@ mod tests {
             }
         }
         let far = AnalyticsQuery::parse(AnalyticsEndpoint::Leaderboard, "offset=5000").unwrap();
-        assert_eq!(far.check(), Ok(()), "only the service judges the offset");
+        assert_eq!(far.check(Spelling::Wire), Ok(()), "only the service judges the offset");
     }
 
     proptest! {

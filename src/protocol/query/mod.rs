@@ -10,6 +10,7 @@ mod page;
 mod parameters;
 mod points;
 mod rules;
+mod spelling;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
 pub use argument::Kind;
@@ -19,7 +20,8 @@ pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSo
 pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
 pub use points::{PARAMETERS, POINTS_PARAMETERS, Parameter, PointsQuery};
-pub use rules::{Spelling, known_type};
+pub use rules::known_type;
+pub use spelling::{Spelling, argument_of, speak_of_options};
 
 pub use crate::protocol::group_by::GroupBy;
 pub use crate::protocol::sort_direction::SortDirection;

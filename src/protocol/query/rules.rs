@@ -2,31 +2,11 @@
 //! can do. What differs between types stands in [`DATA_TYPES`].
 
 use super::parameters::ParamError;
-use super::points::{PARAMETERS, PointsQuery};
+use super::points::PointsQuery;
+use super::spelling::Spelling;
 use crate::protocol::data_type::{DATA_TYPES, DataType, Selection, Shape, TypeSpec};
 use crate::protocol::group_by::GroupBy;
 use crate::protocol::suggest::hint;
-
-/// How a refusal spells parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spelling {
-    /// As in a URL: `rawSymbol`.
-    Wire,
-    /// As arguments of the client: `symbol`, `block_size=`.
-    Arguments,
-}
-
-impl Spelling {
-    fn of(self, wire: &'static str) -> String {
-        let row = PARAMETERS.iter().find(|row| row.wire == wire);
-        match (self, row.and_then(|row| row.argument)) {
-            (Self::Wire, _) | (_, None) => wire.to_owned(),
-            // These two are given by their place.
-            (_, Some(argument @ ("exchange" | "symbol"))) => argument.to_owned(),
-            (_, Some(argument)) => format!("{argument}="),
-        }
-    }
-}
 
 /// The row of a type by its wire name.
 ///
@@ -71,14 +51,14 @@ struct Rules<'a> {
 
 impl Rules<'_> {
     fn refuse(&self, parameter: &'static str, problem: &str) -> Result<(), ParamError> {
-        Err(ParamError::new(self.spelling.of(parameter), format!("{} {problem}", self.spec.name)))
+        Err(ParamError::new(self.spelling.parameter(parameter), format!("{} {problem}", self.spec.name)))
     }
 
     fn selection(&self) -> Result<(), ParamError> {
         let Self { query, spec, .. } = *self;
         let (symbol, coin) = (query.raw_symbol.is_some(), query.coin.is_some());
         let normalized = query.normalized_symbol.is_some();
-        let of = |parameter| self.spelling.of(parameter);
+        let of = |parameter| self.spelling.parameter(parameter);
         // What has no coin, as a prediction market, is no part of any coin.
         for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
             if value.as_ref().is_some_and(String::is_empty) {
@@ -164,7 +144,7 @@ impl Rules<'_> {
 
     fn transforms(&self) -> Result<(), ParamError> {
         let Self { query, spec, .. } = *self;
-        let of = |parameter| self.spelling.of(parameter);
+        let of = |parameter| self.spelling.parameter(parameter);
         if query.gapfill && !spec.gapfill {
             let having = DATA_TYPES.iter().filter(|row| row.gapfill).map(|row| row.name).collect::<Vec<_>>();
             return self.refuse("gapfill", &format!("has no gapfill; only {} have", having.join(" and ")));
@@ -181,7 +161,7 @@ impl Rules<'_> {
             (Some(asked), Some(allowed)) if asked != allowed => {
                 let name_of = |by: GroupBy| match self.spelling {
                     Spelling::Wire => by.name(),
-                    Spelling::Arguments => by.argument(),
+                    Spelling::Arguments | Spelling::Options => by.argument(),
                 };
                 let problem = format!("does not aggregate by {}; by {} only", name_of(asked), name_of(allowed));
                 return self.refuse(name, &problem);
@@ -247,7 +227,9 @@ impl Rules<'_> {
         ];
         match parts.iter().find(|(_, given, reads, _)| *given && !reads) {
             None => Ok(()),
-            Some((name, _, _, what)) => self.refuse(name, &format!("{what}; leave {} out", self.spelling.of(name))),
+            Some((name, _, _, what)) => {
+                self.refuse(name, &format!("{what}; leave {} out", self.spelling.parameter(name)))
+            }
         }
     }
 }
@@ -260,6 +242,7 @@ fn several(exchanges: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::query::PARAMETERS;
 
     fn problem(query: &str, spelling: Spelling) -> String {
         let query = PointsQuery::parse(query).unwrap();

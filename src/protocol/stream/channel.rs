@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::kind::{Accepts, ChannelKind, ChannelParameter, ChannelSpec, Family};
 use crate::protocol::query::ParamError;
+use crate::protocol::query::Spelling;
 use crate::protocol::suggest::{did_you_mean, hint};
 
 /// Category that stands for any.
@@ -75,7 +76,7 @@ impl Channel {
     /// # Errors
     /// A missing exchange or symbol; a missing, unknown or ill-spelt parameter, named, with what would be right. A type
     /// that the table does not know has no rules beyond exchange and symbol.
-    pub fn check(&self) -> Result<(), ParamError> {
+    pub fn check(&self, spelling: Spelling) -> Result<(), ParamError> {
         for (name, value) in [("exchange", &self.exchange), ("symbol", &self.symbol)] {
             if value.is_empty() {
                 return Err(ParamError::new(name, format!("missing; {} is of one market", self.kind)));
@@ -85,14 +86,14 @@ impl Channel {
         let spec = kind.spec();
         for (name, value) in &self.parameters {
             match spec.parameters.iter().find(|known| known.name == name) {
-                Some(known) => accept(known, value)?,
-                None => return Err(unknown(spec, name)),
+                Some(known) => accept(known, value, spelling)?,
+                None => return Err(unknown(spec, name, spelling)),
             }
         }
         let missing = |known: &&ChannelParameter| known.required && !self.parameters.contains_key(known.name);
         match spec.parameters.iter().find(missing) {
             Some(missing) => {
-                let problem = format!("missing; {} needs it, {}", spec.name, wanted(missing.accepts));
+                let problem = format!("missing; {} needs it, {}", spec.name, wanted(missing.accepts, spelling));
                 Err(ParamError::new(missing.name, problem))
             }
             None => Ok(()),
@@ -152,19 +153,21 @@ impl Channel {
 }
 
 /// `rawSymbol` is the name of the queries and the commonest slip.
-fn unknown(spec: &ChannelSpec, name: &str) -> ParamError {
+fn unknown(spec: &ChannelSpec, name: &str, spelling: Spelling) -> ParamError {
+    let names = COMMON.into_iter().chain(spec.parameters.iter().map(|known| known.name));
+    let names: Vec<String> = names.map(|name| spelling.bare(name)).collect();
     let near = match name {
         "rawSymbol" => did_you_mean("symbol"),
-        _ => hint(name, COMMON.into_iter().chain(spec.parameters.iter().map(|known| known.name))),
+        _ => hint(&spelling.bare(name), names.iter().map(String::as_str)),
     };
     let takes = match spec.parameters {
         [] => "nothing beside exchange, symbol and category".to_owned(),
-        some => some.iter().map(|known| known.name).collect::<Vec<_>>().join(", "),
+        _ => names[COMMON.len()..].join(", "),
     };
     ParamError::new(name, format!("unknown; {} takes {takes}{near}", spec.name))
 }
 
-fn accept(known: &ChannelParameter, value: &str) -> Result<(), ParamError> {
+fn accept(known: &ChannelParameter, value: &str, spelling: Spelling) -> Result<(), ParamError> {
     let right = match known.accepts {
         Accepts::OneOf(words) => words.contains(&value),
         Accepts::Price => value.parse::<f64>().is_ok_and(|number| number.is_finite() && number > 0.0),
@@ -174,14 +177,19 @@ fn accept(known: &ChannelParameter, value: &str) -> Result<(), ParamError> {
     if right {
         return Ok(());
     }
-    Err(ParamError::new(known.name, format!("{value:?} cannot be; give {}", wanted(known.accepts))))
+    Err(ParamError::new(known.name, format!("{value:?} cannot be; give {}", wanted(known.accepts, spelling))))
 }
 
-fn wanted(accepts: Accepts) -> String {
+/// On the wire, numbers of channels are texts.
+fn wanted(accepts: Accepts, spelling: Spelling) -> String {
+    let number = |example: &str| match spelling {
+        Spelling::Wire => format!(" as a text, such as {example:?}"),
+        _ => format!(", such as {example}"),
+    };
     match accepts {
         Accepts::OneOf(words) => format!("one of {}", words.join(", ")),
-        Accepts::Price => "a number above 0 as a text, such as \"10\"".to_owned(),
-        Accepts::Count => "a whole number above 0 as a text, such as \"3500\"".to_owned(),
+        Accepts::Price => format!("a number above 0{}", number("10")),
+        Accepts::Count => format!("a whole number above 0{}", number("3500")),
         Accepts::Text => "a text".to_owned(),
     }
 }
@@ -191,7 +199,7 @@ mod tests {
     use super::*;
 
     fn problem(channel: &Channel) -> String {
-        channel.check().unwrap_err().to_string()
+        channel.check(Spelling::Wire).unwrap_err().to_string()
     }
 
     #[test]
@@ -209,7 +217,7 @@ mod tests {
         let book = |name: &str, value: &str| {
             Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", "BTCUSDT").with("blockSize", "10").with(name, value)
         };
-        assert_eq!(Channel::new("TRADE", "BYBIT", "BTCUSDT").check(), Ok(()));
+        assert_eq!(Channel::new("TRADE", "BYBIT", "BTCUSDT").check(Spelling::Wire), Ok(()));
         for (name, value) in [
             ("maxDepth", "100"),
             ("updateFrequency", "500ms"),
@@ -217,7 +225,7 @@ mod tests {
             ("blockSize", "0.5"),
             ("blockSize", "1e-3"),
         ] {
-            assert_eq!(book(name, value).check(), Ok(()), "{name}={value}");
+            assert_eq!(book(name, value).check(Spelling::Wire), Ok(()), "{name}={value}");
         }
         for (name, value) in [
             ("maxDepth", "0"),
@@ -241,7 +249,7 @@ mod tests {
 
     #[test]
     fn unknown_types_have_no_rules_of_their_own() {
-        assert_eq!(Channel::new("OPTION_TRADE", "DERIBIT", "X").with("depth", "many").check(), Ok(()));
+        assert_eq!(Channel::new("OPTION_TRADE", "DERIBIT", "X").with("depth", "many").check(Spelling::Wire), Ok(()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use super::conversation::{Conversation, End};
 use super::production::Active;
 use crate::market::MarketError;
+use crate::protocol::query::Spelling;
 use crate::protocol::stream::{
     AUTHENTICATE, Call, Channel, ChannelKind, Family, RpcError, SUBSCRIBE, UNSUBSCRIBE, error, result,
 };
@@ -78,7 +79,7 @@ impl Conversation {
         let mut wanted: Vec<Channel> = Vec::new();
         for channel in Channel::list(params)? {
             check_family(&channel, self.family)?;
-            channel.check()?;
+            channel.check(Spelling::Wire)?;
             let is_open = self.active.iter().any(|one| *one.subscription.channel() == channel);
             if !is_open && !wanted.contains(&channel) {
                 wanted.push(channel);

@@ -7,6 +7,7 @@ use crate::clock::SECOND;
 use crate::market::raw::{PositionTable, Source};
 use crate::market::sources::demo::Demo;
 use crate::protocol::analytics::{TraderProfile, UserPosition};
+use crate::protocol::query::Spelling;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsEndpoint, AnalyticsQuery};
 
 mod agreement;
@@ -34,7 +35,7 @@ fn table() -> &'static PositionTable {
 
 fn ask(endpoint: AnalyticsEndpoint, query: &str) -> AnalyticsAnswer {
     let query = AnalyticsQuery::parse(endpoint, query).unwrap();
-    query.check().unwrap();
+    query.check(Spelling::Wire).unwrap();
     query.check_offset().unwrap();
     answer(table(), &query.ask, NOW * SECOND)
 }
