@@ -77,7 +77,15 @@ def main() -> None:
     def raster(window=window, prices=prices, reduce="max"):
         return pixels.raster(window, prices, SIZE, reduce)
 
-    held = memory_of(raster)  # first of all: later there is memory to use again
+    def unpacked(window=window, prices=prices, reduce="max"):
+        """A picture of levels as they come, which is what the first one of an answer is."""
+        view = {"window": window, "prices": prices, "size": SIZE, "reduce": reduce, "step": STEP, "split": pixels.split}
+        return _engine.raster(pixels.offsets, pixels.levels, pixels.starts, pixels.ends, field=1, **view)
+
+    def packed():
+        return _engine.PackedLevels(pixels.offsets, pixels.levels, STEP, split=pixels.split, field=1)
+
+    held = memory_of(unpacked)  # first of all: later there is memory to use again
     grid_prices, grid = _engine.to_grid(pixels.offsets, pixels.levels, STEP)
     grid_seconds = clock(lambda: _engine.to_grid(pixels.offsets, pixels.levels, STEP))
     grid = np.ascontiguousarray(grid.T)
@@ -115,6 +123,10 @@ def main() -> None:
             "raster": raster,
             "zoom": lambda: raster(tenth, near),
             "zoom in time": lambda: raster(tenth),
+            "first": unpacked,
+            "first zoom": lambda: unpacked(tenth, near),
+            "first zoom in time": lambda: unpacked(tenth),
+            "packing": packed,
             "spread sum": lambda: raster(reduce="sum"),
             "picture": lambda: draw(ours),
         },
@@ -139,6 +151,10 @@ def main() -> None:
         ("`raster`, 1,600 × 900, largest of each pixel", whole),
         ("the same of a tenth of the time and of the prices", quick["zoom"]),
         ("the same of a tenth of the time", quick["zoom in time"]),
+        ("the first picture, of levels not packed yet", quick["first"]),
+        ("the same of a tenth of the time and of the prices", quick["first zoom"]),
+        ("the same of a tenth of the time", quick["first zoom in time"]),
+        ("to pack the levels, once, at the second picture", quick["packing"]),
         ("`raster`, volumes spread and added", quick["spread sum"]),
         ("the picture in colours, scale of colours included", quick["picture"]),
         ("datashader `raster` of the dense grid, warm", slow["datashader raster"]),

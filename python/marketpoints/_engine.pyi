@@ -22,6 +22,7 @@ __all__ = [
     "IngestReport",
     "Layout",
     "LocalService",
+    "PackedLevels",
     "Plan",
     "PlannedRequest",
     "Query",
@@ -694,14 +695,37 @@ def raster(
     field: int | None = None,
     reduce: str = "max",
     side: str = "both",
+    packed: PackedLevels | None = None,
 ) -> npt.NDArray[np.float32]:
     """The pixels of a window of time and prices: float32 (height, width), the first row the lowest prices.
 
     NaN where no row stands, 0 where one has no level. ``levels`` are (N, 2), or (N, 3) with two volumes, which are
     added unless ``field`` names one; ``starts``, ``ends`` and ``window`` are Unix nanoseconds; ``step`` is the height
     of a level; ``size`` is width and height; ``reduce`` is ``max``, ``sum``, ``stack`` or ``last``; ``side`` is
-    ``both``, ``bids`` or ``asks``, told apart by ``split``, the bids of each row.
+    ``both``, ``bids`` or ``asks``, told apart by ``split``, the bids of each row. Pictures of ``max`` and ``last`` are
+    read from ``packed``, the same levels, where that is given: the same pixels in less time.
     """
+
+@final
+class PackedLevels:
+    """Levels packed for many pictures: one float32 for each place of the grid of prices.
+
+    Holds nothing, and helps nothing, where prices are no grid of ``step``, or where that would take more memory than it
+    is worth (64 MB, or more than half of the levels').
+    """
+
+    def __new__(
+        cls,
+        offsets: npt.NDArray[np.int64],
+        levels: npt.NDArray[np.float64],
+        step: float,
+        *,
+        split: npt.NDArray[np.int64] | None = None,
+        field: int | None = None,
+    ) -> PackedLevels: ...
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held; 0 where the levels were not worth it."""
 
 def level_extent(offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     """Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none."""

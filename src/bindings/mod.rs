@@ -58,7 +58,7 @@ mod _engine {
     #[pymodule_export]
     use super::query::Query;
     #[pymodule_export]
-    use super::raster::{level_extent, raster, regroup, volume_quantiles};
+    use super::raster::{PackedLevels, level_extent, raster, regroup, volume_quantiles};
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMetho
 use pyo3::prelude::*;
 
 use super::errors;
-use crate::raster::{self as pixels, Cells, Field, RasterError, Reduce, Regrouped, Side, View};
+use crate::raster::{self as pixels, Cells, Field, Packed, RasterError, Reduce, Regrouped, Side, View};
 
 fn invalid(py: Python<'_>, problem: &RasterError) -> PyErr {
     errors::invalid(py, &problem.to_string())
@@ -60,7 +60,8 @@ macro_rules! by_fields {
 /// The pixels of a window of time and prices: float32 (height, width).
 #[pyfunction]
 #[pyo3(signature = (
-    offsets, levels, starts, ends, *, window, prices, size, step, split = None, field = None, reduce = "max", side = "both"
+    offsets, levels, starts, ends, *, window, prices, size, step, split = None, field = None, reduce = "max", side = "both",
+    packed = None
 ))]
 pub(super) fn raster<'py>(
     py: Python<'py>,
@@ -76,16 +77,50 @@ pub(super) fn raster<'py>(
     field: Option<usize>,
     reduce: &str,
     side: &str,
+    packed: Option<PyRef<'py, PackedLevels>>,
 ) -> PyResult<Py<PyAny>> {
     let (reduce, side) = (find_reduce(py, reduce)?, find_side(py, side)?);
     let view = View { start: window.0, end: window.1, low: prices.0, high: prices.1, width: size.0, height: size.1 };
     let (offsets, starts, ends) = (offsets.as_slice()?, starts.as_slice()?, ends.as_slice()?);
     let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
+    let packed = packed.as_ref().and_then(|packed| packed.0.as_ref());
     let picture = by_fields!(py, levels, |levels| {
         let cells = Cells { levels, offsets, split, starts, ends, height: step, field: field_of(field), side };
-        py.detach(|| pixels::raster(&cells, &view, reduce)).map_err(|problem| invalid(py, &problem))
+        py.detach(|| pixels::raster(&cells, packed, &view, reduce)).map_err(|problem| invalid(py, &problem))
     })?;
     Ok(picture.into_pyarray(py).into_any().unbind())
+}
+
+/// Levels packed for many pictures; holds nothing where that would take more memory than it is worth.
+#[pyclass(frozen, module = "marketpoints._engine")]
+pub(super) struct PackedLevels(Option<Packed>);
+
+#[pymethods]
+impl PackedLevels {
+    #[new]
+    #[pyo3(signature = (offsets, levels, step, *, split = None, field = None))]
+    fn new(
+        py: Python<'_>,
+        offsets: PyReadonlyArray1<'_, i64>,
+        levels: PyReadonlyArray2<'_, f64>,
+        step: f64,
+        split: Option<PyReadonlyArray1<'_, i64>>,
+        field: Option<usize>,
+    ) -> PyResult<Self> {
+        let offsets = offsets.as_slice()?;
+        let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
+        let made = by_fields!(py, levels, |levels| {
+            let made = py.detach(|| Packed::new(levels, offsets, split, step, field_of(field)));
+            made.map_err(|problem| invalid(py, &problem))
+        })?;
+        Ok(Self(made))
+    }
+
+    /// Bytes that are held; 0 where the levels were not worth it.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.as_ref().map_or(0, Packed::bytes)
+    }
 }
 
 /// Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none.

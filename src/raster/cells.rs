@@ -143,18 +143,26 @@ impl<const F: usize> Cells<'_, F> {
         if !(ascending(self.starts) && ascending(self.ends) && forward) {
             return Err(RasterError::Shape("starts and ends of snapshots must ascend"));
         }
-        if !(self.height.is_finite() && self.height > 0.0) {
-            return Err(RasterError::Height(self.height));
-        }
-        match self.field {
-            Field::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
-            _ => Ok(()),
-        }
+        check_height(self.height)?;
+        check_field::<F>(self.field)
     }
 
     /// The stretches of a snapshot's levels that count, each of ascending prices; `None` where the side is not told.
     pub(super) fn runs(&self, snapshot: usize) -> Option<[Range<usize>; 2]> {
         runs(self.offsets, self.split, snapshot, self.side)
+    }
+}
+
+/// Whether a cell may be so high.
+pub(super) fn check_height(height: f64) -> Result<(), RasterError> {
+    if height.is_finite() && height > 0.0 { Ok(()) } else { Err(RasterError::Height(height)) }
+}
+
+/// Whether a level of so many numbers has that volume.
+pub(super) fn check_field<const F: usize>(field: Field) -> Result<(), RasterError> {
+    match field {
+        Field::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
+        _ => Ok(()),
     }
 }
 

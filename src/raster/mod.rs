@@ -10,11 +10,13 @@
 
 mod cells;
 mod measure;
+mod packed;
 mod paint;
 mod place;
 mod regroup;
 
 pub use cells::{Cells, Field, RasterError, Side, View};
 pub use measure::{Extent, extent, quantiles};
+pub use packed::Packed;
 pub use paint::{Reduce, raster};
 pub use regroup::{Regrouped, regroup};

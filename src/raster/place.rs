@@ -108,6 +108,16 @@ impl Rows {
         if last < 0 { (1, 0) } else { (first as usize, last as usize) }
     }
 
+    /// First and last pixel of the cell at a price, whatever the rows; `None` where it takes none of the view.
+    pub(super) fn pixels(&self, price: f64) -> Option<(usize, usize)> {
+        if self.are_coarse() {
+            let middle = self.middle(price);
+            return (middle >= 0.0 && middle < self.count as f64).then_some((middle as usize, middle as usize));
+        }
+        let (first, last) = self.of(price);
+        (first <= last).then_some((first, last))
+    }
+
     /// How the cell at a price is spread.
     #[inline]
     pub(super) fn spread(&self, price: f64) -> Spread {

@@ -8,6 +8,7 @@ import marketpoints as mp
 import oracle
 from bodies import BOOK, START, body, heatmap
 from marketpoints import _engine
+from marketpoints.plots.pixels import Pixels
 
 MINUTE = 60_000_000_000
 NANO = START * 1_000_000_000
@@ -27,7 +28,13 @@ def arrays(snapshots):
 
 
 def engine(snapshots, window, prices, size, step, reduce):
-    return _engine.raster(*arrays(snapshots), window=window, prices=prices, size=size, step=step, reduce=reduce)
+    offsets, levels, starts, ends = arrays(snapshots)
+    view = {"window": window, "prices": prices, "size": size, "step": step, "reduce": reduce}
+    made = _engine.raster(offsets, levels, starts, ends, **view)
+    # Packed levels give the same pixels.
+    packed = _engine.PackedLevels(offsets, levels, step)
+    assert same(_engine.raster(offsets, levels, starts, ends, **view, packed=packed), made)
+    return made
 
 
 def same(one, other):
@@ -159,6 +166,66 @@ def test_the_same_on_many_threads():
     inside = row < 333
     np.maximum.at(expected, (row[inside], np.repeat(column, count)[inside]), levels[inside, 1])
     assert same(picture, expected.astype(np.float32))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), reduce=st.sampled_from(["max", "last"]), side=st.sampled_from(["both", "bids", "asks"]))
+def test_packed_levels_give_the_same_pixels_of_each_side(data, reduce, side):
+    book = data.draw(books())
+    snapshots, _, _, step = book
+    window, prices, size = data.draw(views(book))
+    offsets, levels, starts, ends = arrays(snapshots)
+    split = np.array([data.draw(st.integers(-1, len(one))) for _, _, one in snapshots], dtype=np.int64)
+    # Volumes that count as none.
+    odd = st.sampled_from([1.0, 0.0, -3.0, np.nan, 1e-60, 1e300])
+    levels[:, 1] *= np.array([data.draw(odd) for _ in levels])
+    packed = _engine.PackedLevels(offsets, levels, step, split=split)
+    view = {"window": window, "prices": prices, "size": size, "step": step, "reduce": reduce, "split": split}
+    made = _engine.raster(offsets, levels, starts, ends, **view, side=side)
+    assert same(_engine.raster(offsets, levels, starts, ends, **view, side=side, packed=packed), made)
+
+
+def test_levels_are_packed_where_that_is_worth_its_memory():
+    def packed(levels, step=1.0):
+        return _engine.PackedLevels(np.array([0, len(levels)]), np.array(levels).reshape(-1, 2), step).nbytes
+
+    near = [[float(price), 1.0] for price in range(100, 200)]
+    assert 100 * (4 + 8) <= packed(near) < 100 * (4 + 8) + 200
+    assert packed([]) <= 48
+    assert packed([[100.0, 1.0], [1_000.0, 1.0]]) == 0  # holes
+    assert packed([[100.0, 1.0], [1e300, 1.0]]) == 0
+    assert packed([[100.0, 1.0], [np.nan, 1.0]]) == 0
+    assert packed([[100.0, 1.0], [100.2, 1.0]]) == 0  # two prices of one place
+    assert packed([[101.0, 1.0], [100.0, 1.0]]) == 0  # they descend
+    with pytest.raises(mp.InvalidRequest, match="no height"):
+        packed(near, 0.0)
+
+
+def test_other_levels_than_were_packed_are_refused():
+    offsets, levels, starts, ends = arrays([(0, 1, [(1.0, 1.0)]), (1, 2, [(1.0, 2.0), (2.0, 1.0)])])
+    packed = _engine.PackedLevels(offsets[:2], levels[:1], 1.0)
+    with pytest.raises(mp.InvalidRequest, match="other levels were packed"):
+        _engine.raster(
+            offsets, levels, starts, ends, window=(0, 2), prices=(1.0, 3.0), size=(2, 2), step=1.0, packed=packed
+        )
+
+
+def test_the_second_picture_of_a_large_book_is_made_of_packed_levels():
+    count = 100_000
+    offsets, split = np.array([0, count]), np.array([count // 2])
+    levels = np.stack([np.arange(count) * 0.5, np.arange(count) % 977 + 1.0], axis=1)
+    starts = np.array([NANO])
+    pixels = Pixels(offsets, levels, starts, starts + MINUTE, split, "both", 0.5)
+    view = (NANO, NANO + MINUTE), (10.0, 20_000.0), (7, 300)
+    first = pixels.raster(*view, "max")
+    assert "_packed" not in vars(pixels)
+    assert same(pixels.raster(*view, "max"), first)
+    assert vars(pixels)["_packed"].nbytes > 4 * count
+    row = np.floor((levels[:, 0] + 0.25 - 10.0) * (300 / 19_990.0)).astype(int)
+    inside = (row >= 0) & (row < 300) & (levels[:, 0] < 20_000)
+    expected = np.zeros(300)
+    np.maximum.at(expected, row[inside], levels[inside, 1])
+    assert same(first, np.repeat(expected.astype(np.float32)[:, None], 7, axis=1))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ __all__ = ["Pixels", "View", "asked_view"]
 FIRST, LAST = -(2**63) + 1, 2**63 - 1
 #: Start and end in Unix nanoseconds, lowest and highest price, width and height in pixels.
 View = tuple[tuple[int, int], tuple[float, float], tuple[int, int]]
+#: Levels from which on it pays to pack them for further pictures.
+MANY = 100_000
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Pixels:
     split: Any
     side: str
     step: float
+    _pictures: int = field(default=0, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, shown: DrawableLevels, step: float | None = None, side: str = "both") -> "Pixels":
@@ -99,7 +102,19 @@ class Pixels:
             field=1,
             reduce=reduce,
             side=self.side,
+            packed=self._packed_for(reduce),
         )
+
+    def _packed_for(self, reduce: str) -> _engine.PackedLevels | None:
+        """Packed levels for a picture that is not the first: most are drawn once, and then packing is lost work."""
+        if reduce not in ("max", "last") or len(self.levels) < MANY:
+            return None
+        self._pictures += 1
+        return self._packed if self._pictures > 1 else None
+
+    @cached_property
+    def _packed(self) -> _engine.PackedLevels:
+        return _engine.PackedLevels(self.offsets, self.levels, self.step, split=self.split, field=1)
 
     def _within(
         self,

@@ -1,0 +1,267 @@
+//! Levels packed for many pictures of them: one float a place of the grid of prices instead of two doubles a level.
+//!
+//! A picture of the largest volumes costs what it takes to read its levels from memory. Packed, prices are told by where a
+//! volume stands, and volumes as the picture has them: rounding keeps their order, so the largest of the rounded ones is the
+//! largest one, rounded.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::cells::{Cells, Field, RasterError, Side, check_field, check_height, check_offsets, runs, volume};
+use super::place::Rows;
+use crate::columns::parallel::{share, threads};
+
+/// Most places of the grid of prices.
+const MOST_PLACES: usize = 1 << 20;
+/// Most packed volumes: 64 MB, as much as a picture may take beside its pixels.
+const MOST_VOLUMES: usize = 16_000_000;
+/// The grid has holes where a book has no level; with more of them than this for each level it is no smaller.
+const HOLES: usize = 2;
+/// Stretches that a thread packs at a time.
+const BUNCH: usize = 128;
+/// No price: a NaN.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The volumes of a stretch of ascending levels, one for each place between the lowest and the highest.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// The place of its lowest level.
+    first: u32,
+    /// Its number of places.
+    count: u32,
+    /// Where its volumes begin.
+    from: usize,
+}
+
+/// Levels whose prices are those of a grid as high as the cells.
+#[derive(Debug)]
+pub struct Packed {
+    /// The price of each place, ascending.
+    prices: Vec<f64>,
+    volumes: Vec<f32>,
+    /// Of each snapshot two: its bids and its asks, or all its levels and nothing.
+    stretches: Vec<Stretch>,
+    levels: usize,
+}
+
+impl Packed {
+    /// Packs levels, on whatever side they are; `None` where that would take more memory than it is worth, or where two
+    /// prices belong to one place of the grid.
+    ///
+    /// # Errors
+    /// Parts of the levels do not fit together.
+    pub fn new<const F: usize>(
+        levels: &[[f64; F]],
+        offsets: &[i64],
+        split: &[i64],
+        height: f64,
+        field: Field,
+    ) -> Result<Option<Self>, RasterError> {
+        check_offsets(offsets, levels.len(), split)?;
+        check_field::<F>(field)?;
+        check_height(height)?;
+        let stretch_of = |snapshot| runs(offsets, split, snapshot, Side::Both).unwrap_or([0..0, 0..0]);
+        let all = || (0..offsets.len() - 1).flat_map(stretch_of).map(|run| &levels[run]);
+        let ends = |run: &[[f64; F]]| Some((run.first()?[0], run.last()?[0]));
+        let (low, high) = all()
+            .filter_map(ends)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (first, last)| (low.min(first), high.max(last)));
+        let places = if low <= high { ((high - low) / height).round() + 1.0 } else { 0.0 };
+        if places.is_nan() || places > MOST_PLACES as f64 {
+            return Ok(None);
+        }
+        let grid = PriceGrid { low, height, bits: (0..places as usize).map(|_| AtomicU64::new(UNKNOWN)).collect() };
+        let mut stretches = Vec::with_capacity(2 * (offsets.len() - 1));
+        let most = MOST_VOLUMES.min(levels.len().saturating_mul(HOLES));
+        let mut from = 0;
+        for run in all() {
+            let (first, count) = ends(run).map_or((0, 0), |(lowest, highest)| {
+                let first = grid.place(lowest);
+                (first, (grid.place(highest) + 1).saturating_sub(first))
+            });
+            if from + count > most || first + count > grid.bits.len() {
+                return Ok(None);
+            }
+            stretches.push(Stretch { first: first as u32, count: count as u32, from });
+            from += count;
+        }
+        let mut volumes = vec![0.0; from];
+        let mut parts = Vec::with_capacity(stretches.len());
+        let mut rest = volumes.as_mut_slice();
+        for (run, stretch) in all().zip(&stretches) {
+            let part;
+            (part, rest) = rest.split_at_mut(stretch.count as usize);
+            parts.push((run, stretch.first as usize, part));
+        }
+        let fits = AtomicBool::new(true);
+        share(threads(levels.len()), parts.chunks_mut(BUNCH), |bunch| {
+            for (run, first, volumes) in bunch {
+                if !grid.fill(run, *first, volumes, |level| volume(level, field)) {
+                    fits.store(false, Ordering::Relaxed);
+                }
+            }
+        });
+        let fits = fits.into_inner();
+        Ok(fits.then(|| Self { prices: grid.prices(), volumes, stretches, levels: levels.len() }))
+    }
+
+    /// Bytes that are held.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.prices) + size_of_val(&*self.volumes) + size_of_val(&*self.stretches)
+    }
+
+    /// Whether these are the levels of the cells, as far as their numbers tell.
+    pub(super) fn is_of<const F: usize>(&self, cells: &Cells<'_, F>) -> bool {
+        self.levels == cells.levels.len() && self.stretches.len() == 2 * cells.starts.len()
+    }
+
+    /// For each row of pixels, the places whose cells take it.
+    fn places(&self, rows: Rows) -> Vec<Range<usize>> {
+        let mut taken = vec![0..0; rows.count];
+        for (place, price) in self.prices.iter().enumerate() {
+            let Some((first, last)) = rows.pixels(*price) else { continue };
+            for row in taken.get_mut(first..=last).unwrap_or_default() {
+                *row = if row.end == 0 { place..place + 1 } else { row.start..place + 1 };
+            }
+        }
+        taken
+    }
+}
+
+/// The prices that are met, by their places.
+struct PriceGrid {
+    low: f64,
+    height: f64,
+    /// The bits of each price; [`UNKNOWN`] where none was met.
+    bits: Vec<AtomicU64>,
+}
+
+impl PriceGrid {
+    fn place(&self, price: f64) -> usize {
+        ((price - self.low) / self.height).round() as usize
+    }
+
+    /// Puts the volumes of ascending levels in their places, of which the first is told; `false` where a level has no place
+    /// of its own.
+    fn fill<const F: usize>(
+        &self,
+        run: &[[f64; F]],
+        first: usize,
+        volumes: &mut [f32],
+        volume: impl Fn(&[f64; F]) -> f64,
+    ) -> bool {
+        run.iter().all(|level| {
+            let (place, bits) = (self.place(level[0]), level[0].to_bits());
+            let Some(kept) = volumes.get_mut(place.wrapping_sub(first)) else { return false };
+            *kept = larger(*kept, volume(level) as f32);
+            // Most often it is known: whoever writes it first has all others read it alone.
+            let known = self.bits[place].load(Ordering::Relaxed);
+            let was = || self.bits[place].compare_exchange(UNKNOWN, bits, Ordering::Relaxed, Ordering::Relaxed);
+            level[0].is_finite()
+                && (known == bits || known == UNKNOWN && was().map_or_else(|was| was == bits, |_| true))
+        })
+    }
+
+    /// Each place's price. Where no snapshot has a level, none is asked for; there they only ascend.
+    fn prices(self) -> Vec<f64> {
+        let Self { low, height, bits } = self;
+        let price = |(place, bits): (usize, AtomicU64)| match bits.into_inner() {
+            UNKNOWN => low + place as f64 * height,
+            bits => f64::from_bits(bits),
+        };
+        bits.into_iter().enumerate().map(price).collect()
+    }
+}
+
+/// Packed levels before a view.
+pub(super) struct Painter<'a> {
+    packed: &'a Packed,
+    side: Side,
+    split: &'a [i64],
+    /// For each row of pixels, the places whose cells take it.
+    rows: Vec<Range<usize>>,
+    /// The places that are seen.
+    seen: Range<usize>,
+}
+
+/// The largest volume of each place, of the snapshots of a column of pixels.
+pub(super) struct Line {
+    largest: Vec<f32>,
+    touched: Range<usize>,
+}
+
+impl<'a> Painter<'a> {
+    pub(super) fn new(packed: &'a Packed, rows: Rows, side: Side, split: &'a [i64]) -> Self {
+        let rows = packed.places(rows);
+        let taken = || rows.iter().filter(|places| !places.is_empty());
+        let start = taken().map(|places| places.start).min().unwrap_or_default();
+        let end = taken().map(|places| places.end).max().unwrap_or_default();
+        Self { packed, side, split, rows, seen: start..end }
+    }
+
+    pub(super) fn line(&self) -> Line {
+        Line { largest: vec![0.0; self.packed.prices.len()], touched: 0..0 }
+    }
+
+    /// Paints the largest volumes of some snapshots, or of the first of them whose side is told, into a column of pixels.
+    pub(super) fn column(
+        &self,
+        snapshots: impl Iterator<Item = usize>,
+        only_first: bool,
+        line: &mut Line,
+        pixels: &mut [f32],
+    ) {
+        line.clear();
+        let known =
+            snapshots.filter(|snapshot| self.put(*snapshot, line)).take(if only_first { 1 } else { usize::MAX });
+        if known.count() == 0 {
+            pixels.fill(f32::NAN);
+            return;
+        }
+        for (pixel, places) in pixels.iter_mut().zip(&self.rows) {
+            *pixel = line.largest[places.clone()].iter().fold(0.0, |largest, volume| larger(largest, *volume));
+        }
+    }
+
+    /// Puts the volumes of a snapshot into a line; returns whether its side is told.
+    fn put(&self, snapshot: usize, line: &mut Line) -> bool {
+        let told = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
+        let [bids, asks] = [2 * snapshot, 2 * snapshot + 1].map(|number| self.packed.stretches[number]);
+        let stretches: &[Stretch] = match self.side {
+            Side::Both => &[bids, asks],
+            Side::Bids if told => &[bids],
+            Side::Asks if told => &[asks],
+            _ => return false,
+        };
+        for stretch in stretches {
+            let (first, count) = (stretch.first as usize, stretch.count as usize);
+            let (from, to) = (first.max(self.seen.start), (first + count).min(self.seen.end));
+            if from < to {
+                let volumes = &self.packed.volumes[stretch.from + from - first..stretch.from + to - first];
+                line.put(from..to, volumes);
+            }
+        }
+        true
+    }
+}
+
+impl Line {
+    fn clear(&mut self) {
+        self.largest[self.touched.clone()].fill(0.0);
+        self.touched = 0..0;
+    }
+
+    fn put(&mut self, places: Range<usize>, volumes: &[f32]) {
+        for (largest, volume) in self.largest[places.clone()].iter_mut().zip(volumes) {
+            *largest = larger(*largest, *volume);
+        }
+        let touched = &self.touched;
+        self.touched =
+            if touched.is_empty() { places } else { touched.start.min(places.start)..touched.end.max(places.end) };
+    }
+}
+
+#[inline]
+fn larger(one: f32, other: f32) -> f32 {
+    if other > one { other } else { one }
+}
