@@ -1,6 +1,13 @@
 //! Checksums, as ledgers and names have them.
 
 use sha2::{Digest, Sha256};
+use twox_hash::XxHash3_128;
+
+/// The XXH3 of a file, 128 bits in hexadecimal digits: made ten times as fast as a SHA-256, it finds what rots, not what
+/// somebody forges.
+pub(super) fn xxh3(bytes: &[u8]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(bytes))
+}
 
 /// The SHA-256 of a file, in hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {

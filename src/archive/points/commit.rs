@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::archive::Archive;
-use super::checksum::sha256;
 use super::coverage::{add_all, within};
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
@@ -168,7 +167,7 @@ impl KeyWriter {
             } else {
                 // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
-                let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: rows(&series) as u64 };
+                let part = Part::of(&bytes, rows(&series) as u64);
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
                 coming.push(NewFile { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
@@ -212,25 +211,25 @@ impl KeyWriter {
         let name = part_name(&self.key, partition);
         let known = self.ledger.parts.get(partition).cloned();
         let found = self.archive.store.read(&name)?;
-        let hash = found.as_ref().map(|found| sha256(&found.bytes));
-        if hash == known.as_ref().map(|part| part.sha256.clone()) {
-            return Ok(match found {
-                Some(Found { bytes, version }) => CurrentFile { good: Some(bytes), seen: version },
-                None => CurrentFile { good: None, seen: Version::Absent },
-            });
-        }
+        let found = match (found, &known) {
+            (None, None) => return Ok(CurrentFile { good: None, seen: Version::Absent }),
+            (Some(Found { bytes, version }), Some(known)) if known.is(&bytes) => {
+                return Ok(CurrentFile { good: Some(bytes), seen: version });
+            }
+            (found, _) => found,
+        };
         if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
             self.ledger.forget(whole);
         }
         self.ledger.parts.remove(partition);
-        let (Some(found), Some(sha256)) = (found, hash) else {
+        let Some(found) = found else {
             self.aside.push(format!("{name}: the file was gone"));
             return Ok(CurrentFile { good: None, seen: Version::Absent });
         };
         match part_file::examine(&self.key, &name, &found.bytes) {
             // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
             Ok((windows, rows)) => {
-                let part = Part { sha256, bytes: found.bytes.len() as u64, rows };
+                let part = Part::of(&found.bytes, rows);
                 self.ledger.parts.insert(partition.to_owned(), part);
                 if known.is_some() {
                     self.adopt_vintages()?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::checksum::sha256;
+use super::checksum::{sha256, xxh3};
 use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, is_key};
@@ -18,16 +18,35 @@ use super::store::{Found, own};
 use crate::clock::Window;
 
 const FORMAT: &str = "marketpoints ledger";
-/// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; ledgers of
-/// the first are read, and written as the second.
-const VERSION: u32 = 2;
+/// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; since the
+/// third they have a checksum of files that takes little of a read. Earlier ones are read, and written as the third.
+const VERSION: u32 = 3;
 
 /// A file as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) sha256: String,
+    /// What reads compare; files of earlier ledgers have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    xxh3: Option<String>,
     pub(super) bytes: u64,
     pub(super) rows: u64,
+}
+
+impl Part {
+    /// A file of so many rows.
+    pub(super) fn of(bytes: &[u8], rows: u64) -> Self {
+        Self { sha256: sha256(bytes), xxh3: Some(xxh3(bytes)), bytes: bytes.len() as u64, rows }
+    }
+
+    /// Whether a file holds these bytes, as far as a read looks.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        self.bytes == bytes.len() as u64
+            && match &self.xxh3 {
+                Some(known) => *known == xxh3(bytes),
+                None => self.sha256 == sha256(bytes),
+            }
+    }
 }
 
 /// A file with what others took the place of.
@@ -263,7 +282,7 @@ mod tests {
         let mut ledger = Ledger::new(&key);
         ledger.ask(&key, &[Window { from: 7_200, to: 10_800 }], None);
         ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(7));
-        let part = Part { sha256: "ab".into(), bytes: 7, rows: 1 };
+        let part = Part::of(b"a file", 1);
         ledger.parts.insert("1970-01-01".into(), part.clone());
         let vintage = Vintage { part: part.clone(), replaced: 9, dropped: false };
         ledger.vintages.insert("1".into(), Vintage { dropped: true, ..vintage.clone() });
@@ -287,7 +306,7 @@ mod tests {
     fn foreign_newer_and_damaged_ledgers_are_told_apart() {
         assert_eq!(state(b""), FileState::Damaged);
         assert_eq!(state(b"{}"), FileState::Foreign);
-        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 3, "new": []}"#), FileState::Newer);
+        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 4, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
         assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);

@@ -4,10 +4,9 @@
 use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
-use super::checksum::sha256;
 use super::fault::ArchiveFault;
 use super::key::Key;
-use super::ledger::{self, Ledger};
+use super::ledger::{self, Ledger, Part};
 use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
 use super::{part_file, partition};
@@ -109,13 +108,13 @@ impl Archive {
         name: &str,
         bytes: Option<&Bytes>,
     ) -> Result<(), ArchiveFault> {
-        let now = ledger.parts.get(partition).map(|part| part.sha256.as_str());
-        let hash = bytes.map(|bytes| sha256(bytes));
-        if hash.as_deref() == now {
-            return Ok(());
-        }
-        let next = ledger.pending.get(partition).map(|next| next.part.as_ref().map(|part| part.sha256.as_str()));
-        if next == Some(hash.as_deref()) { Ok(()) } else { Err(self.strange(key, name, bytes)) }
+        let is = |part: Option<&Part>| match (part, bytes) {
+            (Some(part), Some(bytes)) => part.is(bytes),
+            (part, bytes) => part.is_none() && bytes.is_none(),
+        };
+        let now = ledger.parts.get(partition);
+        let next = ledger.pending.get(partition).map(|next| next.part.as_ref());
+        if is(now) || next.is_some_and(is) { Ok(()) } else { Err(self.strange(key, name, bytes)) }
     }
 }
 

@@ -5,7 +5,6 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::checksum::sha256;
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
@@ -74,7 +73,7 @@ pub(super) fn make(
     let about = About { replaced, known: known.iter().map(Known::numbers).collect() };
     let bytes = bytes_of(Kind::Vintage, key, &about, series)?;
     let rows = series.iter().map(|one| one.len() as u64).sum();
-    let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows };
+    let part = Part::of(&bytes, rows);
     Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes))
 }
 
@@ -87,7 +86,7 @@ pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>)
 /// What a file of unknown state is, where it is a whole vintage of this key.
 pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
     let (about, rows) = examine_of::<About>(Kind::Vintage, key, path, bytes)?;
-    let part = Part { sha256: sha256(bytes), bytes: bytes.len() as u64, rows };
+    let part = Part::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }
 

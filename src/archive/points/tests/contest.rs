@@ -149,7 +149,7 @@ fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     let name = part_name(&key(), "1970-01-01");
     let bytes = std::fs::read(archive.path().join(&name)).unwrap();
     let mut announced = Ledger::new(&key());
-    let part = Part { sha256: sha256(&bytes), bytes: bytes.len() as u64, rows: 2 };
+    let part = Part::of(&bytes, 2);
     announced.pending.insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(AT), None));
     std::fs::write(archive.path().join(ledger::name(&key().name)), announced.seal()).unwrap();
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));

@@ -116,7 +116,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
     for (partition, window) in parts.iter().zip(ask) {
         let bytes = &new[&part_name(&key(), partition)];
-        let part = Part { sha256: sha256(bytes), bytes: bytes.len() as u64, rows: 2 };
+        let part = Part::of(bytes, 2);
         announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(AT), None));
     }
     for arrived in 0..4_usize {

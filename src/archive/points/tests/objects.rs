@@ -191,7 +191,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
         for (place, (partition, window)) in parts.iter().zip(ask).enumerate() {
             let name = part_name(&key(), partition);
-            let part = Part { sha256: sha256(&new[&name]), bytes: new[&name].len() as u64, rows: 2 };
+            let part = Part::of(&new[&name], 2);
             announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(AT), None));
             shared.write(&name, if placed(place) { &new[&name] } else { &old[&name] });
         }

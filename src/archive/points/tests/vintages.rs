@@ -342,6 +342,14 @@ fn vintages_that_are_not_what_was_written_are_told() {
     assert_eq!(before[&2], 2.5);
 }
 
+/// A file as ledgers of the first two versions have it.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct FirstPart {
+    sha256: String,
+    bytes: u64,
+    rows: u64,
+}
+
 /// A ledger of the first version.
 #[derive(serde::Serialize)]
 struct First<'a> {
@@ -351,7 +359,7 @@ struct First<'a> {
     source: &'a serde_json::Value,
     query: &'a serde_json::Value,
     asked: &'a serde_json::Value,
-    parts: BTreeMap<String, Part>,
+    parts: BTreeMap<String, FirstPart>,
     check: String,
 }
 
@@ -362,17 +370,26 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     let path = archive.path().join(ledger::name(&key().name));
     // As it was written: no word of since when anything is known.
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    assert_eq!(value["version"], 2);
+    assert_eq!(value["version"], 3);
     let [format, key_of, source, query, asked] = ["format", "key", "source", "query", "asked"].map(|name| &value[name]);
-    let parts: BTreeMap<String, Part> = serde_json::from_value(value["parts"].clone()).unwrap();
+    let parts: BTreeMap<String, FirstPart> = serde_json::from_value(value["parts"].clone()).unwrap();
     let mut first = First { format, version: 1, key: key_of, source, query, asked, parts, check: String::new() };
     first.check = sha256(&serde_json::to_vec(&first).unwrap());
     std::fs::write(&path, serde_json::to_vec_pretty(&first).unwrap()).unwrap();
+    // Its files have a SHA-256 alone, which is compared then.
+    let file =
+        archive.path().join(ledger::part_name(&key(), value["parts"].as_object().unwrap().keys().next().unwrap()));
+    let written = std::fs::read(&file).unwrap();
+    let mut rotten = written.clone();
+    rotten[written.len() / 2] ^= 1;
+    std::fs::write(&file, rotten).unwrap();
+    assert!(archive.read(&key(), window(0, 2)).is_err());
+    std::fs::write(&file, written).unwrap();
     // Since nobody noted when they were asked, buckets count from their close.
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF).unwrap().len(), 2);
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF - 1), Err(vec![window(1, 2)]));
     key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), AT).unwrap();
-    assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 2"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 3"));
     assert_eq!(closes_as_of(&archive, window(0, 2), AT - 1).unwrap()[&1], 1.5);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT).unwrap()[&1], 1.25);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT - 1), Err(vec![window(2, 3)]));
