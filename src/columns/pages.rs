@@ -18,7 +18,7 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
 }
 
 /// So many zeros, whose pages nobody has touched yet: several threads may, each its own.
-pub(super) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
+pub(crate) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     let mut values = vec![T::default(); count];
     advise(values.as_mut_ptr().cast(), count * size_of::<T>());
     values

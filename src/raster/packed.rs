@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::cells::{Cells, Field, RasterError, Side, check_field, check_height, check_offsets, runs, volume};
 use super::place::Rows;
+use crate::columns::pages;
 use crate::columns::parallel::{share, threads};
 
 /// Most places of the grid of prices.
@@ -85,9 +86,7 @@ impl Packed {
             stretches.push(Stretch { first: first as u32, count: count as u32, from });
             from += count;
         }
-        // Written once by this thread: fresh pages that several threads touch at first cost the system four times as long.
-        let mut volumes = Vec::new();
-        volumes.resize(from, 0.0_f32);
+        let mut volumes = pages::zeros(from);
         let mut parts = Vec::with_capacity(stretches.len());
         let mut rest = volumes.as_mut_slice();
         for (run, stretch) in all().zip(&stretches) {
