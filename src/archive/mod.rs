@@ -1,20 +1,16 @@
 //! Parquet: files that appear whole or not at all, and archives of points made of them, on disk or in an object store. No
 //! HTTP of its own.
 
+mod arrow_table;
 mod error;
 mod lines_file;
 mod own_file;
 mod parquet_read;
-mod parquet_read_columns;
-mod parquet_schema;
 mod parquet_values;
 mod parquet_write;
-mod parquet_write_columns;
 mod plain_file;
 pub mod points;
 mod table;
-#[cfg(test)]
-mod tests;
 mod text_file;
 mod whole;
 

@@ -1,19 +1,26 @@
-//! Parquet → tables. A damaged or foreign file is an error, never data.
+//! Parquet → tables, by way of Arrow. A damaged or foreign file is an error, never data.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
+use super::arrow_table::{column, empty};
 use super::error::ArchiveError;
-use super::parquet_read_columns::read_columns;
-use super::parquet_schema::Parquet;
 use super::plain_file::open_plain;
 use super::table::{CONTENT, Metadata, Table, content_hash};
+
+pub(super) type Parquet<T> = Result<T, ParquetError>;
+
+/// Most rows that are decoded at once: what a damaged footer claims must not be what is allocated.
+const BATCH: usize = 1 << 18;
 
 /// Reads a whole file.
 ///
@@ -116,11 +123,33 @@ fn read(
     wanted: impl Fn(&str) -> bool,
     within: impl Fn(&ParquetMetaData, &RowGroupMetaData) -> bool,
 ) -> Parquet<(Table, Metadata)> {
-    let file = SerializedFileReader::new(from)?;
-    let footer = file.metadata();
-    let groups: Vec<usize> =
-        (0..footer.num_row_groups()).filter(|&group| within(footer, footer.row_group(group))).collect();
-    Ok((read_columns(&file, wanted, &groups)?, pairs(footer)))
+    // As the file's own schema has them: a schema of Arrow's beside it is nothing that this package writes.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(from, options)?;
+    let footer = builder.metadata().clone();
+    let groups = (0..footer.num_row_groups()).filter(|&group| within(&footer, footer.row_group(group))).collect();
+    let fields = builder.schema().fields().clone();
+    let roots: Vec<usize> = (0..fields.len()).filter(|&place| wanted(fields[place].name())).collect();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
+    let unknown =
+        |name: &str| ParquetError::General(format!("column {name} is of a type that this package does not write"));
+    let blank = |place: &usize| {
+        let (name, kind) = (fields[*place].name(), fields[*place].data_type());
+        Ok((name.clone(), empty(kind).ok_or_else(|| unknown(name))?))
+    };
+    let mut table: Table = roots.iter().map(blank).collect::<Parquet<_>>()?;
+    for batch in builder.with_projection(mask).with_row_groups(groups).with_batch_size(BATCH).build()? {
+        let (_, arrays, _) = batch?.into_parts();
+        for ((name, whole), array) in table.iter_mut().zip(arrays) {
+            let part = column(array).ok_or_else(|| unknown(name))?;
+            if whole.is_empty() {
+                *whole = part; // most files are one batch: nothing is copied
+            } else if !whole.append(part) {
+                return Err(ParquetError::General("a column of changing kind".to_owned()));
+            }
+        }
+    }
+    Ok((table, pairs(&footer)))
 }
 
 #[cfg(test)]

@@ -5,17 +5,17 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::ConvertedType;
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::parquet_read::{guarded, pairs};
-use super::parquet_read_columns::misfit;
-use super::parquet_schema::{ELEMENT, LIST, Parquet, ValueKind, value_kind};
+use super::arrow_table::{ELEMENT, LIST};
+use super::parquet_read::{Parquet, guarded, pairs};
 use super::table::Metadata;
 use crate::columns::NO_TIME;
 
@@ -260,13 +260,21 @@ impl Stripe {
 /// What a column holds, as its type says.
 fn kind(column: &ColumnDescriptor) -> Option<Kind> {
     let parts: Vec<&str> = column.path().parts().iter().map(String::as_str).collect();
-    match (value_kind(column)?, column.max_rep_level(), column.max_def_level(), &parts[..]) {
-        (ValueKind::Float, 0, 0 | 1, [_]) => Some(Kind::Float),
-        (ValueKind::Int, 0, 0 | 1, [_]) => Some(Kind::Int),
-        (ValueKind::Time, 0, 0 | 1, [_]) => Some(Kind::Time),
-        (ValueKind::Float, 1, 1, [_, LIST, ELEMENT]) => Some(Kind::List),
+    let bare = column.logical_type_ref().is_none() && column.converted_type() == ConvertedType::NONE;
+    match (column.physical_type(), column.max_rep_level(), column.max_def_level(), &parts[..]) {
+        (Physical::DOUBLE, 0, 0 | 1, [_]) if bare => Some(Kind::Float),
+        (Physical::INT64, 0, 0 | 1, [_]) if bare => Some(Kind::Int),
+        (Physical::INT64, 0, 0 | 1, [_]) => match column.logical_type_ref() {
+            Some(LogicalType::Timestamp(of)) if of.unit == TimeUnit::NANOS => Some(Kind::Time),
+            _ => None,
+        },
+        (Physical::DOUBLE, 1, 1, [_, LIST, ELEMENT]) if bare => Some(Kind::List),
         _ => None,
     }
+}
+
+fn misfit() -> ParquetError {
+    ParquetError::General("its columns are not as long as it says".to_owned())
 }
 
 #[cfg(test)]

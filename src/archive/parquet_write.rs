@@ -1,26 +1,29 @@
-//! Tables → Parquet.
+//! Tables → Parquet, by way of Arrow: lists are Parquet's own (`LIST`), so that every reader sees them as lists.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use super::arrow_table::{ELEMENT, LIST, batch, schema};
 use super::error::ArchiveError;
-use super::parquet_schema::{ELEMENT, LIST, Parquet, schema};
-use super::parquet_write_columns::write_columns;
 use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
 use super::whole::{Unfinished, Unplaced};
 use crate::columns::Column;
 
 /// Rows of a row group: readers skip or share out whole groups.
 const GROUP: usize = 1 << 20;
+/// Rows that are laid out for the library at once: copies of so many stay in the processor's caches.
+const BATCH: usize = 1 << 14;
 
 /// How hard zstd tries: its own middle. Against the lowest level, files are up to a third smaller and read as fast.
 const LEVEL: i32 = 3;
@@ -42,7 +45,7 @@ pub fn write_parquet(path: &Path, table: &Table, metadata: &Metadata) -> Result<
 }
 
 /// A table, which may have lists, as the bytes of a Parquet file. The columns are of one length.
-pub(super) fn parquet_bytes(table: &Table, metadata: &Metadata) -> Parquet<Vec<u8>> {
+pub(super) fn parquet_bytes(table: &Table, metadata: &Metadata) -> Result<Vec<u8>, ParquetError> {
     let mut writer = TableWriter::begin(Vec::new(), table)?;
     writer.push(table)?;
     writer.finish(metadata)
@@ -101,13 +104,15 @@ impl ParquetWriter {
 
 /// Parquet of tables with the same columns, into anything that takes bytes.
 struct TableWriter<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
+    writer: ArrowWriter<W>,
+    schema: SchemaRef,
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    fn begin(out: W, like: &Table) -> Parquet<Self> {
+    fn begin(out: W, like: &Table) -> Result<Self, ParquetError> {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+            .set_max_row_group_row_count(Some(GROUP))
             .set_created_by(concat!("marketpoints ", env!("CARGO_PKG_VERSION")).to_owned());
         for (name, column) in like {
             let one = || ColumnPath::from(name.as_str());
@@ -130,21 +135,23 @@ impl<W: Write + Send> TableWriter<W> {
                 _ => {}
             }
         }
-        Ok(Self { writer: SerializedFileWriter::new(out, schema(like)?, Arc::new(properties.build()))? })
+        // The file is plain Parquet: it carries no schema of Arrow's beside its own.
+        let options = ArrowWriterOptions::new().with_properties(properties.build());
+        let options = options.with_skip_arrow_metadata(true).with_schema_root("points".to_owned());
+        let schema = schema(like);
+        Ok(Self { writer: ArrowWriter::try_new_with_options(out, schema.clone(), options)?, schema })
     }
 
     /// Adds rows, as row groups of their own.
-    fn push(&mut self, part: &Table) -> Parquet<()> {
+    fn push(&mut self, part: &Table) -> Result<(), ParquetError> {
         let rows = part.first().map_or(0, |(_, column)| column.len());
-        for start in (0..rows).step_by(GROUP) {
-            let mut group = self.writer.next_row_group()?;
-            write_columns(&mut group, part, &(start..rows.min(start + GROUP)))?;
-            group.close()?;
+        for start in (0..rows).step_by(BATCH) {
+            self.writer.write(&batch(&self.schema, part, start..rows.min(start + BATCH))?)?;
         }
-        Ok(())
+        self.writer.flush()
     }
 
-    fn finish(mut self, metadata: &Metadata) -> Parquet<W> {
+    fn finish(mut self, metadata: &Metadata) -> Result<W, ParquetError> {
         for (name, value) in metadata {
             self.writer.append_key_value_metadata(KeyValue::new(name.clone(), value.clone()));
         }

@@ -14,6 +14,8 @@ NOTICES = ROOT / "THIRD-PARTY-NOTICES.txt"
 PLATFORM = "x86_64-unknown-linux-gnu"
 #: How the names of files with licences begin.
 FILES = ("licen", "copying", "notice", "unlicense", "copyright")
+#: Crates that come without the text of their licence: another crate's file with that very text.
+BORROWED = {"flatbuffers": ("Apache-2.0", "serde", "LICENSE-APACHE")}
 
 
 def metadata():
@@ -51,11 +53,19 @@ def licence_files(package):
     return list(dict.fromkeys([*named, *found]))
 
 
+def borrowed_files(package, packages):
+    """The file of another crate that holds the licence of one that comes without its text."""
+    licence, lender, name = BORROWED.get(package["name"], (None, None, None))
+    if licence != package["license"]:
+        return []
+    return [file for one in packages if one["name"] == lender for file in licence_files(one) if file.name == name]
+
+
 def notices(packages):
     """The text of THIRD-PARTY-NOTICES.txt: every crate, then every licence once with the crates that it is of."""
     texts, owners = {}, {}
     for package in packages:
-        files = licence_files(package)
+        files = licence_files(package) or borrowed_files(package, packages)
         if not files:
             raise SystemExit(f"{label(package)} comes without the text of its licence ({package['license']})")
         for file in files:
