@@ -124,7 +124,7 @@ impl Inner {
     async fn list<T: DeserializeOwned>(&self, list: DiscoveryList, filters: &Filters) -> Result<Vec<T>, ClientError> {
         let endpoint = list.endpoint();
         if endpoint.needs_type && filters.types.is_empty() {
-            let message = format!("{} answers only with a type: give one", endpoint.path);
+            let message = format!("{} answers only with a type: give type=", endpoint.path);
             return Err(ClientError::invalid(message));
         }
         self.check_names(&filters.types, &filters.exchanges)?;
