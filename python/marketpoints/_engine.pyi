@@ -209,8 +209,11 @@ class Archive:
         """Which service the data are from; None while there are none."""
     def first_kept(self, query: Query) -> int | None:
         """The first bucket start that is kept of a query, Unix seconds; None where there is none."""
-    def read(self, query: Query, as_of: float | None = None) -> list[Columns]:
-        """The series of a query, whose window may be open; as they were known at a moment in Unix seconds."""
+    def read(self, query: Query, as_of: float | None = None, columns: Sequence[str] | None = None) -> list[Columns]:
+        """The series of a query, whose window may be open; as they were known at a moment in Unix seconds.
+
+        With ``columns``, those alone, as far as they are there; heatmaps and volume profiles keep their levels.
+        """
     def vintages(self, query: Query | None = None) -> list[dict[str, Any]]:
         """What was kept of a query, or of all, and is told otherwise since, by key.
 

@@ -53,10 +53,16 @@ impl Archive {
         self.beside(py, points::Archive::source)
     }
 
-    #[pyo3(signature = (query, as_of = None))]
-    fn read(&self, py: Python<'_>, query: &Query, as_of: Option<f64>) -> PyResult<Vec<Py<Columns>>> {
-        let request = query.0.clone();
-        let series = self.beside(py, move |archive| read_archive_all(archive, &request, as_of.map(microseconds)))?;
+    #[pyo3(signature = (query, as_of = None, columns = None))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        as_of: Option<f64>,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Vec<Py<Columns>>> {
+        let (request, as_of) = (query.0.clone(), as_of.map(microseconds));
+        let series = self.beside(py, move |archive| read_archive_all(archive, &request, as_of, columns.as_deref()))?;
         Columns::hand_over(py, series)
     }
 

@@ -15,7 +15,7 @@ use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
-use crate::archive::points::{Archive, ArchiveFault, Key, Revision, gaps, within};
+use crate::archive::points::{Archive, ArchiveFault, Key, Revision, Scan, gaps, is_wanted, within};
 use crate::clock::Window;
 use crate::columns::{Series, join};
 use crate::weight::Slice;
@@ -249,7 +249,7 @@ impl Client {
 }
 
 /// The points of a request from an archive alone, as they are kept, or as they were known at a moment (Unix microseconds).
-/// Where the request leaves its window open, that of the archive holds.
+/// Where the request leaves its window open, that of the archive holds. With `columns`, those alone, as far as they are there.
 ///
 /// # Errors
 /// [`ErrorKind::Archive`] where data were never asked, or not known then, with what is there, or where a file is not what
@@ -258,7 +258,14 @@ pub fn read_archive(
     archive: &Archive,
     request: &PointsRequest,
     as_of: Option<i64>,
+    columns: Option<&[String]>,
 ) -> Result<Vec<Series>, ClientError> {
+    let only_wanted = |mut series: Vec<Series>| {
+        for one in &mut series {
+            one.columns.retain(|(name, _)| columns.is_none_or(|wanted| is_wanted(one.shape, name, wanted)));
+        }
+        series
+    };
     // An archive that holds nothing yet is of no service: what it lacks is the same for all.
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
     let asked = match as_of {
@@ -266,8 +273,8 @@ pub fn read_archive(
         Some(moment) => archive.known(&key, moment),
     }?;
     let read = |window| match as_of {
-        None => archive.read(&key, window),
-        Some(moment) => archive.read_as_of(&key, window, moment),
+        None => archive.read(&key, Scan { window, columns }),
+        Some(moment) => archive.read_as_of(&key, Scan { window, columns }, moment),
     };
     let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
         return match (as_of, request.bounded()) {
@@ -279,11 +286,11 @@ pub fn read_archive(
     };
     let window = request.window_within(Window { from: first.from, to: last.to });
     match read(window) {
-        Ok(series) => assemble(request, window, vec![Ok(series)]),
+        Ok(series) => assemble(request, window, vec![Ok(series)]).map(only_wanted),
         Err(fault @ (ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. })) => {
             let there = within(&asked, window);
             let parts = there.iter().map(|window| read(*window).map_err(ClientError::from));
-            let results = assemble(request, window, parts.collect())?;
+            let results = only_wanted(assemble(request, window, parts.collect())?);
             let partial = Some(Box::new(Partial { results, ..Partial::default() }));
             Err(ClientError { partial, ..fault.into() })
         }

@@ -291,13 +291,14 @@ pub fn read_archive_all(
     archive: &Archive,
     requests: &PointsRequests,
     as_of: Option<i64>,
+    columns: Option<&[String]>,
 ) -> Result<Vec<Series>, ClientError> {
     if let Some(one) = requests.only() {
-        return with_asked_identity(read_archive(archive, one, as_of), one);
+        return with_asked_identity(read_archive(archive, one, as_of, columns), one);
     }
     let (mut arrived, mut lacking) = (Vec::new(), Vec::new());
     for request in requests.each() {
-        let series = match read_archive(archive, request, as_of) {
+        let series = match read_archive(archive, request, as_of, columns) {
             Ok(series) => series,
             Err(mut error) => {
                 let cause = error.cause.as_deref();

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
+from marketpoints.archive import frames
 from marketpoints.archive.frames import PartitionReader, SeriesQuery
 
 END, DAY = 1_789_999_200, 86_400
@@ -159,6 +160,25 @@ def test_windows_and_columns(archive):
     assert frame.divisions[-1] == pd.Timestamp("2026-09-01T23:00", tz="UTC")
     for window in ({"period": "3d"}, {"start": "2026-08-20", "period": "3d"}, {"end": "2026-08-20", "period": "3d"}):
         assert len(archive.to_dask(**HOURS, **window)) == len(archive.read(**HOURS, **window).only) == 72
+
+
+def test_partitions_read_what_is_wanted_alone(archive, monkeypatch):
+    """Of levels all, since rows are made of them."""
+    asked = []
+    read = frames.read
+    monkeypatch.setattr(frames, "read", lambda *given: asked.append(given[3]) or read(*given))
+    for name, columns, projected in (
+        ("several symbols", ["symbol", "close"], ("close",)),
+        ("several symbols", ["symbol"], None),
+        ("book", ["price"], None),
+    ):
+        frame = archive.to_dask(**QUERIES[name], columns=columns, partition="month")
+        asked.clear()
+        got = frame.compute(scheduler="synchronous")
+        assert set(asked) == {projected}
+        expected = archive.read(**QUERIES[name]).to_pandas().sort_index(kind="stable")
+        for column in columns:
+            assert plain(got[column]) == plain(expected[column])
 
 
 @pytest.mark.parametrize(

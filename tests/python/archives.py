@@ -5,9 +5,44 @@ import numpy as np
 import marketpoints as mp
 
 HOUR = 3_600
+DAY = 24 * HOUR
 #: A full hour, a little before the services' clock.
 END = 1_789_999_200
 MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
+#: A query of each shape of answer.
+QUERIES = {
+    "candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "gapfilled": {
+        "type": "candles",
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1m",
+        "gapfill": True,
+        "usd": True,
+    },
+    "side_candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "liquidations": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "15m"},
+    "funding_rate": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
+    "open_interest": {"exchange": ["BINANCE_FUTURES", "BYBIT"], "coin": "BTC", "interval": "1h", "group_by": "sum"},
+    "several markets": {"type": "candles", "exchange": ["BYBIT", "BINANCE_FUTURES"], "coin": "BTC", "interval": "1h"},
+    "volume_profile": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "4h"},
+    "orderbook_heatmap": {
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1h",
+        "block_size": 100.0,
+        "max_depth": 40,
+    },
+    "tpo": {
+        "exchange": "BINANCE_FUTURES",
+        "symbol": "BTCUSDT",
+        "interval": "1h",
+        "session": "daily",
+        "block_minutes": 60,
+    },
+    "skew": {"exchange": "DERIBIT", "symbol": "BTC_25", "coin": "BTC", "tenor": "ONE_W", "interval": "4h"},
+    "token_supply": {"coin": "BTC", "interval": "1d"},
+}
 
 
 def between(start, end):

@@ -9,46 +9,10 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, between, content, part_files, spent
+from archives import DAY, END, HOUR, MARKET, QUERIES, between, content, part_files, spent
 from conftest import NOW
 from marketpoints.common.arguments import METHODS
 from scripted import scripted
-
-DAY = 24 * HOUR
-
-QUERIES = {
-    "candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
-    "gapfilled": {
-        "type": "candles",
-        "exchange": "BINANCE_FUTURES",
-        "symbol": "BTCUSDT",
-        "interval": "1m",
-        "gapfill": True,
-        "usd": True,
-    },
-    "side_candles": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
-    "liquidations": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "15m"},
-    "funding_rate": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "1h"},
-    "open_interest": {"exchange": ["BINANCE_FUTURES", "BYBIT"], "coin": "BTC", "interval": "1h", "group_by": "sum"},
-    "several markets": {"type": "candles", "exchange": ["BYBIT", "BINANCE_FUTURES"], "coin": "BTC", "interval": "1h"},
-    "volume_profile": {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", "interval": "4h"},
-    "orderbook_heatmap": {
-        "exchange": "BINANCE_FUTURES",
-        "symbol": "BTCUSDT",
-        "interval": "1h",
-        "block_size": 100.0,
-        "max_depth": 40,
-    },
-    "tpo": {
-        "exchange": "BINANCE_FUTURES",
-        "symbol": "BTCUSDT",
-        "interval": "1h",
-        "session": "daily",
-        "block_minutes": 60,
-    },
-    "skew": {"exchange": "DERIBIT", "symbol": "BTC_25", "coin": "BTC", "tenor": "ONE_W", "interval": "4h"},
-    "token_supply": {"coin": "BTC", "interval": "1d"},
-}
 
 
 @pytest.mark.parametrize("name", QUERIES)

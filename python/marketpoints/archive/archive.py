@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.arguments import folder, seconds, store_options
+from ..common.arguments import folder, names, seconds, store_options
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hide_locals
 from ..common.queries import QueryArguments, build_query
@@ -80,6 +80,7 @@ class Archive(Downloads, Explorable):
         interval: "Interval | None" = None,
         *,
         as_of: "Time | None" = None,
+        columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> SeriesSet:
         """What is kept, as the client would answer. Needs no network and no key.
@@ -91,11 +92,14 @@ class Archive(Downloads, Explorable):
             interval: Short name or wire name.
             as_of: Answers what the archive knew at that moment, whatever it learned since; without one, what it knows
                 now. An open start or end is that of what it knew.
+            columns: The column that is wanted, or several: of the files, nothing else is decoded beside the times. The
+                levels of heatmaps and volume profiles always come; a market profile without ``"levels"`` is its
+                :attr:`~marketpoints.results.Tpo.sessions`.
             arguments: As of :meth:`Client.points`, with lists as there. An open start or end is the archive's: without
                 ``start``, ``end`` and ``period`` the answer is all that is kept.
 
         Raises:
-            InvalidRequest: An argument cannot be right.
+            InvalidRequest: An argument cannot be right, or no series of the answer has such a column.
             NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or nobody can tell
                 any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
                 Of several symbols, ``failures`` has such an error for each that lacks something.
@@ -103,7 +107,16 @@ class Archive(Downloads, Explorable):
                 :class:`NewerFormatError`.
         """
         query = build_query("read", type, exchange, symbol, interval, arguments, open_window=True)
-        return read(self._engine, query, to_unix(as_of, "as_of"))
+        wanted, known = names(columns, "columns") or None, to_unix(as_of, "as_of")
+        found = read(self._engine, query, known, wanted)
+        rows = [one for one in found if len(one)]
+        if rows and (unknown := [name for name in wanted or () if not any(name in one for one in rows)]):
+            at = min(one.timestamps.min() for one in rows).astype("datetime64[s]").astype(int)
+            bucket: QueryArguments = {**arguments, "start": int(at), "end": int(at) + 1, "period": None}
+            query = build_query("read", type, exchange, symbol, interval, bucket, open_window=True)
+            there = dict.fromkeys(name for one in read(self._engine, query, known) for name in one.columns)
+            raise InvalidRequest(f"columns: there is no {unknown[0]!r}; those are {', '.join(there)}")
+        return found
 
     def to_dask(
         self,

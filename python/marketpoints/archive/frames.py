@@ -15,6 +15,7 @@ from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
 from ..results.frames import LABELS, arrow_name, series_table, to_arrow
+from ..results.levels import LevelSeries
 from ..results.series import Series
 from ..results.sets import SeriesSet
 from .reading import read
@@ -42,6 +43,7 @@ class SeriesQuery:
     interval: Any
     arguments: Mapping[str, Any]
     as_of: float | None = None
+    columns: tuple[str, ...] | None = None
 
     def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
         """What is read of a window, Unix seconds; without one, of all that its arguments say."""
@@ -53,7 +55,7 @@ class SeriesQuery:
 
     def read(self, archive: _engine.Archive, window: tuple[int, int]) -> SeriesSet:
         """The series of a window, Unix seconds."""
-        return read(archive, self.query(window), self.as_of)
+        return read(archive, self.query(window), self.as_of, self.columns)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ def frame(
         if unknown := [name for name in columns if name not in meta]:
             raise InvalidRequest(f"columns: there is no {unknown[0]!r}; those are {', '.join(meta)}")
         meta = meta[list(columns)]
+        holdings = _projected(holdings, sample, [name for name in columns if name not in labels])
     # Each partition has the categories that it needs.
     shown = frames.utils.clear_known_categories(meta, cols=[name for name in labels if name in meta])
     place = (engine.path, engine.options, archive._lease)
@@ -154,6 +157,13 @@ def frame(
         label="archive",
         enforce_metadata=False,
     )
+
+
+def _projected(holdings: Sequence[KeptSeries], sample: Sequence[Series], columns: Sequence[str]) -> list[KeptSeries]:
+    """What is kept, read without the columns that nobody wants; rows of levels are made of all of them."""
+    if not columns or any(isinstance(one, LevelSeries) for one in sample):
+        return list(holdings)
+    return [replace(one, asks=replace(one.asks, columns=tuple(columns))) for one in holdings]
 
 
 def _asks(

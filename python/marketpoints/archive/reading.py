@@ -1,25 +1,38 @@
 """Reading what an archive keeps."""
 
+from collections.abc import Sequence
+
 from .. import _engine
 from ..errors import NotArchivedError
 from ..identity import Asked
+from ..results.levels import Tpo
 from ..results.sets import SeriesSet, wrap
 
 __all__ = ["read"]
 
 
-def read(archive: _engine.Archive, query: _engine.Query, as_of: float | None) -> SeriesSet:
-    """What an archive holds of a query, as a client would answer.
+def read(
+    archive: _engine.Archive, query: _engine.Query, as_of: float | None, columns: Sequence[str] | None = None
+) -> SeriesSet:
+    """What an archive holds of a query, as a client would answer; of some columns those that are there.
 
     Raises:
         NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its
             ``results`` are the rest.
     """
     asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
+
+    def series(found: Sequence[_engine.Columns]) -> SeriesSet:
+        whole = wrap(found, *asked)
+        if columns is None or "levels" in columns:
+            return whole
+        # A market profile without its levels is a row a session.
+        return SeriesSet([one.sessions if isinstance(one, Tpo) else one for one in whole])
+
     try:
-        found = wrap(archive.read(query, as_of), *asked)
+        found = series(archive.read(query, as_of, columns))
     except NotArchivedError as error:
-        error.results = wrap(error.results or [], *asked)
+        error.results = series(error.results or [])
         raise
     found._weight = 0
     return found

@@ -11,6 +11,7 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger};
 use super::part_file;
+use super::reading::Scan;
 use super::store::{Address, Folder, Found, Objects, Store};
 use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::Series;
@@ -84,7 +85,8 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::NotAsked`] where a part of the window was never asked, [`ArchiveFault::File`] where a file is not
     /// what was written.
-    pub fn read(&self, key: &Key, window: Window) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read<'a>(&self, key: &Key, scan: impl Into<Scan<'a>>) -> Result<Vec<Series>, ArchiveFault> {
+        let scan @ Scan { window, .. } = scan.into();
         let mut before = None;
         loop {
             let Some((ledger, Found { bytes, .. })) = self.ledger(&key.name)? else {
@@ -98,7 +100,7 @@ impl Archive {
             }
             // A file that counts as put in place must be there still: otherwise its rows would be taken for none.
             settled.pending = pending;
-            match self.read_parts(key, &settled, window) {
+            match self.read_parts(key, &settled, scan) {
                 // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
                 Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
                 Err(_) => before = Some(bytes),

@@ -145,7 +145,7 @@ impl KeyWriter {
             let name = part_name(&self.key, &partition);
             let CurrentFile { good, seen } = self.check(&partition)?;
             let strange = good.is_none() && seen != Version::Absent;
-            let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes))?;
+            let mut kept = good.map_or_else(|| Ok(Vec::new()), |bytes| part_file::series(&name, bytes, None))?;
             let rows = |series: &[Series]| series.iter().map(Series::len).sum::<usize>();
             let vintage = self.vintage(&partition, &windows, &kept, &fresh, at)?;
             let before = rows(&kept);

@@ -43,6 +43,8 @@ pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::Key;
 pub use key_writer::KeyWriter;
+pub use pack::is_wanted;
 pub use past::Replaced;
+pub use reading::Scan;
 pub use revision::{Cell, Revision, revisions};
 pub use verify::{Content, FileProblem, Verification};

@@ -45,6 +45,16 @@ impl Packed {
         Self { rows: 0, ..self.clone() }
     }
 
+    /// The same without the columns that are not wanted. Values as they were sent are made from several columns, and get their
+    /// names when they are settled: then all stay.
+    pub(super) fn narrowed(mut self, wanted: Option<&[String]>) -> Self {
+        if let (Some(wanted), Some([])) = (wanted, self.sent.as_deref()) {
+            let shape = self.shape().ok();
+            self.columns.retain(|(name, _)| shape.is_none_or(|shape| is_wanted(shape, name, wanted)));
+        }
+        self
+    }
+
     /// The series without its rows and columns. An error says what of it is not known.
     pub(super) fn without_rows(&self) -> Result<Series, String> {
         let mut id = SeriesId { extra: self.extra.clone(), ..SeriesId::default() };
@@ -52,15 +62,24 @@ impl Packed {
             let place = id.field_mut(name).ok_or_else(|| format!("identity field {name} is not known"))?;
             *place = Some(value.clone());
         }
+        Ok(Series::empty(id, self.shape()?))
+    }
+
+    /// The names of the columns in which a file holds its times and its columns.
+    pub(super) fn file_columns(&self) -> impl Iterator<Item = &str> {
+        [TIME].into_iter().chain(self.columns.iter().flat_map(|(_, names)| names).map(String::as_str))
+    }
+
+    fn shape(&self) -> Result<Shape, String> {
         let shapes = [Shape::Table, Shape::Heatmap, Shape::Profile, Shape::Tpo];
         let shape = shapes.into_iter().find(|shape| shape.name() == self.shape);
-        Ok(Series::empty(id, shape.ok_or_else(|| format!("shape {} is not known", self.shape))?))
+        shape.ok_or_else(|| format!("shape {} is not known", self.shape))
     }
 }
 
-/// Whether a file's column only repeats what series are of.
-pub(super) fn is_identity(name: &str) -> bool {
-    IDENTITY.iter().any(|(column, _)| *column == name)
+/// Whether a column is read where some are wanted: heatmaps and volume profiles are their levels, and nothing without them.
+pub fn is_wanted(shape: Shape, name: &str, wanted: &[String]) -> bool {
+    matches!(shape, Shape::Heatmap | Shape::Profile) || wanted.iter().any(|wanted| wanted == name)
 }
 
 /// Lays series in a table.
@@ -252,7 +271,9 @@ mod tests {
             side.1,
             Column::Text([Some("BUY"), Some("BUY"), Some("SELL")].map(|text| text.map(str::to_owned)).to_vec())
         );
-        let kept: Table = table.into_iter().filter(|(name, _)| !is_identity(name)).collect();
+        let own: Vec<&str> = packed.iter().flat_map(Packed::file_columns).collect();
+        let kept: Table = table.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();
+        assert_eq!(kept.len(), 6, "what only says whose rows they are is not needed");
         assert_eq!(unpack(kept, &packed).unwrap(), all);
     }
 

@@ -1,5 +1,7 @@
 //! One data file: series as Parquet that says of itself what it holds, and whether it is whole.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -7,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, VERSION};
-use super::pack::{Packed, is_identity, pack, unpack};
+use super::pack::{Packed, pack, unpack};
 use crate::archive::parquet_read::{metadata_of, table_of};
 use crate::archive::parquet_write::parquet_bytes;
 use crate::archive::table::{ContentHash, Metadata, Table};
@@ -74,19 +76,26 @@ pub(super) fn bytes_of(
     parquet_bytes(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
 }
 
-/// The series of a file whose checksum is right.
-pub(super) fn series(path: &str, bytes: Bytes) -> Result<Vec<Series>, ArchiveFault> {
-    contents::<IgnoredAny>(path, bytes).map(|(_, series)| series)
+/// The series of a file whose checksum is right; where some columns are `wanted`, others may be left out.
+pub(super) fn series(path: &str, bytes: Bytes, wanted: Option<&[String]>) -> Result<Vec<Series>, ArchiveFault> {
+    contents::<IgnoredAny>(path, bytes, wanted).map(|(_, series)| series)
 }
 
 /// What a file whose checksum is right says of its windows, and its series.
-pub(super) fn contents<W: DeserializeOwned>(path: &str, bytes: Bytes) -> Result<(W, Vec<Series>), ArchiveFault> {
+pub(super) fn contents<W: DeserializeOwned>(
+    path: &str,
+    bytes: Bytes,
+    wanted: Option<&[String]>,
+) -> Result<(W, Vec<Series>), ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
-    let (table, metadata) = table_of(bytes, |name| !is_identity(name)).map_err(damaged)?;
     let silent = || damaged("it does not say what it holds".to_owned());
+    let metadata = metadata_of(&bytes).map_err(damaged)?;
     let windows = find(&metadata, WINDOWS).and_then(|text| serde_json::from_str(text).ok()).ok_or_else(silent)?;
-    let series = unpack(table, &packed(&metadata).ok_or_else(silent)?).map_err(damaged)?;
-    Ok((windows, series))
+    let packed = packed(&metadata).ok_or_else(silent)?;
+    let packed: Vec<Packed> = packed.into_iter().map(|one| one.narrowed(wanted)).collect();
+    let names: HashSet<&str> = packed.iter().flat_map(Packed::file_columns).collect();
+    let (table, _) = table_of(bytes, |name| names.contains(name)).map_err(damaged)?;
+    Ok((windows, unpack(table, &packed).map_err(damaged)?))
 }
 
 /// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.

@@ -8,6 +8,7 @@ use super::key::Key;
 use super::known::{Known, shared, without};
 use super::ledger::Ledger;
 use super::partition::touches;
+use super::reading::Scan;
 use super::rows::{joined, keep};
 use super::{ledger, vintage};
 use crate::clock::{MICROS_PER_SECOND, Window, utc};
@@ -59,10 +60,16 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::NotKnown`] where a part of the window was not known then, or nobody can tell any more;
     /// [`ArchiveFault::File`] where a file is not what was written.
-    pub fn read_as_of(&self, key: &Key, window: Window, moment: i64) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read_as_of<'a>(
+        &self,
+        key: &Key,
+        scan: impl Into<Scan<'a>>,
+        moment: i64,
+    ) -> Result<Vec<Series>, ArchiveFault> {
+        let scan @ Scan { window, .. } = scan.into();
         let read = self.in_peace(key, |ledger| match lost(key, ledger, &[window], moment) {
             Some(fault) => Ok(Err(fault)),
-            None => self.read_then(key, ledger, window, moment, moment),
+            None => self.read_then(key, ledger, scan, moment, moment),
         });
         read?.unwrap_or_else(|| Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] }))
     }
@@ -76,7 +83,7 @@ impl Archive {
         let read = self.in_peace(key, |ledger| {
             let is_later = |vintage: &ledger::Vintage| !vintage.dropped && vintage.replaced > moment;
             if ledger.vintages.values().any(is_later) {
-                return self.read_then(key, ledger, window, moment, i64::MAX).map(Some);
+                return self.read_then(key, ledger, window.into(), moment, i64::MAX).map(Some);
             }
             Ok(None)
         });
@@ -103,10 +110,11 @@ impl Archive {
         &self,
         key: &Key,
         ledger: &Ledger,
-        window: Window,
+        scan: Scan<'_>,
         moment: i64,
         known_by: i64,
     ) -> Result<Result<Vec<Series>, ArchiveFault>, ArchiveFault> {
+        let window = scan.window;
         let (mut parts, mut set, mut rest) = (Vec::new(), Vec::new(), vec![window]);
         let mut take_from = |known: &[Known], mut series: Vec<Series>, rest: &mut Vec<Window>| {
             let taken = take(key, known, rest, known_by);
@@ -120,7 +128,7 @@ impl Archive {
             take_from(&vintage.known, vintage.series, &mut rest);
         }
         if !rest.is_empty() {
-            let current = self.read_parts(key, ledger, window)?;
+            let current = self.read_parts(key, ledger, scan)?;
             take_from(&ledger.known(&rest.clone()), current, &mut rest);
         }
         let missing = gaps(&set, window);

@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::pack::{Packed, TIME};
 use super::part_file::packed;
+use super::reading::Scan;
 use crate::archive::parquet_values::{Kind, Leaf, Values};
-use crate::clock::Window;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
 
@@ -37,14 +37,14 @@ struct Share {
 }
 
 /// Opens a file whose checksum is right; `None` for one whose values cannot be put in their places.
-pub(super) fn open(bytes: &Bytes, window: Window) -> Option<Open> {
+pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     let mut values = Values::open(bytes.clone())?;
     let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
     let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
     let time = values.leaf(TIME).filter(|time| time.kind == Kind::Time && told == values.rows())?;
     let mut times = vec![0; told];
     values.integers(&time, 0..told, &mut times).ok()?;
-    let window = window.nanos();
+    let window = scan.window.nanos();
     let (mut series, mut done) = (Vec::new(), 0);
     for of in packed {
         // Values as they were sent are made from several columns.
@@ -55,6 +55,7 @@ pub(super) fn open(bytes: &Bytes, window: Window) -> Option<Open> {
         done = own.end;
         let rows = within(&times[own.clone()], &window)?;
         let rows = own.start + rows.start..own.start + rows.end;
+        let of = of.narrowed(scan.columns);
         let columns = of.columns.iter().map(|(_, names)| leaves(&values, names)).collect::<Option<_>>()?;
         series.push(Share { times: times[rows.clone()].to_vec(), is_cut: rows != own, of, rows, columns });
     }

@@ -23,6 +23,22 @@ const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 /// How many times as much as their files values take, about.
 const DENSE: u64 = 4;
 
+/// What is read of a key's files.
+#[derive(Debug, Clone, Copy)]
+pub struct Scan<'a> {
+    /// The rows: those whose bucket starts lie in it.
+    pub window: Window,
+    /// The columns that are wanted beside the times; others may come with them. `None` wants all.
+    pub columns: Option<&'a [String]>,
+}
+
+impl From<Window> for Scan<'_> {
+    /// Every column of a window.
+    fn from(window: Window) -> Self {
+        Self { window, columns: None }
+    }
+}
+
 /// A file that is there, with its values as far as they can be put in their places.
 struct Checked {
     name: String,
@@ -38,8 +54,8 @@ enum Made {
 
 impl Archive {
     /// The rows of a window from its files.
-    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, window: Window) -> Result<Vec<Series>, ArchiveFault> {
-        let touched = |name: &&String| partition::touches(key, name, window);
+    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
+        let touched = |name: &&String| partition::touches(key, name, scan.window);
         let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
         partitions.sort_unstable();
         partitions.dedup();
@@ -51,7 +67,7 @@ impl Archive {
         let (mut made, mut left) = (Made::Placed(Placing::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
             let (some, rest) = left.split_at(at_once(ledger, left, most));
-            made = made.with(self.check(key, ledger, some, window)?, window, rows)?;
+            made = made.with(self.check(key, ledger, some, scan)?, scan, rows)?;
             left = rest;
         }
         let joined = made.into_joiner(rows).finish(key.is_unique());
@@ -65,7 +81,7 @@ impl Archive {
         key: &Key,
         ledger: &Ledger,
         partitions: &[&String],
-        window: Window,
+        scan: Scan<'_>,
     ) -> Result<Vec<Checked>, ArchiveFault> {
         let names: Vec<String> = partitions.iter().map(|partition| ledger::part_name(key, partition)).collect();
         // Behind a network all are asked at once; here, whoever checks a file reads it: it is still in the caches.
@@ -80,7 +96,7 @@ impl Archive {
             let found = found.map_or_else(|| self.store.read(&name), Ok)?;
             let bytes = found.map(|found| found.bytes);
             self.is_named(key, ledger, partition, &name, bytes.as_ref())?;
-            Ok(bytes.map(|bytes| Checked { open: open(&bytes, window), bytes, name }))
+            Ok(bytes.map(|bytes| Checked { open: open(&bytes, scan), bytes, name }))
         });
         checked.into_iter().filter_map(Result::transpose).collect()
     }
@@ -96,7 +112,7 @@ impl Archive {
         window: Window,
     ) -> Result<Vec<Series>, ArchiveFault> {
         self.is_named(key, ledger, partition, name, bytes.as_ref())?;
-        bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(name, bytes, window))
+        bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(name, bytes, window.into()))
     }
 
     /// Refuses a file that neither the ledger names nor a writer has just put in its place.
@@ -120,7 +136,7 @@ impl Archive {
 
 impl Made {
     /// What is made with the next files' rows.
-    fn with(self, files: Vec<Checked>, window: Window, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with(self, files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         let mut made = self;
         let mut left = files.into_iter().peekable();
         while left.peek().is_some() {
@@ -132,12 +148,12 @@ impl Made {
                     break;
                 }
             }
-            made = made.with_some(some, window, rows)?;
+            made = made.with_some(some, scan, rows)?;
         }
         Ok(made)
     }
 
-    fn with_some(mut self, mut files: Vec<Checked>, window: Window, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with_some(mut self, mut files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         if let Self::Placed(placing) = &mut self {
             let open: Option<Vec<Open>> = files.iter_mut().map(|file| file.open.take()).collect();
             if open.is_some_and(|open| placing.add(&open)) {
@@ -147,7 +163,7 @@ impl Made {
         let mut joiner = self.into_joiner(rows);
         let size = files.iter().map(|file| file.bytes.len()).sum();
         let decoded = parallel::map(parallel::threads(size).min(files.len()), files, |file| {
-            series_within(&file.name, file.bytes, window)
+            series_within(&file.name, file.bytes, scan)
         });
         for series in decoded {
             joiner.add(series?);
@@ -171,10 +187,10 @@ impl Made {
 }
 
 /// The rows of a window in a file whose checksum is right.
-fn series_within(name: &str, bytes: Bytes, window: Window) -> Result<Vec<Series>, ArchiveFault> {
-    let mut series = part_file::series(name, bytes)?;
+fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
+    let mut series = part_file::series(name, bytes, scan.columns)?;
     for one in &mut series {
-        keep(one, &[window], true);
+        keep(one, &[scan.window], true);
     }
     Ok(series)
 }

@@ -79,7 +79,7 @@ pub(super) fn make(
 
 /// Since when the windows of a file whose checksum is right were known, and their rows.
 pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>), ArchiveFault> {
-    let (about, series) = contents::<About>(path, bytes)?;
+    let (about, series) = contents::<About>(path, bytes, None)?;
     Ok((about.known.into_iter().map(Known::of_numbers).collect(), series))
 }
 

@@ -68,13 +68,13 @@ fn data(archive: &Archive) -> Vec<Bytes> {
 
 /// Whether the files' values can be put in their places, all together.
 fn are_placed(archive: &Archive, window: Window) -> bool {
-    let open: Option<Vec<_>> = data(archive).iter().map(|bytes| open(bytes, window)).collect();
+    let open: Option<Vec<_>> = data(archive).iter().map(|bytes| open(bytes, window.into())).collect();
     open.is_some_and(|open| open.iter().all(|one| !one.has_cut_lists()) && Placing::default().add(&open))
 }
 
 /// Compares a window with what the files' series are when they are joined.
 fn check(archive: &Archive, key: &Key, window: Window) -> usize {
-    let parts = data(archive).into_iter().map(|bytes| part_file::series("a file", bytes).unwrap()).collect();
+    let parts = data(archive).into_iter().map(|bytes| part_file::series("a file", bytes, None).unwrap()).collect();
     let (mut known, mut read) = (joined(key, parts, &[window]).unwrap(), archive.read(key, window).unwrap());
     // Bits: NaN equals NaN, and not every NaN every other.
     let bits = |all: &mut Vec<Series>| {
@@ -201,4 +201,74 @@ fn damage_is_found_in_every_file() {
         assert!(told(&bytes[..bytes.len() / 2], whole).is_err());
         assert!(told(&bytes, whole).is_ok());
     }
+}
+
+/// The series of a whole read, of the wanted columns alone.
+fn only(mut series: Vec<Series>, wanted: &[String]) -> Vec<Series> {
+    for one in &mut series {
+        one.columns.retain(|(name, _)| wanted.iter().any(|wanted| wanted == name));
+    }
+    series
+}
+
+#[test]
+fn columns_that_nobody_wants_are_not_made() {
+    let key = key_of("TRADE_AGG", "MINUTE");
+    let noted = |minutes, size| {
+        let mut one = candles(Some("BUY"), minutes);
+        one.columns.push(("note".into(), Column::Text((0..size).map(|row: i64| Some(row.to_string())).collect())));
+        one.columns.retain(|(name, _)| name != "open"); // NaN equals no NaN
+        one
+    };
+    // Files of numbers, one with a column more, and files of texts, which are joined.
+    let numbers = |minutes| only(vec![candles(None, minutes)], &["buy_trades".into(), "first_timestamp".into()]);
+    let (less, more) = (numbers(0..300), numbers(MINUTES..MINUTES + 200));
+    let mut other = more.clone();
+    other[0].columns.push(("more".into(), Column::Int(vec![7; 200])));
+    let texts = [vec![noted(0..300, 300)], vec![noted(MINUTES..MINUTES + 200, 200)]];
+    for (number, [first, second]) in [[less.clone(), more], [less, other], texts].into_iter().enumerate() {
+        let (_folder, archive) = archive();
+        let mut writer = archive.try_writer(&key).unwrap().unwrap();
+        writer.commit(&[minutes(0, MINUTES)], &first, AT).unwrap();
+        writer.commit(&[minutes(MINUTES, 2 * MINUTES)], &second, AT).unwrap();
+        for names in [&["buy_trades"][..], &["first_timestamp", "buy_trades"], &["note"], &["more"], &["nothing"]] {
+            let wanted: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            for window in [minutes(0, 2 * MINUTES), minutes(50, 60), minutes(200, MINUTES + 20)] {
+                let scan = Scan { window, columns: Some(&wanted) };
+                let whole = archive.read(&key, window).unwrap();
+                assert_eq!(archive.read(&key, scan).unwrap(), only(whole, &wanted), "{number} {names:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_projection_decodes_nothing_else() {
+    let (_folder, archive) = archive();
+    let key = key_of("TRADE_AGG", "MINUTE");
+    let series = [candles(None, 0..9_000)];
+    archive.try_writer(&key).unwrap().unwrap().commit(&[minutes(0, MINUTES)], &series, AT).unwrap();
+    let [bytes] = &data(&archive)[..] else { panic!("several files") };
+    // Where a column's values lie, from the file's own footer.
+    let footer = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();
+    let group = footer.row_group(0);
+    let range = |name: &str| {
+        let column = group.columns().iter().find(|column| column.column_descr().name() == name).unwrap();
+        let (start, length) = column.byte_range();
+        start as usize..(start + length) as usize
+    };
+    let mut damaged = bytes.to_vec();
+    for name in ["open", "close", "first_timestamp"] {
+        damaged[range(name)].fill(0xff);
+    }
+    let (damaged, window) = (Bytes::from(damaged), minutes(0, MINUTES));
+    let wanted = ["buy_trades".to_owned()];
+    let scan = Scan { window, columns: Some(&wanted) };
+    let expected = only(series.to_vec(), &wanted);
+    assert_eq!(part_file::series("a file", damaged.clone(), scan.columns).unwrap(), expected);
+    let mut placing = Placing::default();
+    assert!(placing.add(&[open(&damaged, scan).unwrap()]));
+    assert_eq!(placing.finish(), expected);
+    assert!(part_file::series("a file", damaged.clone(), None).is_err());
+    assert!(!open(&damaged, window.into()).is_some_and(|open| Placing::default().add(&[open])));
 }
