@@ -49,6 +49,20 @@ impl Trades {
         Self { are_liquidations, ..Self::default() }
     }
 
+    /// None yet, with room for as many: after many in a moment many more will come.
+    pub(super) fn of_no_rows(&self) -> Self {
+        let rows = self.len();
+        Self {
+            times: Vec::with_capacity(rows),
+            prices: Vec::with_capacity(rows),
+            amounts: Vec::with_capacity(rows),
+            series: Vec::with_capacity(rows),
+            ids: String::with_capacity(self.ids.len()),
+            ends: Vec::with_capacity(rows),
+            ..Self::of(self.are_liquidations)
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.times.len()

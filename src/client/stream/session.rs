@@ -24,6 +24,8 @@ use crate::protocol::stream::{Channel, Family, authenticate, subscribe};
 /// Ids of the two requests of a connection.
 const KEY_REQUEST: u64 = 1;
 const CHANNELS_REQUEST: u64 = 2;
+/// Messages that are heard without a look at anything else.
+const AT_ONCE: usize = 64;
 /// How long the close frame may take to be written.
 const FAREWELL: Duration = Duration::from_millis(200);
 
@@ -57,6 +59,10 @@ pub(super) struct Session {
     pub(super) texts: [Texts; 2],
     /// Trades or liquidations that were not handed on yet.
     pub(super) pending: Trades,
+    /// Those to which none is added any more.
+    pub(super) complete: Vec<Trades>,
+    /// Places of a frame's series in `texts`: memory that is used again.
+    pub(super) found: Vec<usize>,
     /// Whether the present connection told any event.
     pub(super) alive: bool,
     /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap told.
@@ -79,6 +85,8 @@ impl Session {
             seen: Seen::default(),
             texts: Default::default(),
             pending: Trades::default(),
+            complete: Vec::new(),
+            found: Vec::new(),
             alive: false,
             whole_until: None,
             lost: None,
@@ -211,6 +219,7 @@ impl Session {
             () = &mut over => return Err(End::Closed),
         };
         loop {
+            self.hear_waiting(&mut socket, time).await?;
             let message = tokio::select! {
                 message = self.receive(&mut socket) => message?,
                 () = &mut over => {
@@ -221,6 +230,25 @@ impl Session {
             };
             self.hear(message, time).await?;
         }
+    }
+
+    /// Hears what came already, for a while: whoever never waits notices no end of the stream, and keeps timers waiting.
+    async fn hear_waiting(&mut self, socket: &mut Socket, time: ServiceTime) -> Result<(), End> {
+        for _ in 0..AT_ONCE {
+            let Some(message) = socket.next().now_or_never() else { break };
+            let message = self.received(message)?;
+            if !self.add_rows(&message) {
+                self.hear(message, time).await?;
+            } else if !self.complete.is_empty() {
+                self.hand_on().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the connection broke, and the channels are not open again yet.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.is_some()
     }
 
     /// Connects, tells the key and subscribes.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::batch::{Trades, name_of};
+use super::batch::name_of;
 use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
 use super::event::Event;
 use super::gap::{ServiceTime, StreamItem};
@@ -22,13 +22,8 @@ const MOST_TOGETHER: usize = 1_024;
 impl Session {
     /// Hands on what a message tells.
     pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
-        if self.reads_columns()
-            && let Message::Text(text) = &message
-        {
-            let bytes = bytes::Bytes::from(text.clone());
-            if self.tell_columns(&bytes, time).await? {
-                return Ok(());
-            }
+        if self.add_rows(&message) {
+            return self.hand_on().await;
         }
         match self.frame(message).await? {
             Some((frame, cost)) => self.tell(frame, cost, time).await,
@@ -42,30 +37,40 @@ impl Session {
         common.options.batches && common.recorder.is_none() && common.client.transport.dialect().is_none()
     }
 
-    /// Hands on a frame that holds trades and liquidations alone, in the usual spelling; `false` for every other one.
-    async fn tell_columns(&mut self, bytes: &[u8], time: ServiceTime) -> Result<bool, End> {
+    /// Adds the rows of a frame that holds trades and liquidations alone, in the usual spelling, to those that are handed on
+    /// together; `false` for every other one, of which nothing is taken. A busy stream consists of these: nothing is awaited.
+    pub(super) fn add_rows(&mut self, message: &Message) -> bool {
+        let Message::Text(text) = message else { return false };
+        if !self.reads_columns() || self.is_lost() {
+            return false;
+        }
+        let bytes: &[u8] = text.as_ref();
         let mut points = Vec::with_capacity(1 + bytes.len() / USUAL);
         if !trades_of_frame(bytes, self.texts[0].likely(), &mut points) {
-            return Ok(false);
+            return false;
         }
-        let mut found = Vec::with_capacity(points.len());
-        for point in &points {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        found.extend(points.iter().map_while(|point| {
             let texts = &mut self.texts[usize::from(point.is_liquidation)];
             let place = texts.find(name_of(point.is_liquidation), point.series, &self.common.table, &self.seen);
-            match place.filter(|_| !point.id.is_empty()) {
-                Some(place) => found.push(place),
-                None => return Ok(false),
+            place.filter(|_| !point.id.is_empty())
+        }));
+        let is_known = found.len() == points.len();
+        if is_known {
+            self.alive = true;
+            let latest = points.iter().map(|point| point.time).max();
+            self.whole_until = self.whole_until.max(latest.filter(|time| *time != NO_TIME));
+            for (point, index) in points.iter().zip(&found) {
+                let spelt = self.texts[usize::from(point.is_liquidation)].at(*index);
+                if self.seen.is_new_id(&spelt.market, point.id) {
+                    let place = spelt.place;
+                    self.add(place, point);
+                }
             }
         }
-        self.begin(points.iter().map(|point| point.time).max().filter(|time| *time != NO_TIME), time).await?;
-        for (point, index) in points.iter().zip(found) {
-            let spelt = self.texts[usize::from(point.is_liquidation)].at(index);
-            if self.seen.is_new_id(&spelt.market, point.id) {
-                let place = spelt.place;
-                self.add(place, point).await?;
-            }
-        }
-        Ok(true)
+        self.found = found;
+        is_known
     }
 
     /// Before the events of a frame: the connection serves, and what broke before it is told.
@@ -77,25 +82,36 @@ impl Session {
     }
 
     /// Adds a row to those that are handed on together.
-    async fn add(&mut self, place: u32, point: &TradePoint<'_>) -> Result<(), End> {
+    fn add(&mut self, place: u32, point: &TradePoint<'_>) {
         let most = MOST_TOGETHER.min(self.common.options.queue.max(1));
         if self.pending.are_liquidations != point.is_liquidation || self.pending.len() >= most {
-            self.flush().await?;
+            self.complete();
             self.pending.are_liquidations = point.is_liquidation;
         }
         self.pending.push(place, point);
+    }
+
+    /// No row is added any more to those that are to be handed on together.
+    fn complete(&mut self) {
+        if !self.pending.is_empty() {
+            let next = self.pending.of_no_rows();
+            self.complete.push(std::mem::replace(&mut self.pending, next));
+        }
+    }
+
+    /// Hands on the rows to which none is added any more.
+    pub(super) async fn hand_on(&mut self) -> Result<(), End> {
+        for rows in std::mem::take(&mut self.complete) {
+            let bytes = rows.bytes();
+            self.push_of(Ok(StreamItem::Trades(rows)), bytes).await?;
+        }
         Ok(())
     }
 
     /// Hands on the rows that were not handed on yet.
     pub(super) async fn flush(&mut self) -> Result<(), End> {
-        if self.pending.is_empty() {
-            return Ok(());
-        }
-        let next = Trades::of(self.pending.are_liquidations);
-        let rows = std::mem::replace(&mut self.pending, next);
-        let bytes = rows.bytes();
-        self.push_of(Ok(StreamItem::Trades(rows)), bytes).await
+        self.complete();
+        self.hand_on().await
     }
 
     /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
@@ -163,7 +179,8 @@ impl Session {
             if self.common.options.batches
                 && let Some((place, point)) = self.common.clone().table.row(&event)
             {
-                self.add(place, &point).await?;
+                self.add(place, &point);
+                self.hand_on().await?;
                 continue;
             }
             self.flush().await?;
