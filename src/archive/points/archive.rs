@@ -11,7 +11,7 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::Key;
 use super::ledger::{self, Ledger};
 use super::part_file;
-use super::reading::Scan;
+use super::scan::Scan;
 use super::store::{Address, Folder, Found, Objects, Store};
 use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::Series;

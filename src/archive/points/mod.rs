@@ -27,6 +27,7 @@ mod placing;
 mod reading;
 mod revision;
 mod rows;
+mod scan;
 mod sent;
 mod store;
 #[cfg(test)]
@@ -43,8 +44,7 @@ pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::Key;
 pub use key_writer::KeyWriter;
-pub use pack::is_wanted;
 pub use past::Replaced;
-pub use reading::Scan;
 pub use revision::{Cell, Revision, revisions};
+pub use scan::{Scan, is_wanted};
 pub use verify::{Content, FileProblem, Verification};

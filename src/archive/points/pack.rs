@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scan::is_wanted;
 use super::sent::{Sent, lay, restore};
 use crate::archive::table::Table;
 use crate::columns::{Column, LEVELS, List, Series};
@@ -75,11 +76,6 @@ impl Packed {
         let shape = shapes.into_iter().find(|shape| shape.name() == self.shape);
         shape.ok_or_else(|| format!("shape {} is not known", self.shape))
     }
-}
-
-/// Whether a column is read where some are wanted: heatmaps and volume profiles are their levels, and nothing without them.
-pub fn is_wanted(shape: Shape, name: &str, wanted: &[String]) -> bool {
-    matches!(shape, Shape::Heatmap | Shape::Profile) || wanted.iter().any(|wanted| wanted == name)
 }
 
 /// Lays series in a table.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::pack::{Packed, TIME};
 use super::part_file::packed;
-use super::reading::Scan;
+use super::scan::Scan;
 use crate::archive::parquet_values::{Kind, Leaf, Values};
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};

@@ -9,6 +9,7 @@ use super::key::Key;
 use super::ledger::{self, Ledger, Part};
 use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
+use super::scan::Scan;
 use super::{part_file, partition};
 use crate::clock::Window;
 use crate::columns::{Joiner, Series, pages, parallel};
@@ -22,22 +23,6 @@ const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 
 /// How many times as much as their files values take, about.
 const DENSE: u64 = 4;
-
-/// What is read of a key's files.
-#[derive(Debug, Clone, Copy)]
-pub struct Scan<'a> {
-    /// The rows: those whose bucket starts lie in it.
-    pub window: Window,
-    /// The columns that are wanted beside the times; others may come with them. `None` wants all.
-    pub columns: Option<&'a [String]>,
-}
-
-impl From<Window> for Scan<'_> {
-    /// Every column of a window.
-    fn from(window: Window) -> Self {
-        Self { window, columns: None }
-    }
-}
 
 /// A file that is there, with its values as far as they can be put in their places.
 struct Checked {
