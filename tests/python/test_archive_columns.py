@@ -2,6 +2,7 @@
 
 import pickle
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -45,6 +46,25 @@ def test_columns_are_those_of_a_whole_read(archive, name):
             assert len(frame) >= len(got[0].timestamps)
             assert content(pickle.loads(pickle.dumps(got))) == content(got)
             assert got._repr_html_()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_each_column_is_drawn_by_itself(archive, name):
+    query = {"type": name, **QUERIES[name]}
+    for column in dict.fromkeys(column for one in archive.read(**query) for column in one.columns):
+        if column in ("levels", "split") and name == "orderbook_heatmap":
+            continue
+        got = archive.read(**query, columns=column)
+        assert got._repr_html_()
+        for one in got:
+            try:
+                assert one.plot().figure.axes
+            except mp.SelectionError as error:
+                assert "no column of numbers" in str(error)
+            plt.close("all")
+        if "levels" not in column:
+            with pytest.raises(mp.SelectionError):
+                got[0].explore()
 
 
 def test_one_column_is_named_by_itself(archive):

@@ -29,8 +29,10 @@ TRADED = (*OHLC, "volume")
 
 
 def is_candles(shown: Drawable) -> bool:
-    """Whether a series holds candles: by its type, or by its columns where the type is not told."""
-    return shown.id.type in TYPES or (shown.id.type is None and all(name in shown for name in TRADED))
+    """Whether a series holds whole candles: by its type and columns, or by these alone where the type is not told."""
+    if not all(name in shown for name in OHLC):
+        return False  # an archive was asked for some columns
+    return shown.id.type in TYPES or (shown.id.type is None and "volume" in shown)
 
 
 def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
