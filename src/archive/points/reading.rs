@@ -18,6 +18,8 @@ use crate::columns::{Joiner, Series, pages, parallel};
 const BYTES_AT_ONCE: u64 = 12 << 20;
 /// And this part of all: values take several times as much as their files, and what is beside them is to be little.
 const SHARE: u64 = 6;
+/// But not fewer: processors that wait for each other after every file read no faster than one.
+const LEAST_AT_ONCE: u64 = 4 << 20;
 /// The same where each answer comes over a network: many must be under way.
 const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 
@@ -46,7 +48,7 @@ impl Archive {
         partitions.dedup();
         let rows = partitions.iter().filter_map(|name| ledger.parts.get(*name)).map(|part| part.rows as usize).sum();
         let all = bytes_of(ledger, &partitions);
-        let most = if self.store.is_local() { (all / SHARE).min(BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
+        let most = if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
         // Files, and columns that take several times as much, are cut from memory that is there already.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
         let (mut made, mut left) = (Made::Placed(Placing::expecting(rows)), &partitions[..]);
