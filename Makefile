@@ -69,7 +69,7 @@ wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 6
 	rm -f target/wheels/*.whl target/wheels/*.tar.gz
 	$(WHEELS)/python -m pip install --quiet 'maturin[zig]>=1.10,<2'
 	for machine in $(WHEEL_MACHINES); do \
-	  PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --release --locked --sdist --zig --compatibility manylinux_2_17 \
+	  PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
 	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels || exit 1; \
 	done
 	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
@@ -129,8 +129,8 @@ format: $(VENV)/.dev ## Format Rust and Python
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-wheel: $(VENV)/.venv ## Build the wheel with full optimisation into target/wheels/
-	$(BIN)/maturin build --release --target-dir target/python --out target/wheels
+wheel: $(VENV)/.venv ## Build the wheel for this machine, as those that are shipped, into target/wheels/
+	$(BIN)/maturin build --profile shipped --compression-level 9 --target-dir target/python --out target/wheels
 
 bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
 	$(BIN)/python benches/road.py
@@ -150,6 +150,7 @@ bench-align: $(VENV)/.dev ## Time mp.align over ten million rows beside polars' 
 	$(BIN)/python benches/align.py
 
 bench-archive: $(VENV)/.dev ## Time reads of an archive beside polars, which reads the same files
+	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 	$(BIN)/python benches/archive.py
 
 bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, into docs/universe.md, six minutes
@@ -160,16 +161,17 @@ bench-scale: $(VENV)/.dev ## Measure how cost grows with series, years and worke
 
 bench-stream: $(VENV)/.dev ## Time the live stream beside websockets with orjson, into docs/stream.md
 	$(BIN)/python -m pip install --quiet 'orjson>=3.11'
+	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 	$(BIN)/python benches/stream.py --write
 
 bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
-	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
+	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
 
 bench-raster: $(VENV)/.dev ## Time pictures of heatmaps beside matplotlib and datashader, into docs/performance.md
 	$(BIN)/python -m pip install --quiet datashader
-	PIP_QUIET=1 $(BIN)/maturin develop --release --target-dir target/python
+	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 	$(BIN)/python benches/raster.py --write
 
 DAYS ?= 30
