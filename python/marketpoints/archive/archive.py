@@ -94,7 +94,7 @@ class Archive(Downloads, Explorable):
                 now. An open start or end is that of what it knew.
             columns: The column that is wanted, or several: of the files, nothing else is decoded beside the times. The
                 levels of heatmaps and volume profiles always come; a market profile without ``"levels"`` is its
-                :attr:`~marketpoints.results.Tpo.sessions`.
+                :attr:`~marketpoints.Tpo.sessions`.
             arguments: As of :meth:`Client.points`, with lists as there. An open start or end is the archive's: without
                 ``start``, ``end`` and ``period`` the answer is all that is kept.
 
