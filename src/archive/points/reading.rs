@@ -48,7 +48,8 @@ impl Archive {
         partitions.dedup();
         let rows = partitions.iter().filter_map(|name| ledger.parts.get(*name)).map(|part| part.rows as usize).sum();
         let all = bytes_of(ledger, &partitions);
-        let most = if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
+        let most =
+            if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
         // Files, and columns that take several times as much, are cut from memory that is there already.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
         let (mut made, mut left) = (Made::Placed(Placing::expecting(rows)), &partitions[..]);
