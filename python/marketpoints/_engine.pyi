@@ -800,6 +800,12 @@ def data_types() -> list[dict[str, Any]]:
     columns.
     """
 
+def analytics_endpoints() -> list[dict[str, Any]]:
+    """The table of analytics endpoints, in the specification's order (section 4.3).
+
+    By name: name, method, weight, parameters, answer_key.
+    """
+
 def speak_of_options(options: bool) -> None:
     """Has the messages of this process speak of options of the command line, or of arguments again."""
 

@@ -16,7 +16,7 @@ use super::{errors, runtime};
 use crate::archive::{self, Table, TextFormat};
 use crate::columns::{Column, Grid, Series};
 use crate::decode;
-use crate::protocol::analytics::ANALYTICS;
+use crate::protocol::analytics::{ANALYTICS, AnalyticsSpec};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange;
 use crate::protocol::interval::INTERVALS;
@@ -316,6 +316,21 @@ pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(fields)
     };
     DATA_TYPES.iter().map(row).collect()
+}
+
+/// The table of analytics endpoints.
+#[pyfunction]
+pub(super) fn analytics_endpoints(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &'static AnalyticsSpec| {
+        let fields = PyDict::new(py);
+        fields.set_item("name", row.name)?;
+        fields.set_item("method", row.name.replace('-', "_"))?;
+        fields.set_item("weight", row.weight)?;
+        fields.set_item("parameters", row.parameters)?;
+        fields.set_item("answer_key", row.answer_key)?;
+        Ok(fields)
+    };
+    ANALYTICS.iter().map(row).collect()
 }
 
 /// Ends the engine's threads at interpreter exit; calls in flight are dropped.

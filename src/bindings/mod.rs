@@ -48,7 +48,7 @@ mod _engine {
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{
-        closest, contract_usd, data_types, decode_points, intervals, points_parameters, shutdown, speak_of_options,
+        analytics_endpoints, closest, contract_usd, data_types, decode_points, intervals, points_parameters, shutdown, speak_of_options,
         spelled_argument, spelled_setting, table_text, tiers, to_grid, weight, write_table,
     };
     #[pymodule_export]

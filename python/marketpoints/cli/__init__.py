@@ -68,7 +68,7 @@ none failed (starting again does not help), 2 when the file or an option cannot 
 """
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
-Series only. The analytics ({", ".join(sorted(ANALYTICS))}) are asked in Python:
+Series only. The analytics ({", ".join(ANALYTICS)}) are asked in Python:
 client.leaderboard(…); `marketpoints weight leaderboard` tells what one request of them weighs."""
 EXAMPLE = """\
 examples:
@@ -270,7 +270,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = command("weight", commands.weight, "compute the weight of one request, exactly")
     one.add_argument(
-        "type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(sorted(ANALYTICS))}, which take no option"
+        "type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(ANALYTICS)}, which take no option"
     )
     one.add_argument("--interval", help=INTERVAL_HELP)
     one.add_argument("--interval-seconds", type=int, metavar="S", help="length of an interval that has no name here")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from .. import _engine
-from ..common.arguments import Extra, number, pairs, rows, text, weight_bound, whole
+from ..common.arguments import ANALYTICS, Extra, number, pairs, rows, text, weight_bound, whole
 from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
 from ..records.plan import Plan, plan_of
@@ -96,7 +96,7 @@ class AnalyticsMethods(
             "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
         }
         answer: LeaderboardAnswer = self._analytics(
-            "leaderboard", given, extra, max_weight, _rows("traderProfiles", TraderProfile), rows(limit)
+            "leaderboard", given, extra, max_weight, _rows(TraderProfile), rows(limit)
         )
         return answer
 
@@ -117,7 +117,7 @@ class AnalyticsMethods(
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
         answer: ProfileAnswer = self._analytics(
-            "trader-profile", given, extra, max_weight, _one("traderProfile", TraderProfile)
+            "trader_profile", given, extra, max_weight, _one(TraderProfile)
         )
         return answer
 
@@ -158,7 +158,7 @@ class AnalyticsMethods(
             "offset": _offset(offset),
         }
         answer: PositionsAnswer = self._analytics(
-            "positions", given, extra, max_weight, _rows("userPositions", UserPosition), rows(limit)
+            "positions", given, extra, max_weight, _rows(UserPosition), rows(limit)
         )
         return answer
 
@@ -187,7 +187,7 @@ class AnalyticsMethods(
         """
         given = {"assetId": text(asset_id, "asset_id"), "conditionId": text(condition_id, "condition_id")}
         answer: SummaryAnswer = self._analytics(
-            "market-summary", given, extra, max_weight, _one("marketSummary", MarketSummary)
+            "market_summary", given, extra, max_weight, _one(MarketSummary)
         )
         return answer
 
@@ -210,21 +210,25 @@ class AnalyticsMethods(
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
         answer: CategoriesAnswer = self._analytics(
-            "user-categories", given, extra, max_weight, _one("userCategories", UserCategories)
+            "user_categories", given, extra, max_weight, _one(UserCategories)
         )
         return answer
 
     def _analytics(
         self,
-        endpoint: str,
+        method: str,
         given: Mapping[str, Any],
         extra: Extra,
         max_weight: int | None,
         read: Callable[[Any], Any],
         limit: int | None = None,
     ) -> Any:
-        asked = {"endpoint": endpoint, "parameters": pairs(given) + pairs(extra), "limit": limit}
-        return self._ask("analytics", {**asked, "max_weight": weight_bound(max_weight)}, read)
+        endpoint = ANALYTICS[method]
+        asked = {"endpoint": endpoint["name"], "parameters": pairs(given) + pairs(extra), "limit": limit}
+        key = endpoint["answer_key"]
+        return self._ask(
+            "analytics", {**asked, "max_weight": weight_bound(max_weight)}, lambda answer: read(answer.get(key))
+        )
 
 
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
@@ -255,9 +259,9 @@ def _offset(offset: int) -> int | None:
     return rows or None
 
 
-def _rows(key: str, kind: type[Record]) -> Callable[[Any], Records[Record]]:
-    return lambda answer: Records([record(kind, sent) for sent in answer.get(key, [])], kind)
+def _rows(kind: type[Record]) -> Callable[[Any], Records[Record]]:
+    return lambda sent: Records([record(kind, row) for row in sent or ()], kind)
 
 
-def _one(key: str, kind: type[Record]) -> Callable[[Any], Record | None]:
-    return lambda answer: record(kind, answer[key]) if key in answer else None
+def _one(kind: type[Record]) -> Callable[[Any], Record | None]:
+    return lambda sent: None if sent is None else record(kind, sent)

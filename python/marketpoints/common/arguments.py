@@ -38,8 +38,8 @@ Extra: TypeAlias = Mapping[str, Any] | None
 #: The series methods and the data type that each asks for.
 METHODS: dict[str, str] = {row["method"]: row["name"] for row in _engine.data_types()}
 
-#: The analytics methods.
-ANALYTICS = frozenset({"leaderboard", "trader_profile", "positions", "market_summary", "user_categories"})
+#: The analytics methods, and the row of each in the engine's table.
+ANALYTICS: dict[str, dict[str, Any]] = {row["method"]: row for row in _engine.analytics_endpoints()}
 
 
 def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
@@ -55,7 +55,7 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
         return METHODS[name]
     # Wire names are upper case throughout; slips of them are the engine's to find.
     if name and not name.isupper() and analytics(name) is None:
-        near = _engine.closest(name.replace("-", "_"), [*METHODS, *sorted(ANALYTICS)])
+        near = _engine.closest(name.replace("-", "_"), [*METHODS, *ANALYTICS])
         if near is not None:
             raise InvalidRequest(f"type {name!r} is no data type{did_you_mean(near)}")
     return name

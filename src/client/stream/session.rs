@@ -60,7 +60,7 @@ pub(super) struct Session {
     /// Trades or liquidations that were not handed on yet.
     pub(super) pending: Trades,
     /// Those to which none is added any more.
-    pub(super) complete: Vec<Trades>,
+    pub(super) ready: Vec<Trades>,
     /// Places of a frame's series in `texts`: memory that is used again.
     pub(super) found: Vec<usize>,
     /// Whether the present connection told any event.
@@ -85,7 +85,7 @@ impl Session {
             seen: Seen::default(),
             texts: Default::default(),
             pending: Trades::default(),
-            complete: Vec::new(),
+            ready: Vec::new(),
             found: Vec::new(),
             alive: false,
             whole_until: None,
@@ -239,7 +239,7 @@ impl Session {
             let message = self.received(message)?;
             if !self.add_rows(&message) {
                 self.hear(message, time).await?;
-            } else if !self.complete.is_empty() {
+            } else if !self.ready.is_empty() {
                 self.hand_on().await?;
             }
         }

@@ -85,23 +85,23 @@ impl Session {
     fn add(&mut self, place: u32, point: &TradePoint<'_>) {
         let most = MOST_TOGETHER.min(self.common.options.queue.max(1));
         if self.pending.are_liquidations != point.is_liquidation || self.pending.len() >= most {
-            self.complete();
+            self.close_batch();
             self.pending.are_liquidations = point.is_liquidation;
         }
         self.pending.push(place, point);
     }
 
     /// No row is added any more to those that are to be handed on together.
-    fn complete(&mut self) {
+    fn close_batch(&mut self) {
         if !self.pending.is_empty() {
             let next = self.pending.of_no_rows();
-            self.complete.push(std::mem::replace(&mut self.pending, next));
+            self.ready.push(std::mem::replace(&mut self.pending, next));
         }
     }
 
     /// Hands on the rows to which none is added any more.
     pub(super) async fn hand_on(&mut self) -> Result<(), End> {
-        for rows in std::mem::take(&mut self.complete) {
+        for rows in std::mem::take(&mut self.ready) {
             let bytes = rows.bytes();
             self.push_of(Ok(StreamItem::Trades(rows)), bytes).await?;
         }
@@ -110,7 +110,7 @@ impl Session {
 
     /// Hands on the rows that were not handed on yet.
     pub(super) async fn flush(&mut self) -> Result<(), End> {
-        self.complete();
+        self.close_batch();
         self.hand_on().await
     }
 
