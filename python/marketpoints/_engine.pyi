@@ -389,17 +389,17 @@ class Client:
         query: Query,
         progress: _Tell | None = None,
         now: float | None = None,
-    ) -> list[Columns]:
-        """Fetches a query's points; ``now`` is the moment that the window goes by, Unix seconds.
+    ) -> tuple[list[Columns], int]:
+        """Fetches a query's points, with the weight of the answers.
 
-        None asks the client's clock.
+        ``now`` is the moment that the window goes by, Unix seconds; None asks the client's clock.
         """
     def points_async(
         self,
         query: Query,
         progress: _Tell | None = None,
         now: float | None = None,
-    ) -> Awaitable[list[Columns]]:
+    ) -> Awaitable[tuple[list[Columns], int]]:
         """:meth:`points`, awaited."""
     def sync(self, query: Query, archive: Archive, progress: _Tell | None = None) -> list[tuple[str, dict[str, Any]]]:
         """Downloads what an archive lacks; for each symbol requests, weight, windows (``Window``), rows, mended."""
@@ -484,7 +484,7 @@ class Client:
         """:meth:`usage`, awaited."""
     @property
     def service_time(self) -> float | None:
-        """The service's clock by its latest answer, Unix seconds; None before the first."""
+        """The service's clock by its latest answer, Unix seconds; None before the first, and when the client is closed."""
     @property
     def budget(self) -> dict[str, int] | None:
         """limit, burst, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""

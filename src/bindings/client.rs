@@ -22,8 +22,7 @@ use super::query::{MarketFilters, Query, analytics_query};
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::told_by;
-use crate::client::{self, BudgetScope, ClientError, Config, Listed};
-use crate::columns::Series;
+use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed};
 use crate::protocol::{self, Tier};
 
 /// The client's engine.
@@ -119,13 +118,14 @@ impl Client {
         plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
-    /// Whether the service lists a query's symbol or coin, as far as the client knows without asking.
-    fn is_listed(&self, py: Python<'_>, query: &Query) -> PyResult<Option<bool>> {
-        Ok(match self.client(py)?.listed_all(&query.0) {
+    /// Whether the service lists a query's symbol or coin, as far as the client knows without asking. An answer asks this
+    /// that may have come while the client was closed: then nothing is known.
+    fn is_listed(&self, py: Python<'_>, query: &Query) -> Option<bool> {
+        match self.client(py).ok()?.listed_all(&query.0) {
             Ok(Some(Listed::Yes)) => Some(true),
             Ok(_) => None,
             Err(_) => Some(false),
-        })
+        }
     }
 
     /// Raises where the archive that is read through holds another service's data.
@@ -162,10 +162,10 @@ impl Client {
         })
     }
 
-    /// What the service's clock says by its latest answer; None before the first.
+    /// What the service's clock says by its latest answer; None before the first, and when the client is closed.
     #[getter]
-    fn service_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        Ok(self.client(py)?.service_time())
+    fn service_time(&self, py: Python<'_>) -> Option<f64> {
+        self.client(py).ok()?.service_time()
     }
 
     /// What the client's clock says.
@@ -181,7 +181,7 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
-    ) -> PyResult<Vec<Py<Columns>>> {
+    ) -> PyResult<(Vec<Py<Columns>>, u64)> {
         let future = self.fetch_points(py, query, progress, now)?;
         wait(py, &self.process, future)?.convert(py, arrived)
     }
@@ -373,7 +373,8 @@ impl Client {
     }
 }
 
-/// The series of a call.
-fn arrived(py: Python<'_>, answer: Result<Vec<Series>, ClientError>) -> PyResult<Vec<Py<Columns>>> {
-    Columns::hand_over(py, answer.map_err(|error| from_client(py, error))?)
+/// The series of a call, and the weight of its answers.
+fn arrived(py: Python<'_>, answer: Result<Fetched, ClientError>) -> PyResult<(Vec<Py<Columns>>, u64)> {
+    let Fetched { series, weight } = answer.map_err(|error| from_client(py, error))?;
+    Ok((Columns::hand_over(py, series)?, weight))
 }

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-use crate::client::{ClientError, ErrorKind, HowFar, Partial, Progress};
-use crate::columns::Series;
+use crate::client::{ClientError, ErrorKind, Fetched, HowFar, Partial, Progress};
 
 /// What the function raised that ends the call.
 #[derive(Clone, Default)]
@@ -67,11 +66,11 @@ impl<T> Outcome<T> {
     }
 }
 
-impl Outcome<Vec<Series>> {
+impl Outcome<Fetched> {
     /// The same; series of a call that was ended after its last answer are in the error, as those of one before.
     pub(super) fn with_results(self) -> Self {
         match self {
-            Self { answer: Ok(results), raised: Some(raised) } => {
+            Self { answer: Ok(Fetched { series: results, .. }), raised: Some(raised) } => {
                 let message = "the call was ended; what arrived is in results";
                 let partial = Some(Box::new(Partial { results, ..Partial::default() }));
                 let error = ClientError { partial, ..ClientError::new(ErrorKind::Partial, message) };

@@ -16,9 +16,26 @@ pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
         .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
 }
 
-/// A text without the key. A short one may be a part of any word, and goes only where it stands alone.
+/// What stands for the key in messages.
+const HIDDEN: &str = "<API key>";
+
+/// A text without the key. A short one may be a part of any word, and goes only where it stands alone. Where a quotation was cut
+/// within a key, its beginning goes as well.
 pub(super) fn redacted(text: &str, key: &str) -> String {
     const LONG: usize = 8;
+    /// Characters of a key's beginning that may be a part of any word.
+    const FEW: usize = 4;
+    let mut text = text.to_owned();
+    let cuts: Vec<usize> = text.match_indices('…').map(|(at, _)| at).collect();
+    for at in cuts.into_iter().rev() {
+        let begun = (FEW..key.len()).rev().find_map(|count| {
+            let start = key.get(..count)?;
+            text[..at].ends_with(start).then(|| at - count)
+        });
+        if let Some(start) = begun {
+            text.replace_range(start..at, HIDDEN);
+        }
+    }
     let mut clean = String::with_capacity(text.len());
     let mut rest = 0;
     for (at, found) in text.match_indices(key) {
@@ -27,7 +44,7 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
             || text[after..].chars().next().is_some_and(char::is_alphanumeric);
         if key.len() >= LONG || !in_a_word {
             clean.push_str(&text[rest..at]);
-            clean.push_str("<API key>");
+            clean.push_str(HIDDEN);
             rest = after;
         }
     }
@@ -107,6 +124,16 @@ mod tests {
         assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
         assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
         assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
+    }
+
+    #[test]
+    fn the_beginning_of_a_key_at_a_cut_is_not_shown() {
+        let key = "mp-secret-key-1";
+        for count in 4..key.len() {
+            let cut = format!("é {}… (900 bytes in all), and {}…", &key[..count], &key[..count]);
+            assert_eq!(redacted(&cut, key), "é <API key>… (900 bytes in all), and <API key>…");
+        }
+        assert_eq!(redacted("a lump… mp-secret", key), "a lump… mp-secret");
     }
 
     #[test]

@@ -23,6 +23,15 @@ use crate::weight::Slice;
 /// What each request of a call brought, by what it is of.
 pub type Each<T> = Vec<(String, Result<T, ClientError>)>;
 
+/// What a call for points brought.
+#[derive(Debug, Default)]
+pub struct Fetched {
+    /// The series of each request, in the order asked.
+    pub series: Vec<Series>,
+    /// Weight of the requests that were answered.
+    pub weight: u64,
+}
+
 /// What a call does with each of its requests.
 #[derive(Clone, Copy)]
 enum Work<'a> {
@@ -70,9 +79,11 @@ impl Client {
         requests: &PointsRequests,
         now: f64,
         progress: Option<Progress>,
-    ) -> Result<Vec<Series>, ClientError> {
+    ) -> Result<Fetched, ClientError> {
         if let Some(one) = requests.only() {
-            return with_asked_identity(self.points(one, now, progress).await, one);
+            let run = Run::new(&self.inner, progress, None); // its own plan minds its weight
+            let series = run.watched(self.points_within(&run, one, now, Amount::default())).await;
+            return Ok(Fetched { series: with_asked_identity(series, one)?, weight: run.weight_done() });
         }
         let run = Run::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
@@ -91,7 +102,10 @@ impl Client {
                 }
             }
         }
-        if failures.is_empty() { Ok(arrived) } else { Err(call_failure(failures, requests.each().len(), arrived)) }
+        if failures.is_empty() {
+            Ok(Fetched { series: arrived, weight: run.weight_done() })
+        } else { Err(call_failure(failures, requests.each().len(), arrived))
+        }
     }
 
     /// What [`Client::listed`] says of every symbol or coin of a call: that one is sure of, or unsure of, only where all of

@@ -38,7 +38,7 @@ mod unpack;
 mod vintages;
 
 pub use archived::{Checked, Synced, read_archive};
-pub use calls::{Each, archive_key, call_failure, first_kept, read_archive_all};
+pub use calls::{Each, Fetched, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
 pub use error::{Cause, ClientError, ErrorKind, Partial};

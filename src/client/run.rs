@@ -131,6 +131,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Weight of the requests that were answered so far.
+    pub(super) fn weight_done(&self) -> u64 {
+        self.counts().done.weight
+    }
+
     /// Runs the call, and tells meanwhile how far it is.
     pub(super) async fn watched<T>(&self, work: impl Future<Output = T>) -> T {
         if self.tell.is_none() {

@@ -13,14 +13,14 @@ from ..common.dialect import Dialect, address, dialect_of_environment, given_dia
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
-from ..common.progress import Progress, RunningTotals, Tell
+from ..common.progress import Progress
 from ..common.protocols import ArchiveLike
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked
 from ..printable import printable
 from ..records.plan import Budget, left, numbers
-from ..results.sets import SeriesSet
+from ..results.sets import SeriesSet, wrap
 from ..stream.channels import Channels, parts_of
 from .emptiness import why_nothing
 
@@ -208,16 +208,15 @@ class Connection(Caller):
         if words is not None:
             warn(words, UnknownSymbolWarning)
 
-    def _counting(self, report: Tell | None) -> RunningTotals | None:
-        """What counts a call's weight; None where its plan tells it afterwards, in half the time."""
-        return None if report is None and self._settings["archive"] is None else RunningTotals(report)
-
     def _explained(
-        self, answer: SeriesSet, query: _engine.Query, asked: Asked, paid: RunningTotals | None
+        self, live: _engine.Client, fetched: tuple[Sequence[_engine.Columns], int], query: _engine.Query, asked: Asked
     ) -> SeriesSet:
-        """An answer with its weight; without rows it says why."""
-        live = self._live
-        weight = live.plan(query).weight if paid is None else paid.weight
+        """An answer with the weight that it cost; without rows it says why.
+
+        It was paid: nothing here checks again what a moment later may be judged otherwise.
+        """
+        columns, weight = fetched
+        answer = wrap(columns, *asked)
         if answer.why_empty is None:
             answer._weight = weight
             return answer

@@ -47,8 +47,7 @@ class Client(
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
         with _wrapping_partial_results(asked), reporting(progress) as report:
-            paid = self._counting(report)
-            return self._explained(wrap(live.points(query, paid, now), *asked), query, asked, paid)
+            return self._explained(live, live.points(query, report, now), query, asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
@@ -142,9 +141,9 @@ class AsyncClient(
         known, words = live.listed(query)
         self._warn(words if known else await live.look_up_async(query, now))
         with reporting(progress) as report:
-            paid = self._counting(report)
-            answer = _with_mended_error(live.points_async(query, paid, now), lambda error: _wrap_partial(error, asked))
-            return self._explained(wrap(await answer, *asked), query, asked, paid)
+            answer = live.points_async(query, report, now)
+            fetched = await _with_mended_error(answer, lambda error: _wrap_partial(error, asked))
+            return self._explained(live, fetched, query, asked)
 
     async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):

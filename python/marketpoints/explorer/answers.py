@@ -1,9 +1,11 @@
 """What the explorer's page asks, and what it is told: messages in, messages with binary buffers out."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..common.protocols import Drawable
@@ -120,7 +122,9 @@ class Answers:
         self._scales: dict[str, Scale] = {}
         self.pictures: Newest[Asked] = Newest(self._answer)
         self.profiles: Newest[Asked] = Newest(self._answer_profile)
-        self.loads: Newest[tuple[Any, ...]] = Newest(lambda job: self._load(*job))
+        self.loads: Newest[View | None] = Newest(self._load)
+        # Offers that were taken: a view that comes after them takes no place of theirs.
+        self._taken: deque[Any] = deque()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -165,7 +169,8 @@ class Answers:
             if message.get("kind") == "view":
                 self.pictures.ask(Asked.of(message, self.ground.has_sides))
             elif message.get("kind") == "spend" and self.beyond is not None:
-                self.loads.ask(("spend", message.get("offer")))
+                self._taken.append(message.get("offer"))
+                self.loads.ask(None)
             else:
                 raise InvalidRequest(f"{message.get('kind')!r} is no kind of message")
         except Error as problem:
@@ -214,7 +219,7 @@ class Answers:
             if self._beside:
                 self.profiles.ask(asked)
             if self.beyond is not None and not self.pictures.has_newer:
-                self.loads.ask(("look", asked.view))
+                self.loads.ask(asked.view)
 
     def _answer_profile(self, asked: Asked) -> None:
         """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
@@ -278,20 +283,26 @@ class Answers:
         )
         return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
 
-    def _load(self, what: str, subject: Any) -> None:
-        """Looks past the loaded window: reads what costs nothing and offers the rest; or buys what was agreed."""
+    def _load(self, view: View | None) -> None:
+        """Buys what was agreed; then looks past the loaded window: reads what costs nothing and offers the rest."""
         beyond = self.beyond
         assert beyond is not None
+        while self._taken:
+            offer = self._taken.popleft()
+            self._send_loaded(partial(beyond.spend, self.ground, offer, self._note))
+        if view is not None:
+            self._send_loaded(partial(beyond.look, self.ground, view))
+
+    def _send_loaded(self, load: Callable[[], dict[str, Any] | None]) -> None:
+        """Loads, and tells the page what came of it."""
         try:
-            told = (
-                beyond.look(self.ground, subject) if what == "look" else beyond.spend(self.ground, subject, self._note)
-            )
+            answer = load()
         except Error as problem:
-            told = {"kind": "note", "text": str(problem)}
+            answer = {"kind": "note", "text": str(problem)}
         except Exception as problem:  # of a client or an archive of the user's own: the page says it, nothing is lost
-            told = {"kind": "note", "text": f"{type(problem).__name__}: {problem}"}
-        if told is not None:
-            self._send(told | {"loaded": self.loaded}, [])
+            answer = {"kind": "note", "text": f"{type(problem).__name__}: {problem}"}
+        if answer is not None:
+            self._send(answer | {"loaded": self.loaded}, [])
 
     def _note(self, text: str) -> None:
         self._send({"kind": "note", "text": text, "busy": True}, [])

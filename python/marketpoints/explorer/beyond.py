@@ -1,11 +1,11 @@
 """Past the loaded window: read from an archive for nothing, or bought from the service for a weight told before."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from .. import _engine
 from ..common.times import SECOND, iso
-from ..errors import InvalidRequest, NotArchivedError
+from ..errors import Error, InvalidRequest, NotArchivedError
 from .grounds import Ground, View
 
 __all__ = ["Beyond", "Buys", "More", "Reads"]
@@ -64,18 +64,13 @@ class Beyond:
         if archive is not None and not hasattr(archive, "read"):
             raise InvalidRequest(f"archive: a {type(archive).__name__} is no archive; give mp.Archive(…)")
         self._client, self._archive = client, archive
-        identity, asked = shown.id, shown.asked_for
-        exchanges = list(asked.exchanges) if asked is not None and asked.exchanges else identity.exchange
-        symbol = asked.symbol if asked is not None else identity.raw_symbol
-        coin = asked.coin if asked is not None else None if symbol else identity.coin
-        if identity.type is None or not (symbol or coin):
+        self._id = shown.id
+        self._calls = list(_calls(shown, arguments))
+        if not self._calls:
             raise InvalidRequest("what this result is of is not told, so no more of it can be asked for")
-        self._call = (identity.type, exchanges, symbol, identity.interval)
-        known = {"coin": coin, "usd": shown.usd, **arguments}
-        self._named = {name: value for name, value in known.items() if value not in (None, False)}
         if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
             raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
-        self._seconds = next((length for wire, _, length in _engine.intervals() if wire == identity.interval), 60)
+        self._seconds = next((length for wire, _, length in _engine.intervals() if wire == self._id.interval), 60)
         self._offers: dict[int, tuple[list[tuple[int, int]], int]] = {}
         self._number = 0
         self._not_kept: set[tuple[int, int]] = set()
@@ -113,16 +108,23 @@ class Beyond:
 
     def _read(self, ground: Ground, window: tuple[int, int]) -> bool:
         """Reads a stretch from the archive; False where it was never asked for."""
-        try:
-            answer = self._archive.read(*self._call, start=window[0], end=window[1], **self._named)
-        except NotArchivedError:
-            self._not_kept.add(window)
-            return False
-        ground.add(answer.only, _nanos(window))
-        return True
+        for call, named in self._calls:
+            try:
+                answer = self._archive.read(*call, start=window[0], end=window[1], **named)
+            except NotArchivedError:
+                continue
+            ground.add(self._own(answer), _nanos(window))
+            return True
+        self._not_kept.add(window)
+        return False
+
+    def _own(self, answer: Any) -> Any:
+        """The series of an answer that is shown: a call for several markets brings others beside it."""
+        return next((one for one in answer if one.id == self._id), None) or answer.only
 
     def _offer(self, missing: list[tuple[int, int]]) -> dict[str, Any]:
-        plans = [self._client.plan(*self._call, start=first, end=last, **self._named) for first, last in missing]
+        call, named = self._calls[0]
+        plans = [self._client.plan(*call, start=first, end=last, **named) for first, last in missing]
         weight = sum(plan.weight for plan in plans)
         self._number += 1
         self._offers = {self._number: (missing, weight)}
@@ -140,21 +142,52 @@ class Beyond:
         """Loads what was offered, for no more than was told; an offer is taken once.
 
         Raises:
-            Error: As of the client's call.
+            Error: As of the client's call, where nothing was loaded.
         """
         if not isinstance(offer, int) or offer not in self._offers:
             return {"kind": "note", "text": "this offer is out of date; move the view for another"}
         missing, weight = self._offers.pop(offer)
+        call, named = self._calls[0]
+        loaded = False
         for window in missing:
             note(f"loading {iso(window[0])} to {iso(window[1])} UTC …")
-            plan = self._client.plan(*self._call, start=window[0], end=window[1], **self._named)
-            most = min(weight, plan.weight)
-            answer = self._client.points(*self._call, start=window[0], end=window[1], max_weight=most, **self._named)
-            weight -= most
-            if not len(answer):
-                return {"kind": "note", "text": f"nothing there: {answer.why_empty}"}
-            ground.add(answer.only, _nanos(window))
+            try:
+                plan = self._client.plan(*call, start=window[0], end=window[1], **named)
+                most = min(weight, plan.weight)
+                answer = self._client.points(*call, start=window[0], end=window[1], max_weight=most, **named)
+                weight -= most
+                if not len(answer):
+                    raise InvalidRequest(f"nothing there: {answer.why_empty}")
+                ground.add(self._own(answer), _nanos(window))
+            except Error as problem:
+                if not loaded:
+                    raise
+                note(str(problem))  # what came before it is shown
+            else:
+                loaded = True
         return {"kind": "loaded"}
+
+
+def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Calls that bring more of a result: that for it alone, which weighs least; and the one that brought it, by which an
+    archive keeps it, where that asked for more."""
+    identity, asked = shown.id, shown.asked_for
+    exchanges = list(asked.exchanges) if asked is not None and asked.exchanges else None
+    symbol, coin = (None, None) if asked is None else (asked.symbol, asked.coin)
+    alone = identity.raw_symbol or symbol
+    found = []
+    for venues, market, base in (
+        (identity.exchange or exchanges, alone, None if alone else identity.coin or coin),
+        (exchanges or identity.exchange, symbol or (None if coin else identity.raw_symbol), coin),
+    ):
+        named = {"coin": base, "usd": shown.usd, **arguments}
+        call = (
+            (identity.type, venues, market, identity.interval),
+            {name: value for name, value in named.items() if value not in (None, False)},
+        )
+        if identity.type is not None and (market or base) and call not in found:
+            found.append(call)
+            yield call
 
 
 def _nanos(window: tuple[int, int]) -> tuple[int, int]:

@@ -135,8 +135,7 @@ class Ground:
             outside = part.window[1] <= view[0][0] or part.window[0] >= view[0][1]
             if pixels is None or not len(pixels.starts) or (outside and found is not None):
                 continue
-            pixels = Pixels(pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step)
-            picture = pixels.raster(*view, size, "stack" if self.adds_up else "max")
+            picture = pixels.raster(*view, size, "stack" if self.adds_up else "max", side)
             # A part's edge may lie within a column of pixels.
             if found is None:
                 found = picture
@@ -169,10 +168,7 @@ class Ground:
             whole = int(pixels.starts[first]), int(pixels.ends[last - 1])
             for name, side in (("bids", "bids" if self.has_sides else "both"), ("asks", "asks")):
                 if found[name] is not None:
-                    one = Pixels(
-                        pixels.offsets, pixels.levels, pixels.starts, pixels.ends, pixels.split, side, pixels.step
-                    )
-                    picture = one.raster(whole, view[1], (COLUMNS, rows), "sum")
+                    picture = pixels.raster(whole, view[1], (COLUMNS, rows), "sum", side)
                     found[name] = found[name] + np.nansum(picture, axis=1, dtype=np.float64)
         return {
             name: None if sums is None else sums / (1 if self.adds_up else max(count, 1))
@@ -183,7 +179,9 @@ class Ground:
         """Closes or mid prices by columns of pixels."""
         import numpy as np
 
-        several = [part.trace.columns(start, end, width) for part in self.seen((start, end), width)]
+        # Where there is nothing at all, any part says so.
+        seen = self.seen((start, end), width) or self.parts[:1]
+        several = [part.trace.columns(start, end, width) for part in seen]
         return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
 
     def candles(self, start: int, end: int, width: int) -> dict[str, Any] | None:

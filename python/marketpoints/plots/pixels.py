@@ -83,12 +83,20 @@ class Pixels:
         return (int(self.starts[0]), int(self.ends[-1])) if len(self.starts) else None
 
     def raster(
-        self, window: tuple[int, int], prices: tuple[float, float], size: tuple[int, int], reduce: str
+        self,
+        window: tuple[int, int],
+        prices: tuple[float, float],
+        size: tuple[int, int],
+        reduce: str,
+        side: str | None = None,
     ) -> "npt.NDArray[np.float32]":
-        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells."""
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+
+        ``side`` is one of them where both are there; None is all that there is.
+        """
         known = max(window[0], FIRST), min(window[1], LAST)
         if known != window:
-            return self._within(known, window, prices, size, reduce)
+            return self._within(known, window, prices, size, reduce, side)
         return _engine.raster(
             self.offsets,
             self.levels,
@@ -101,7 +109,7 @@ class Pixels:
             split=self.split,
             field=1,
             reduce=reduce,
-            side=self.side,
+            side=side or self.side,
             packed=self._packed_for(reduce),
         )
 
@@ -123,6 +131,7 @@ class Pixels:
         prices: tuple[float, float],
         size: tuple[int, int],
         reduce: str,
+        side: str | None,
     ) -> "npt.NDArray[np.float32]":
         """As :meth:`raster` of a view that reaches beyond all times: nothing is known there."""
         import numpy as np
@@ -131,7 +140,7 @@ class Pixels:
         length = window[1] - window[0]
         left, right = (round((edge - window[0]) * size[0] / length) for edge in known)
         if left < right:
-            made[:, left:right] = self.raster(known, prices, (right - left, size[1]), reduce)
+            made[:, left:right] = self.raster(known, prices, (right - left, size[1]), reduce, side)
         return made
 
 

@@ -281,10 +281,10 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _number(fields: Mapping[str, Any], name: str, absent: float) -> float:
-    """A number, which may be spelt as a text (``blockSize``)."""
-    value = fields.get(name, absent)
+    """A number, which may be spelt as a text (``blockSize``). A null says no more than a field that is not there."""
+    value = fields.get(name)
     try:
-        return float(value)
+        return absent if value is None else float(value)
     except (TypeError, ValueError):
         raise DecodeError(f"{name}: {value!r} is not a number", path=name) from None
 
@@ -314,7 +314,8 @@ def _nothing(_values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str
 
 
 def _trade(values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": str(values.get("id", "")), **{name: _number(values, name, 0.0) for name in ("price", "amount")}}
+    number = values.get("id")
+    return {"id": "" if number is None else str(number), **{name: _number(values, name, 0.0) for name in ("price", "amount")}}
 
 
 def _trade_agg(values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str, Any]:

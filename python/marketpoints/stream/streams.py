@@ -56,8 +56,14 @@ class _EventBuffer:
         if not self._events:
             self._take()
         found: list[StreamEvent] = []
-        while self._events and len(found) < most and not (found and isinstance(self._events[0], Exception)):
-            event = self._next()
+        while self._events and len(found) < most:
+            try:
+                event = self._next()
+            except Exception as error:
+                if not found:
+                    raise
+                self._events.appendleft(error)
+                break
             if event is not None:
                 found.append(event)
             if not self._events:

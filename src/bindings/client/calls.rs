@@ -8,8 +8,7 @@ use crate::bindings::archive::Archive;
 use crate::bindings::errors;
 use crate::bindings::progress::{Outcome, progress_and_raised};
 use crate::bindings::query::{MarketFilters, Query, analytics_query};
-use crate::client::{Checked, ClientError, Each, Listed, Synced};
-use crate::columns::Series;
+use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
 use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market};
 
 impl Client {
@@ -19,7 +18,7 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
-    ) -> PyResult<impl Future<Output = Outcome<Vec<Series>>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Outcome<Fetched>> + Send + use<>> {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let (client, request) = (self.client(py)?, query.0.clone());
         let (progress, raised) = progress_and_raised(progress);

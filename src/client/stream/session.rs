@@ -26,6 +26,9 @@ const KEY_REQUEST: u64 = 1;
 const CHANNELS_REQUEST: u64 = 2;
 /// Messages that are heard without a look at anything else.
 const AT_ONCE: usize = 64;
+/// How long a service may refuse what it allowed before: it frees the places of a connection that fell silent only after a
+/// while, and deployments pass (supplement 6).
+const PASSING: Duration = Duration::from_secs(300);
 /// How long the close frame may take to be written.
 const FAREWELL: Duration = Duration::from_millis(200);
 
@@ -101,7 +104,10 @@ impl Session {
             let begun = Instant::now();
             let (error, refused) = match self.converse().await {
                 End::Closed => return,
-                End::Refused(error) => (error, true),
+                End::Refused(error) => {
+                    let refused = !self.may_pass(&error);
+                    (error, refused)
+                }
                 End::Broken(error) => (error, false),
             };
             if self.standing.borrow().is_none() {
@@ -125,6 +131,15 @@ impl Session {
             }
             failed = failed.saturating_add(1);
         }
+    }
+
+    /// Whether a refusal may end by itself: the service took the same from the same key before.
+    fn may_pass(&self, error: &ClientError) -> bool {
+        let stood = self.standing.borrow().is_some();
+        let since = self.lost.as_ref().map(|lost| lost.since.elapsed());
+        stood
+            && matches!(error.kind, ErrorKind::Tier | ErrorKind::InvalidRequest)
+            && since.unwrap_or_default() < PASSING
     }
 
     /// The connection broke, or could not be made again.
@@ -262,11 +277,10 @@ impl Session {
             }
         };
         for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
-            let asked = async {
-                send(&mut socket, Message::text(text)).await?;
-                self.granted(&mut socket, id, time).await
-            };
-            timeout(transport.timeout(), asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            let limit = transport.timeout();
+            let sent = timeout(limit, send(&mut socket, Message::text(text))).await;
+            sent.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            self.granted(&mut socket, id, time, limit).await?;
         }
         self.stand(time).await?;
         Ok((socket, time))
@@ -310,10 +324,20 @@ impl Session {
         }
     }
 
-    /// Waits for the answer to a request; events may come before it.
-    async fn granted(&mut self, socket: &mut Socket, id: u64, time: ServiceTime) -> Result<(), End> {
+    /// Waits for the answer to a request, for so long in all; events may come before it. Time in which they wait to be taken
+    /// does not count, and none of them is lost when it is over.
+    async fn granted(
+        &mut self,
+        socket: &mut Socket,
+        id: u64,
+        time: ServiceTime,
+        mut left: Duration,
+    ) -> Result<(), End> {
         loop {
-            let message = self.receive(socket).await?;
+            self.flush().await?;
+            let begun = Instant::now();
+            let message = timeout(left, self.receive(socket)).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            left = left.saturating_sub(begun.elapsed());
             let Some((frame, cost)) = self.frame(message).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
             // A service that cannot tell which request it refuses leaves the id out.

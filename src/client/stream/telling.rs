@@ -144,7 +144,8 @@ impl Session {
     }
 
     async fn malformed(&mut self, what: &str, bytes: &[u8]) -> Result<(), End> {
-        let start = excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]));
+        let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
+        let start = excerpt(&self.common.client.transport.redact(&start));
         let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
         let message = self.common.client.transport.redact(&message);
         self.push(Err(ClientError::new(ErrorKind::Decode, message))).await
