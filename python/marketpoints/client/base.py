@@ -13,7 +13,7 @@ from ..common.dialect import Dialect, address, dialect_of_environment, given_dia
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
-from ..common.progress import Progress, RunningTotals, Tell
+from ..common.progress import Progress, ProgressCallback, RunningTotals
 from ..common.protocols import ArchiveLike
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
@@ -208,8 +208,8 @@ class Connection(Caller):
         if words is not None:
             warn(words, UnknownSymbolWarning)
 
-    def _counting(self, report: Tell | None) -> RunningTotals | None:
-        """What counts a call's weight; None where its plan tells it afterwards, in half the time."""
+    def _counting(self, report: ProgressCallback | None) -> RunningTotals | None:
+        """What counts a call's weight; None where its plan gives it afterwards, in half the time."""
         return None if report is None and self._settings["archive"] is None else RunningTotals(report)
 
     def _explained(
@@ -248,7 +248,7 @@ class Connection(Caller):
 
     @property
     def budget(self) -> Budget | None:
-        """The budget as the client's own bucket sees it (section 8); None until an answer told it."""
+        """The budget as the client's own bucket sees it (section 8); None until an answer had it."""
         view = self._live.budget
         return None if view is None else numbers(view, Budget)
 
@@ -258,10 +258,12 @@ class Connection(Caller):
         return f"<{type(self).__name__} {printable(self.base_url)}, tier {self.tier or 'unknown'}{state}>"
 
     def _repr_html_(self) -> str:
-        told = self.budget  # the client's own bucket: nothing is asked
+        budget = self.budget  # the client's own bucket: nothing is asked
         facts = {"address": self.base_url, "tier": self.tier or "unknown"}
         return card(
-            type(self).__name__, facts | ({} if told is None else told._facts()), "" if told is None else left(told)
+            type(self).__name__,
+            facts | ({} if budget is None else budget._facts()),
+            "" if budget is None else left(budget),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
