@@ -64,7 +64,7 @@ def test_the_screen_shows_what_was_meant_and_a_file_the_sum():
     candle = (1.0, 3.0, 1.0, 0.1 + 0.2, 3278.1367999999998)
     answer, screen, text = mp.decode_points(body(candles([candle]))), io.StringIO(), io.StringIO()
     tables.show(answer, screen)
-    tables.tell(answer, "csv", text)
+    tables.print_table(answer, "csv", text)
     assert "0.3  3278.1368" in screen.getvalue()
     assert "0.30000000000000004,3278.1367999999998" in text.getvalue()
 
