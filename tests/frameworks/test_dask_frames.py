@@ -246,8 +246,8 @@ def test_a_column_that_nobody_knew_of_is_an_error_and_a_missing_one_is_empty(tmp
     meta = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
     chosen = pickle.loads(pickle.dumps(PartitionReader(place, (), meta, chosen=True)))
     assert chosen(first).to_dict("list") == {"usd_price": [1.0], "new_text": ["a"]}
-    told = chosen(second)
-    assert told["usd_price"].tolist() == [2.0] and told["new_text"].isna().all() and list(told) == list(columns)
-    assert told.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
+    frame = chosen(second)
+    assert frame["usd_price"].tolist() == [2.0] and frame["new_text"].isna().all() and list(frame) == list(columns)
+    assert frame.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
     with pytest.raises(mp.SelectionError, match="in neither the first nor the last window: name the columns"):
         PartitionReader(place, (), meta, chosen=False)(second)
