@@ -184,7 +184,7 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
     assert (frames[0].index.tz_localize(None).to_numpy() == at).all()
     assert frames[1]["known_at"].dt.replace_time_zone(None).to_numpy().tolist() == at.astype("datetime64[ns]").tolist()
     far = np.array(["2020-01-01", "2300-01-01"], dtype="datetime64[D]")
-    for wrong, told in (
+    for wrong, message in (
         (far, "1677 to 2262"),
         (far - np.timedelta64(500 * 365, "D"), "1677 to 2262"),
         (far[[0, 1, 0]], "ascends"),
@@ -192,7 +192,7 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
         (np.array(["2026-01-01", "NaT"], dtype="datetime64[ns]"), "without NaT"),
         (np.zeros((2, 2), dtype="datetime64[ns]"), "one array"),
     ):
-        with pytest.raises(mp.InvalidRequest, match=told):
+        with pytest.raises(mp.InvalidRequest, match=message):
             mp.align(wrong, hours)
 
 

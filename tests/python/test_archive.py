@@ -303,11 +303,11 @@ def test_the_async_client_syncs_too(demo, tmp_path):
         async with demo.async_client("unlimited") as client:
             archive = mp.Archive(tmp_path)
             window = {"start": END - DAY, "end": END}
-            told = []
+            reported = []
             done = await archive.sync(
-                client, "candles", *MARKET, **window, progress=lambda *how_far: told.append(how_far)
+                client, "candles", *MARKET, **window, progress=lambda *how_far: reported.append(how_far)
             )
-            assert (done.rows, told) == (24, [(1, 1)])
+            assert (done.rows, reported) == (24, [(1, 1)])
             assert (await archive.sync(client, "candles", *MARKET, **window)).requests == 0
             assert (await archive.refresh(client, "candles", *MARKET, **window)).revisions.to_pandas().empty
             assert not (await archive.verify(client, "candles", *MARKET, **window)).revisions

@@ -72,10 +72,10 @@ def test_missing_hours_are_those_that_no_sync_asked(sparse, tmp_path_factory, sy
     for begin, count in syncs:
         archive.sync(sparse, *QUERY, start=start + begin * HOUR, end=start + (begin + count) * HOUR)
         asked |= set(range(begin, begin + count))
-    told = archive.missing(*QUERY, start=start + first * HOUR, end=END)
+    missing = archive.missing(*QUERY, start=start + first * HOUR, end=END)
     hours = [
         (hour - start) // HOUR
-        for one in told
+        for one in missing
         for hour in range(*(int(edge.astype("datetime64[s]").astype(int)) for edge in (one.start, one.end)), HOUR)
     ]
     assert hours == [hour for hour in range(first, 40) if hour not in asked]

@@ -112,11 +112,11 @@ def test_fetch_writes_into_a_pipe(cli, client, tmp_path):
         text = good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, *options))
         frame = pd.read_csv(io.StringIO(text), parse_dates=["time"])
         assert list(zip(frame["side"], frame["close"], strict=True)) == rows
-    told = json.loads(good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "--format", "json")))
-    assert [(row["side"], row["close"]) for row in told] == rows
-    assert (told[0]["time"], told[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
+    parsed = json.loads(good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "--format", "json")))
+    assert [(row["side"], row["close"]) for row in parsed] == rows
+    assert (parsed[0]["time"], parsed[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
     good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.json"))
-    assert json.loads((tmp_path / "sides.json").read_text()) == told
+    assert json.loads((tmp_path / "sides.json").read_text()) == parsed
     nothing = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60, "--format", "json")
     assert (nothing.returncode, json.loads(nothing.stdout)) == (0, []) and "no bucket starts from" in nothing.stderr
 

@@ -75,10 +75,10 @@ def ask(explorer, heard, **changes):
     return {content["kind"]: (content, buffers) for content, buffers in heard} | {"all": heard[:]}
 
 
-def lists_of(told):
+def lists_of(answers):
     return {
         name: np.frombuffer(data, np.float64, count)
-        for content, buffers in told["all"]
+        for content, buffers in answers["all"]
         for (name, count), data in zip(content.get("lists", []), buffers, strict=False)
     }
 
@@ -206,9 +206,9 @@ def test_candles_where_they_have_room_and_a_line_where_not(made):
     rows = [(100.0 + at, 103.0 + at, 98.0 + at, 101.0 + at, 5.0) for at in range(100)]
     series = mp.decode_points(body(candles(rows))).only
     explorer, heard = made(series.explore())
-    told = ask(explorer, heard, w=400)
-    assert "view" not in told
-    found = lists_of(told)
+    answers = ask(explorer, heard, w=400)
+    assert "view" not in answers
+    found = lists_of(answers)
     assert found["candles.t"].tolist() == [START_MS + 3_600_000 * at for at in range(100)]
     assert found["candles.high"].tolist() == [103.0 + at for at in range(100)] and "close.t" not in found
     found = lists_of(ask(explorer, heard, w=50))
@@ -305,9 +305,9 @@ def test_what_is_liquidated_adds_up(made):
         point["Point"]["levels"] = point["Point"].pop("bids")
     shown = mp.decode_points(body(series)).only
     explorer, heard = made(shown.explore())
-    told = ask(explorer, heard, p0=98.0, p1=100.0, w=1, h=1)
+    answers = ask(explorer, heard, p0=98.0, p1=100.0, w=1, h=1)
     known = explorer._answers.scale("quantile")
-    assert told["view"][1][0][0] == known.bytes_of(np.array([8.0], np.float32))[0]
+    assert answers["view"][1][0][0] == known.bytes_of(np.array([8.0], np.float32))[0]
     found = lists_of(ask(explorer, heard, p0=98.0, p1=100.0, h=2))
     assert found["profile.bids"] == pytest.approx([2.0, 6.0]) and "profile.asks" not in found
     assert explorer._answers.about["profile"] == "liquidated volume"
@@ -393,8 +393,8 @@ def test_an_archive_is_read_for_nothing_and_says_where_it_ends(demo, made, tmp_p
     explorer, heard = made(part.explore(archive=archive))
     t0, t1, *_ = explorer._answers.about["home"]
     hour = 3_600_000
-    told = ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour)
-    assert told["loaded"][0]["loaded"] == [t0 - 12 * hour, t1 + 6 * hour]
+    answers = ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour)
+    assert answers["loaded"][0]["loaded"] == [t0 - 12 * hour, t1 + 6 * hour]
     found = lists_of(ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour))
     assert len(found["candles.t"]) == 30
     assert np.array_equal(
@@ -457,10 +457,10 @@ def test_little_or_nothing_is_an_honest_picture(made, given, tmp_path):
             every.explore()
         return
     explorer, heard = made(every.only.explore())
-    told = ask(explorer, heard)
-    assert "error" not in told and "over" in told
-    if "view" in told:
-        assert len(told["view"][1][0]) == 300 * 200
+    answers = ask(explorer, heard)
+    assert "error" not in answers and "over" in answers
+    if "view" in answers:
+        assert len(answers["view"][1][0]) == 300 * 200
     assert explorer.to_html(tmp_path / "one.html").stat().st_size > 10_000
     assert explorer.png().startswith(b"\x89PNG")
 

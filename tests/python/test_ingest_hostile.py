@@ -92,8 +92,8 @@ def test_two_ingests_at_once_count_every_trade_once(overlapping):
         holds(store, one)
         two = start(overlapping / "two", store)
         waits(two, one.pid)
-    told = [child.communicate(timeout=60) for child in (one, two)]
-    assert [one.returncode, two.returncode] == [0, 0], told
+    outputs = [child.communicate(timeout=60) for child in (one, two)]
+    assert [one.returncode, two.returncode] == [0, 0], outputs
     assert candles(store) == candles(overlapping / "whole")
 
 
@@ -325,15 +325,15 @@ def test_a_budget_is_never_written_into_a_foreign_file(tmp_path, kind):
             account.symlink_to(tmp_path / "notes")
         else:
             os.link(tmp_path / "notes", account)
-        told = call()
+        output = call()
     assert (tmp_path / "notes").read_text() == "notes of mine"
     # A hard link is met when it is opened: the process goes on with its own view.
-    assert ("is a link" in told and "in its place" in told) if kind == "link" else not told
+    assert ("is a link" in output and "in its place" in output) if kind == "link" else not output
 
 
 def on_a_terminal(*words, url):
     """What a command writes on a terminal."""
-    told, own = pty.openpty()
+    terminal, own = pty.openpty()
     environment = os.environ | {"MARKETPOINTS_API_KEY": "key", "MARKETPOINTS_BASE_URL": url}
     environment |= {"MARKETPOINTS_CLOCK_OFFSET": "0", "MARKETPOINTS_BUDGET": "process"}
     line = [sys.executable, "-m", "marketpoints", *words]
@@ -342,14 +342,14 @@ def on_a_terminal(*words, url):
         shown = b""
         while True:
             try:
-                part = os.read(told, 65_536)
+                part = os.read(terminal, 65_536)
             except OSError:  # the other end is closed
                 break
             if not part:
                 break
             shown += part
         child.wait(60)
-    os.close(told)
+    os.close(terminal)
     return shown.decode().replace("\r\n", "\n")
 
 

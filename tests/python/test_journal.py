@@ -128,8 +128,8 @@ def test_cleared_and_bounded():
 def test_no_key_is_told(service):
     key = service.keys["free"]
     raw(service, f"/v1/usage?api_key=a-mistake&x={key}", "free")
-    told = f"{service.requests!r} {service.requests[0]!r} {service.requests[0]} {service.requests.to_pandas().to_csv()}"
-    assert key not in told and "a-mistake" not in told
+    text = f"{service.requests!r} {service.requests[0]!r} {service.requests[0]} {service.requests.to_pandas().to_csv()}"
+    assert key not in text and "a-mistake" not in text
     assert service.requests[0].query == {"api_key": "[key]", "x": "[key]"}
 
 

@@ -128,8 +128,8 @@ def test_dumps_that_are_no_files_are_problems_of_the_ingest(tmp_path, kind):
         "timestamp,side,price,amount\n1767312000000000,buy,100.5,1\n1767312060000000,sell,100.25,2\n"
     )
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
-    told = [str(problem) for problem in report.problems]
-    assert any("2026-01-01.csv" in text and "no file" in text for text in told), told
+    problems = [str(problem) for problem in report.problems]
+    assert any("2026-01-01.csv" in text and "no file" in text for text in problems), problems
     assert report.rows == 2
     assert is_still(folder / "2026-01-01.csv", kind)
 

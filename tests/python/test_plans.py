@@ -99,8 +99,8 @@ def test_a_body_stays_within_its_bound_at_no_weight(nobody, depth, sizes):
     plan = nobody.plan("orderbook_heatmap", *MARKET, "1m", block_size=10, max_depth=depth, period=4_500 * 60)
     assert [one.points for one in plan.requests] == sizes
     for one in plan.requests:
-        told = dict(parse_qsl(urlsplit(one.url).query))
-        window = int(told["from"]), int(told["from"]) + int(told["period"])
+        query = dict(parse_qsl(urlsplit(one.url).query))
+        window = int(query["from"]), int(query["from"]) + int(query["period"])
         assert tuple(int(edge.astype("datetime64[s]").astype(int)) for edge in (one.start, one.end)) == window
     # Cuts on multiples of a thousand points cost nothing (section 8.2).
     assert plan.weight == independent.weight(10, 3500, Fraction(4_500), 1, depth)

@@ -276,8 +276,8 @@ def test_records_of_little():
 def test_names_of_others_are_shown_as_they_are():
     name = "$a$ <b>\n\x1b[31m red " + "long " * 20
     picture = Picture(mp.Records([mp.UserPosition(market_name=name, outcome_name="$Yes$", realized_pnl=2.0)]).plot())
-    (told,) = [text for text in picture.texts if "Yes" in text]
-    assert told.startswith(r"\$a\$ <b> \x1b[31m red long") and told.endswith(r" · \$Yes\$") and len(told) < 60
+    (label,) = [text for text in picture.texts if "Yes" in text]
+    assert label.startswith(r"\$a\$ <b> \x1b[31m red long") and label.endswith(r" · \$Yes\$") and len(label) < 60
 
 
 def test_records_without_a_picture_are_told(client):

@@ -100,9 +100,9 @@ def test_what_no_picture_holds_is_told_with_its_place(kind, numbers):
     shown = of(kind, TIMES["near"], numbers if len(numbers) == 3 else [1, 2, HUGE])
     with pytest.raises(
         mp.SelectionError, match=r"1\.7e\+308 at 2026-04-22 .* UTC.*up to 1e\+30.*series\[:10\]"
-    ) as told:
+    ) as error:
         shown.plot()
-    assert "XRPUSDT" in str(told.value)
+    assert "XRPUSDT" in str(error.value)
     if kind in ("candles", "book"):
         with pytest.raises(mp.SelectionError, match=r"1\.7e\+308 at 2026"):
             shown.explore()

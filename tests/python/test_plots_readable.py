@@ -56,10 +56,10 @@ def test_a_colour_bar_has_numbers(span, width):
     Picture(ax)
     bar = ax.figure.axes[1]
     bottom, top = bar.get_ylim()
-    told = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
+    ticks = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
     assert low * 0.99 <= bottom < top <= low * span * 1.01
-    assert 2 <= len(told) <= 8 and told == sorted(set(told))
-    assert bottom * 0.999 <= told[0] and told[-1] <= top * 1.001
+    assert 2 <= len(ticks) <= 8 and ticks == sorted(set(ticks))
+    assert bottom * 0.999 <= ticks[0] and ticks[-1] <= top * 1.001
     boxes = [one.get_window_extent() for one in bar.get_yticklabels()]
     assert not [pair for pair in itertools.pairwise(boxes) if pair[0].overlaps(pair[1])]
 

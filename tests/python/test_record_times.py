@@ -92,11 +92,11 @@ def test_records_without_a_time_are_equal_and_differ_from_those_with():
 def test_budget_and_usage_tell_when_the_bucket_is_full(demo):
     with demo.client("advanced") as client:
         client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", period="10h")
-        told = [client.usage().reset, client.budget.reset]
+        resets = [client.usage().reset, client.budget.reset]
     # Both by the service's clock, which is the client's too: `now=` is another day than the machine's.
-    assert {reset.dtype.name for reset in told} == {"datetime64[ns]"}
-    assert abs(told[0] - np.datetime64(int(demo.now()), "s")) < np.timedelta64(5, "m")
-    assert abs(told[0] - told[1]) < np.timedelta64(30, "s")
+    assert {reset.dtype.name for reset in resets} == {"datetime64[ns]"}
+    assert abs(resets[0] - np.datetime64(int(demo.now()), "s")) < np.timedelta64(5, "m")
+    assert abs(resets[0] - resets[1]) < np.timedelta64(30, "s")
     # Without a clock of its own a client goes by the machine's.
     with demo.client("advanced", clock=None) as client:
         client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start=NOW - 36_000, end=NOW - 3_600)

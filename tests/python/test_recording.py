@@ -91,7 +91,7 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
 def test_the_stream_of_a_replay_tells_what_the_live_one_told(live, tmp_path):
     folder = tmp_path / "recorded"
 
-    def told(service, record=None):
+    def streamed(service, record=None):
         # Before its first trade a replay lists no market yet.
         client = service.client("unlimited", check_symbols=False)
         with client, client.stream(channels("TRADE"), record=record) as stream:
@@ -101,9 +101,9 @@ def test_the_stream_of_a_replay_tells_what_the_live_one_told(live, tmp_path):
                 for event in itertools.takewhile(lambda event: event.time < np.datetime64(BEGIN + 590, "s"), stream)
             ]
 
-    first = told(live, folder)
+    first = streamed(live, folder)
     with replay(folder, tmp_path, BEGIN) as twin:
-        assert told(twin) == first
+        assert streamed(twin) == first
     assert len(first) > 100
 
 
@@ -138,10 +138,10 @@ def test_every_market_of_a_stream_has_files_of_its_own(live, tmp_path):
         "trades/BYBIT/ETHUSDT",
         "trades/OKEX_SWAP/BTC-USDT-SWAP",
     }
-    told = [json.loads(line) for line in (tmp_path / "recording.jsonl").read_text().splitlines()]
-    assert told[0] == {"format": "marketpoints recording", "version": 1}
-    assert [one["symbol"] for one in told[1]["channels"]] == ["BTCUSDT", "ETHUSDT", "BTC-USDT-SWAP"]
-    assert told[1]["opened"].startswith("2026-04-22T18:00:0")
+    lines = [json.loads(line) for line in (tmp_path / "recording.jsonl").read_text().splitlines()]
+    assert lines[0] == {"format": "marketpoints recording", "version": 1}
+    assert [one["symbol"] for one in lines[1]["channels"]] == ["BTCUSDT", "ETHUSDT", "BTC-USDT-SWAP"]
+    assert lines[1]["opened"].startswith("2026-04-22T18:00:0")
     assert live.keys["unlimited"] not in (tmp_path / "recording.jsonl").read_text()
 
 

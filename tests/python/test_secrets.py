@@ -51,10 +51,10 @@ def everything_that_is_shown(error):
     shown = ["".join(traceback.format_exception(error)), repr(error)]
     shown += [deep_repr(value) for frame in frames for value in frame.f_locals.values()]
     # As error reporters ask for it; it must not say that a repr failed.
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    while told is not None:
-        shown += [repr(one.locals) for one in told.stack if Path(one.filename).is_relative_to(PACKAGE)]
-        told = told.__cause__ or told.__context__
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    while report is not None:
+        shown += [repr(one.locals) for one in report.stack if Path(one.filename).is_relative_to(PACKAGE)]
+        report = report.__cause__ or report.__context__
     text = " ".join(shown)
     assert "repr() failed" not in text
     return text

@@ -27,17 +27,17 @@ def trade(number):
 
 def rows(items):
     """Identifier, time, price and side of every trade, and the places of the gaps among them."""
-    told, gaps = [], []
+    found, gaps = [], []
     for item in items:
         if isinstance(item, mp.StreamGap):
-            gaps.append((len(told), item))
+            gaps.append((len(found), item))
         elif isinstance(item, mp.TradeBatch):
             sides = np.where(item.sides > 0, "BUY", "SELL").tolist()
-            told += zip(item.ids.tolist(), item.times.tolist(), item.prices.tolist(), sides, strict=True)
+            found += zip(item.ids.tolist(), item.times.tolist(), item.prices.tolist(), sides, strict=True)
             assert {item.markets[code] for code in item.market_codes} == {tuple(MARKET.values())}
         else:
-            told.append((item.id, item.time.astype(int), item.price, item.side))
-    return told, gaps
+            found.append((item.id, item.time.astype(int), item.price, item.side))
+    return found, gaps
 
 
 def expected(number):
@@ -89,8 +89,8 @@ def test_a_thousand_random_cuts_lose_and_double_nothing(batches):
                 if ended.is_set() and str(sent[-1]) in {row[0] for row in rows([item])[0]}:
                     break
             assert stream.reconnects == CUTS
-    told, gaps = rows(items)
-    assert told == [expected(number) for number in sent]
+    received, gaps = rows(items)
+    assert received == [expected(number) for number in sent]
     # One for each cut, after all that its connection told and before what the next one did.
     assert [place for place, _ in gaps] == breaks
     assert {gap.attempts for _, gap in gaps} == {1}
@@ -167,12 +167,12 @@ def test_cuts_of_the_local_service_are_told_and_what_is_missing_lies_in_them(bat
             last = everything[-1].id
             while last not in {row[0] for row in rows(items[-3:])[0]}:
                 items += stream.poll(60)
-    told, gaps = rows(items)
+    received, gaps = rows(items)
     whole = [(one.id, one.time.astype(int), one.price, one.side) for one in everything]
-    told = told[: [row[0] for row in told].index(last) + 1]
-    assert len(gaps) == cuts and len({row[0] for row in told}) == len(told)
-    came = {row[0] for row in told}
-    assert [row for row in whole if row[0] in came] == told
+    received = received[: [row[0] for row in received].index(last) + 1]
+    assert len(gaps) == cuts and len({row[0] for row in received}) == len(received)
+    came = {row[0] for row in received}
+    assert [row for row in whole if row[0] in came] == received
     missing = [row for row in whole if row[0] not in came]
     spans = [(gap.start.astype(int), gap.end.astype(int)) for _, gap in gaps]
     assert missing and all(any(start <= row[1] <= end for start, end in spans) for row in missing)

@@ -167,8 +167,8 @@ def test_the_command_plans_keeps_and_asks_nothing_twice(service, command, file):
     assert (status, err) == (0, "") and "complete 4" in out
     service.assert_spent(4)
     status, out, _ = command("sync", file(), "--json")
-    told = json.loads(out)
-    assert (status, told["complete"], told["requests"]) == (0, 4, 0)
+    parsed = json.loads(out)
+    assert (status, parsed["complete"], parsed["requests"]) == (0, 4, 0)
     assert json.loads(command("sync", file(), "--dry-run", "--json")[1])["kept"] == 4
     service.assert_spent(4)
     assert len(mp.Archive(file().parent / "history").contents()) == 4
