@@ -345,7 +345,7 @@ def test_the_recipe_of_the_documents_runs(threads, environment, recipes, tmp_pat
         ({"plan": {**UNIVERSE, "intervall": "1h"}}, "did you mean interval"),
     ],
 )
-def test_what_cannot_be_right_is_told_before_anything_is_sent(threads, tmp_path, given, problem):
+def test_what_cannot_be_right_is_refused_before_anything_is_sent(threads, tmp_path, given, problem):
     with pytest.raises(mp.InvalidRequest, match=problem) as caught:
         mp.dask.sync(**{"plan": UNIVERSE, "archive": tmp_path, **given})
     assert "secret-word" not in str(caught.value) and KEY not in str(caught.value)
@@ -357,7 +357,7 @@ def test_credentials_of_an_archive_do_not_travel(threads):
         mp.dask.sync(UNIVERSE, mp.Archive("s3://bucket/prefix", storage_options=options))
 
 
-def test_a_slip_in_a_setting_is_told(threads, tmp_path):
+def test_a_slip_in_a_setting_is_refused(threads, tmp_path):
     with pytest.raises(TypeError, match="retries"):
         mp.dask.sync(UNIVERSE, tmp_path, retrys=3)
 

@@ -88,7 +88,7 @@ def test_its_rows_are_those_of_read(archive, name):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_every_partition_is_as_it_was_told(archive, name):
+def test_every_partition_is_as_it_was_announced(archive, name):
     frame = archive.to_dask(**QUERIES[name], partition="month")
     parts = dask.compute(*frame.to_delayed())
     assert frame.known_divisions and len(parts) == frame.npartitions == 4  # June to September
@@ -195,12 +195,12 @@ def test_partitions_read_what_is_wanted_alone(archive, monkeypatch):
         ({"symbl": "BTCUSDT"}, TypeError, "symbol"),
     ],
 )
-def test_what_cannot_be_read_is_told_at_once(archive, given, error, problem):
+def test_what_cannot_be_read_is_refused_at_once(archive, given, error, problem):
     with pytest.raises(error, match=problem):
         archive.to_dask(**{**HOURS, **given})
 
 
-def test_what_was_never_asked_in_between_is_told_at_once(tmp_path):
+def test_what_was_never_asked_in_between_is_refused_at_once(tmp_path):
     kept = mp.Archive(tmp_path)
     with mp.LocalService(now=END + 900) as service, service.client("unlimited") as client:
         kept.sync(client, **HOURS, start=END - 40 * DAY, end=END - 30 * DAY)

@@ -96,7 +96,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_what_is_wrong_is_told(damage, damaged):
+def test_what_is_wrong_is_reported(damage, damaged):
     expected, said = damaged
     assert expected[damage] in said
 

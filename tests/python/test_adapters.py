@@ -27,7 +27,7 @@ def test_backtesting_takes_closed_candles_by_their_start():
 
 
 @pytest.mark.parametrize("given", [None, 5, [], {"open": [1.0]}])
-def test_what_is_no_series_is_told(given, tmp_path):
+def test_what_is_no_series_is_refused(given, tmp_path):
     message = "a (NoneType|int|list|dict) is no series; give results of the client or an archive"
     for adapter in (adapters.backtesting, adapters.closes):
         with pytest.raises(mp.InvalidRequest, match=f"^candles: {message}"):
@@ -176,7 +176,7 @@ def test_trades_come_before_the_book_of_their_time():
         assert events[-1] == (pytest.approx(1 / 60), "trade", "buy", 99.0, 1.0) and len(events) == 8
 
 
-def test_what_makes_no_events_is_told():
+def test_what_makes_no_events_is_refused():
     book = mp.decode_points(body(heatmap(BOOK)))
     with pytest.raises(mp.InvalidRequest, match="tick_size: the price 99 is no multiple of 2"):
         adapters.hftbacktest(book, tick_size=2)

@@ -196,7 +196,7 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
             mp.align(wrong, hours)
 
 
-def test_what_cannot_be_joined_is_told():
+def test_what_cannot_be_joined_is_refused():
     one = series([START], [1])
     both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])
     with pytest.raises(mp.SelectionError, match="left: a set of 2 series"):

@@ -209,7 +209,7 @@ def test_a_bucket_is_closed_when_the_services_clock_says_so(tmp_path):
 
 
 # faults.md row 49
-def test_revised_history_is_told_and_taken_over_only_when_asked(tmp_path):
+def test_revised_history_is_reported_and_taken_over_only_when_asked(tmp_path):
     closes = {}
     with scripted(lambda path: candles(path, lambda second: closes.get(second, 1.0))) as (url, asked):
         client = mp.Client("key", url, tier="advanced", clock=lambda: NOW)

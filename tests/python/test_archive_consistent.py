@@ -68,7 +68,7 @@ class Corrupt:
         return {"series": [{"id": identity | {"interval": asked["interval"]}, "points": points}]}
 
 
-def test_the_bucket_that_differs_is_told(tmp_path):
+def test_the_bucket_that_differs_is_reported(tmp_path):
     market = Corrupt()
     with scripted(market.answer) as (url, _):
         client = mp.Client("key", url, tier="advanced", clock=lambda: NOW)
@@ -113,7 +113,7 @@ def test_the_bucket_that_differs_is_told(tmp_path):
         assert archive.verify(consistent=True).compared == 6 + 5 + 1
 
 
-def test_what_is_damaged_is_told_as_such_and_not_compared(client, tmp_path):
+def test_what_is_damaged_is_reported_as_such_and_not_compared(client, tmp_path):
     archive = mp.Archive(tmp_path)
     for interval in ("1m", "1h"):
         archive.sync(client, "candles", *MARKET[:2], interval, start=END - 4 * HOUR, end=END)

@@ -34,7 +34,7 @@ def starts(records):
     return [(one.start, one.end) for one in records]
 
 
-def test_what_was_never_asked_is_told(sparse, tmp_path):
+def test_what_was_never_asked_is_reported(sparse, tmp_path):
     archive = mp.Archive(tmp_path)
     with pytest.raises(mp.NotArchivedError, match="nothing of it was ever asked"):
         archive.missing(*QUERY)
@@ -81,7 +81,7 @@ def test_missing_hours_are_those_that_no_sync_asked(sparse, tmp_path_factory, sy
     assert hours == [hour for hour in range(first, 40) if hour not in asked]
 
 
-def test_the_first_and_the_last_row_are_told(sparse, tmp_path):
+def test_the_first_and_the_last_row_are_reported(sparse, tmp_path):
     archive = mp.Archive(tmp_path)
     assert archive.first(*QUERY) is None
     assert archive.last(*QUERY) is None

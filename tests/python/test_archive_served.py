@@ -98,7 +98,7 @@ def test_clients_read_it_as_the_service(both):
                 assert np.array_equal(left.timestamps, right.timestamps)
 
 
-def test_what_was_never_asked_is_told_and_costs_nothing(both):
+def test_what_was_never_asked_is_reported_and_costs_nothing(both):
     _, offline, _, _ = both
     with offline.client("advanced", check_symbols=False) as client:
         offline.clear_requests()
@@ -201,7 +201,7 @@ def test_discovery_lists_what_the_archive_holds(both):
             client.candles("BINANCE_FUTURES", "ETHUSDT", "1h", **WINDOW)
 
 
-def test_nothing_of_the_future_is_told(both):
+def test_nothing_of_the_future_is_answered(both):
     live, _, archive, _ = both
     moment = FIRST + DAY + 90
     with mp.LocalService(archive, now=moment, speed=0) as offline, offline.client("unlimited") as client:
@@ -227,7 +227,7 @@ def test_it_is_found_by_its_folder_and_tells_when_it_ends(both, tmp_path):
         mp.LocalService(mp.Archive(tmp_path))
 
 
-def test_what_is_synced_later_is_answered_and_a_damaged_file_is_told(tmp_path):
+def test_what_is_synced_later_is_answered_and_a_damaged_file_is_reported(tmp_path):
     archive = mp.Archive(tmp_path / "archive")
     with mp.LocalService(now=NOW, speed=0) as live, live.client("unlimited") as client:
         archive.sync(client, "candles", *PAIR, "1h", **WINDOW)

@@ -261,7 +261,7 @@ def test_an_object_store_keeps_them_too(revising, monkeypatch):
         assert archive.verify()
 
 
-def test_a_damaged_vintage_is_told_and_nothing_else_is_touched(revising, tmp_path):
+def test_a_damaged_vintage_is_reported_and_nothing_else_is_touched(revising, tmp_path):
     service, client = revising
     archive, window = mp.Archive(tmp_path), {"start": END - 4 * HOUR, "end": END}
     for step in range(2):

@@ -276,7 +276,7 @@ def test_what_is_wrong_is_one_line(cli, arguments, status, words):
     assert words in done.stderr
 
 
-def test_why_nothing_came_is_told_in_the_words_of_a_command_line(cli):
+def test_why_nothing_came_is_said_in_the_words_of_a_command_line(cli):
     offset = f"{NOW - time.time():.3f}"
     done = cli("fetch", "candles", *MARKET, "1h", "--start", NOW // 3_600 * 3_600, MARKETPOINTS_CLOCK_OFFSET=offset)
     assert "no bucket of the window was closed" in done.stderr and "; --include-forming takes those" in done.stderr
@@ -377,7 +377,7 @@ def dump(folder, name="2024-03-01.csv", text=TRADES):
     file.write_text(text)
 
 
-def test_a_stray_file_is_told_and_no_failure(cli, tmp_path):
+def test_a_stray_file_is_reported_and_no_failure(cli, tmp_path):
     dump(tmp_path / "dumps")
     for place in ("README.txt", "trades/notes.md", "trades/OKEX/A-USDT/README", "token_supply/README.txt"):
         stray = tmp_path / "dumps" / place

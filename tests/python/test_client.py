@@ -98,7 +98,7 @@ def test_the_plan_is_what_is_spent(service):
         assert len(plan.to_pandas()) == len(plan.requests)
 
 
-def test_progress_is_told(client, capsys):
+def test_progress_is_reported(client, capsys):
     reported = []
     window = {"start": "2025-01-01", "end": "2025-06-01"}
     client.candles(*MARKET, "1m", progress=lambda done, total: reported.append((done, total)), **window)

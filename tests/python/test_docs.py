@@ -90,7 +90,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(mp.__all__) - {"TIERS", "__version__"} <= documented
 
 
-def test_every_option_of_the_command_line_is_told():
+def test_every_option_of_the_command_line_is_documented():
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
     sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL))
     commands = re.findall(r"^    (\w+)  ", help_of(), flags=re.MULTILINE)
@@ -105,7 +105,7 @@ def test_every_option_of_the_command_line_is_told():
         assert shown <= every, f"{command} has no {shown - every}"
 
 
-def test_every_error_and_warning_is_told_with_what_to_do():
+def test_every_error_and_warning_is_documented_with_what_to_do():
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
     listed = set(re.findall(r"`(\w+(?:Error|Request|Warning))`(?=[^|]*\|[^|]+\|[^|]+\|$)", page, flags=re.MULTILINE))
     public = [(name, getattr(mp, name)) for name in mp.__all__]
@@ -170,7 +170,7 @@ def test_the_stream_s_block_runs(capsys):
     assert capsys.readouterr().out
 
 
-def test_the_trap_of_look_ahead_is_as_told(client):
+def test_the_trap_of_look_ahead_is_as_documented(client):
     code = next(block for block in blocks("docs/results.md") if "merge_asof" in block)
     candles = client.candles(*MARKET, start="2026-01-01T12:00", end="2026-01-01T20:00")
     names = play(code, pd=pd, candles=candles)

@@ -191,7 +191,7 @@ def test_a_fault_in_one_picture_does_not_end_the_explorer(book, made, monkeypatc
         {"t0": 1e12, "t1": 1e12 + 1e-7},
     ],
 )
-def test_a_malformed_message_is_told_the_page(book, made, message):
+def test_a_malformed_message_is_reported_to_the_page(book, made, message):
     explorer, heard = made(book.explore())
     changed = isinstance(message, dict) and message and "kind" not in message
     explorer._answers.handle(asking(explorer, **message) if changed else message)
@@ -332,7 +332,7 @@ def test_a_window_that_was_asked_for_and_is_empty_is_not_offered_again(demo, mad
         assert ask(explorer, heard, t0=t0 - hour, t1=t1 + hour)["offer"][0]["offer"] == 0
 
 
-def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
+def test_past_the_loaded_window_the_weight_is_shown_and_then_spent(demo, made):
     with demo.client("advanced") as client:
         call = (*MARKET, "1m")
         part = client.orderbook_heatmap(*call, start="2026-01-01T01:00", end="2026-01-01T02:00", block_size=10)
@@ -373,7 +373,7 @@ def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
         assert "out of date" in heard[-1][0]["text"] and demo.spent == spent + weight
 
 
-def test_a_refusal_of_the_service_is_told_the_page(demo, made):
+def test_a_refusal_of_the_service_is_reported_to_the_page(demo, made):
     with demo.client("unlimited") as client:
         part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
         explorer, heard = made(part.explore(client=client))
@@ -404,7 +404,7 @@ def test_an_archive_is_read_for_nothing_and_says_where_it_ends(demo, made, tmp_p
     assert "no more" in ask(explorer, heard, t0=t0 - 100 * hour)["offer"][0]["text"]
 
 
-def test_what_cannot_be_explored_is_told(book, client, demo, monkeypatch):
+def test_what_cannot_be_explored_is_refused(book, client, demo, monkeypatch):
     hours = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
     other = client.candles("BINANCE_FUTURES", "ETHUSDT", "1h", start="2026-01-01", end="2026-01-02")
     funding = client.funding_rate(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
@@ -494,7 +494,7 @@ def test_names_are_escaped_in_a_file(made, tmp_path):
 
 
 @pytest.mark.parametrize("path", [None, 7, b"x", ("a", "b")])
-def test_a_path_that_is_none_is_told(book, made, path):
+def test_a_path_that_is_none_is_refused(book, made, path):
     explorer, _ = made(book.explore())
     with pytest.raises(mp.InvalidRequest, match="is no path; give that of a file"):
         explorer.to_html(path)

@@ -194,7 +194,7 @@ def test_buttons_change_sides_scale_and_colours(driver, results):
         assert page.run("return getComputedStyle(document.querySelector('.mp-x')).color") == "rgb(27, 31, 36)"
 
 
-def test_the_cursor_tells_time_price_and_volume(driver, results):
+def test_the_cursor_shows_time_price_and_volume(driver, results):
     with opened(driver, results["book"].explore(over=results["candles"])) as page:
         from selenium.webdriver.common.action_chains import ActionChains
         from selenium.webdriver.common.by import By

@@ -132,7 +132,7 @@ def book(inside):
         (("1", "-1", "1", "10"), 1),
     ],
 )
-def test_d3_28_a_flat_heatmap_that_does_not_add_up_is_told_by_its_place(numbers, place):
+def test_d3_28_a_flat_heatmap_that_does_not_add_up_is_refused_with_its_place(numbers, place):
     with pytest.raises(mp.DecodeError, match=rf"flat_points\[{place}\]"):
         mp.decode_points(book(f'"flat_points":[{",".join(numbers)}]'))
 

@@ -100,7 +100,7 @@ def test_answers_that_contradict_each_other_are_handed_over_with_the_error():
     assert sum(len(series) for series in error.results) > 1_000
 
 
-def test_d3_21_a_renamed_price_is_told_and_refused_when_strict():
+def test_d3_21_a_renamed_price_is_reported_and_refused_when_strict():
     renamed = body(
         {
             "id": {"type": "TRADE_AGG", "side": "BUY"},

@@ -172,7 +172,7 @@ def test_polars_needs_no_pyarrow(series, both_sides):
     assert 'capsule object "arrow_array_stream"' in stream
 
 
-def test_a_schema_is_told_beforehand_and_one_asked_for_is_checked(series, both_sides, book):
+def test_a_schema_is_known_beforehand_and_one_asked_for_is_checked(series, both_sides, book):
     for one in frames_of(series, both_sides):
         assert pa.schema(one) == one.to_arrow().schema
     own = series.to_arrow().schema

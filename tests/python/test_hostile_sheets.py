@@ -116,7 +116,7 @@ def test_a_field_without_an_end_does_not_fill_the_memory(tmp_path, kind):
     assert megabytes < 300
 
 
-def test_a_header_of_many_names_is_told_in_few_words(tmp_path):
+def test_a_header_of_many_names_is_reported_in_few_words(tmp_path):
     write(tmp_path / "dumps" / "token_supply" / "wide.csv", f"{SUPPLY},{'x,' * 5_000}x", supply(2))
     write(
         tmp_path / "dumps" / "token_supply" / "long.csv", f"{SUPPLY},{'y' * 50_000}", [f"{row}," for row in supply(2)]
@@ -157,7 +157,7 @@ def test_a_good_store_is_not_replaced_by_less_without_a_word(tmp_path, path, hea
     assert ingest(tmp_path).rows == 4
 
 
-def test_the_command_tells_fewer_rows_by_its_status(tmp_path):
+def test_the_command_reports_fewer_rows_by_its_status(tmp_path):
     def command(*more):
         line = [sys.executable, "-m", "marketpoints", "ingest", tmp_path / "dumps", tmp_path / "store", *more]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)

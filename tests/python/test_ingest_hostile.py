@@ -228,7 +228,7 @@ def test_a_pipe_in_a_store_holds_up_nobody(tmp_path, place):
 
 
 # faults.md row 47
-def test_what_is_no_file_among_the_dumps_is_told_and_the_rest_is_taken(tmp_path):
+def test_what_is_no_file_among_the_dumps_is_reported_and_the_rest_is_taken(tmp_path):
     dumps = tmp_path / "dumps"
     dump(dumps, 1, [(1, 100)])
     market, options = dumps / "trades" / "BYBIT" / "BTCUSDT", "options_chain/DERIBIT/OPTIONS"
@@ -287,7 +287,7 @@ def test_a_folder_that_cannot_be_read_stops_nobody(tmp_path):
     assert (report.files, "cannot be read" in report.problems[0].what) == (1, True)
 
 
-def test_where_the_data_end_is_told_as_it_is_now(tmp_path):
+def test_where_the_data_end_is_reported_as_it_is_now(tmp_path):
     dump(tmp_path / "dumps", 1, [(1, 100)])
     mp.ingest(tmp_path / "dumps", tmp_path / "store")
     window = {"start": DAY + 9 * NIGHT, "end": DAY + 10 * NIGHT}

@@ -60,7 +60,7 @@ def test_so_is_a_coin_and_one_that_is_near_nothing(service):
         assert client.usage().used == 0
 
 
-def test_swapped_arguments_are_told_without_a_look(nobody):
+def test_swapped_arguments_are_refused_without_a_look(nobody):
     with pytest.raises(mp.InvalidRequest, match='did you mean exchange "BINANCE_FUTURES" and symbol "BTCUSDT"'):
         nobody.candles("BTCUSDT", "BINANCE_FUTURES", "1h", **WINDOW)
 

@@ -61,7 +61,7 @@ def a_place(folder, place):
 # faults.md row 47
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", ["data", "ledger", "archive.json"])
-def test_what_is_no_file_in_an_archive_is_told_and_left_alone(demo, client, tmp_path, place, kind):
+def test_what_is_no_file_in_an_archive_is_reported_and_left_alone(demo, client, tmp_path, place, kind):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)
     path = a_place(tmp_path, place)
@@ -78,7 +78,7 @@ def test_what_is_no_file_in_an_archive_is_told_and_left_alone(demo, client, tmp_
     assert is_still(path, kind)
 
 
-def test_a_pipe_in_the_place_of_a_lock_is_told(client, tmp_path):
+def test_a_pipe_in_the_place_of_a_lock_is_refused(client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)
     put(a_place(tmp_path, "lock"), "pipe")

@@ -65,7 +65,7 @@ def test_every_picture_shows_something(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_outputs_need_nothing_from_elsewhere_and_tell_no_key(path):
+def test_outputs_need_nothing_from_elsewhere_and_show_no_key(path):
     cells = json.loads(path.read_text("utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     text = re.sub(r'"image/png": "[^"]*"', "", json.dumps(outputs))

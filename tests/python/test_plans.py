@@ -162,7 +162,7 @@ def test_d3_07_a_call_heavier_than_the_bucket_is_cut_to_fit_it():
     assert plan.eta == pytest.approx(120, abs=1)
 
 
-def test_d3_07_what_can_never_run_is_told_with_what_would():
+def test_d3_07_what_can_never_run_is_refused_with_what_would():
     limit = {"X-RateLimit-Limit": "5"}  # a bucket of 10 (section 8.1)
     with scripted(lambda path: (200, limit, {})) as (url, asked), mp.Client("key", url, clock=lambda: NOW) as client:
         client.usage()

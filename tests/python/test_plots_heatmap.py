@@ -134,7 +134,7 @@ def event(ax, second, price):
     return mpl.backend_bases.MouseEvent("motion_notify_event", ax.figure.canvas, x, y)
 
 
-def test_the_cursor_tells_the_volume():
+def test_the_cursor_shows_the_volume():
     snapshots = {0: [(100.0, 2.5), (101.0, 7.0)], 2: [(100.0, 3.0), (101.0, 1250.5)]}
     ax = flat(snapshots, "VENUE_LIQUIDATION_AGG").plot(ax=axes(), prices=(100, 102))
     ax.figure.canvas.draw()

@@ -88,7 +88,7 @@ def test_prices_that_are_no_range_are_refused(kind, prices):
         decoded(points(kind, [START])).plot(prices=prices)
 
 
-def test_prices_the_other_way_round_are_told():
+def test_prices_the_other_way_round_are_refused():
     with pytest.raises(mp.InvalidRequest, match=r"87000 is not below 86500; prices=\(86500, 87000\)"):
         decoded(points(LEVELS[0], [START])).plot(prices=(87000, 86500))
 

@@ -132,7 +132,7 @@ def test_settings_of_a_whole_suite(run, pytester):
     run().assert_outcomes(passed=2)
 
 
-def test_a_failed_test_tells_what_the_service_was_asked(run, pytester):
+def test_a_failed_test_reports_what_the_service_was_asked(run, pytester):
     pytester.makepyfile(
         f"""
         import pytest
@@ -161,7 +161,7 @@ def test_a_failed_test_tells_what_the_service_was_asked(run, pytester):
     assert "/v1/usage" not in text and "mp-local-" not in text
 
 
-def test_settings_that_cannot_be_are_told(run, pytester):
+def test_settings_that_cannot_be_are_refused(run, pytester):
     pytester.makepyfile(
         """
         import pytest

@@ -67,7 +67,7 @@ def test_times_are_times_in_every_frame():
 
 
 @pytest.mark.parametrize("odd", [{"s": 253_402_300_799}, {"s": 10**30}, "soon", {"s": "5"}, {"s": 1.5}, [5], True])
-def test_what_is_no_such_time_is_told_as_sent(odd):
+def test_what_is_no_such_time_is_kept_as_sent(odd):
     """A market that expires in the year 9999 does not cost the listing, nor does it come as another year."""
     question = listed(availableTo=odd).prediction_markets[0]
     assert np.isnat(question.available_to) and question.extra == {"availableTo": odd}

@@ -88,7 +88,7 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
             assert len(other.open_interest(*PAIR, "1h", usd=True, **window).only) == 0
 
 
-def test_the_stream_of_a_replay_tells_what_the_live_one_told(live, tmp_path):
+def test_the_stream_of_a_replay_sends_what_the_live_one_sent(live, tmp_path):
     folder = tmp_path / "recorded"
 
     def streamed(service, record=None):
@@ -157,7 +157,7 @@ with client.stream([channel], record=folder) as stream:
 """
 
 
-def test_a_killed_recording_goes_on_and_tells_nothing_twice(tmp_path):
+def test_a_killed_recording_goes_on_and_records_nothing_twice(tmp_path):
     folder, taken = tmp_path / "recorded", []
     # The market of an hour in a minute.
     with mp.LocalService(now=START, speed=60) as service:
@@ -183,7 +183,7 @@ def test_a_killed_recording_goes_on_and_tells_nothing_twice(tmp_path):
     assert len(opened) == 3 and all("opened" in one for one in opened)
 
 
-def test_what_cannot_be_recorded_is_told(live, tmp_path):
+def test_what_cannot_be_recorded_is_refused(live, tmp_path):
     folder = tmp_path / "recorded"
     with live.client("unlimited") as client:
         for kind in ("TRADE_AGG", "VOLUME_PROFILE_AGG"):

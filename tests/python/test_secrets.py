@@ -265,7 +265,7 @@ def test_a_secret_in_any_argument_is_not_shown(make, name, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
-def test_an_unknown_tier_is_told_with_the_known_ones_and_not_repeated_where_it_may_be_a_key(kind):
+def test_an_unknown_tier_is_refused_with_the_known_ones_and_not_repeated_where_it_may_be_a_key(kind):
     with pytest.raises(mp.InvalidRequest, match=r'^tier "platinum" is not one of free, basic, standard, advanced$'):
         kind("key", URL, tier="platinum")
     with pytest.raises(

@@ -165,7 +165,7 @@ def test_aggregates_of_several_coins_are_told_apart(client):
     assert set(answer.to_arrow()["coin"].to_pylist()) == {"BTC", "ETH"}
 
 
-def test_what_does_not_say_what_it_is_of_is_told_by_what_was_asked():
+def test_what_does_not_say_what_it_is_of_is_identified_by_what_was_asked():
     # An aggregate keeps only its type and interval (supplement, section 2).
     def answer(path):
         point = {"open": 1, "close": len(asked(path)["coin"]), "timestamp": {"s": START}}

@@ -122,7 +122,7 @@ def test_every_known_channel_has_its_own_event(twin):
     assert first["BLOCK_BOOK_SNAPSHOT"].bids[0, 0] < first["BLOCK_BOOK_SNAPSHOT"].asks[-1, 0]
 
 
-def test_awaited_streams_tell_the_same(twin):
+def test_awaited_streams_receive_the_same(twin):
     async def main():
         async with twin.async_client("basic") as client, client.stream(mp.Channel(type="TRADE", **MARKET)) as stream:
             twin.advance(100)
@@ -171,7 +171,7 @@ def test_polling_waits_for_the_first_and_no_longer(twin):
         assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
-def test_walls_are_told_by_their_names(twin):
+def test_walls_are_reported_by_their_names(twin):
     trades = [mp.Channel(type="TRADE", exchange="BYBIT", symbol=symbol) for symbol in ("BTCUSDT", "ETHUSDT")]
     with pytest.raises(mp.TierError, match="needs the plan basic") as caught:
         twin.client("free").stream(trades).open()
@@ -264,7 +264,7 @@ def store(tmp_path_factory):
     return made
 
 
-def test_a_store_is_told_as_its_dumps_say(store):
+def test_a_store_is_streamed_as_its_dumps_say(store):
     market = {"exchange": "BYBIT", "symbol": "BTCUSDT"}
     kinds = ["TRADE", "LIQUIDATION", "FUNDING_RATE", "OPEN_INTEREST"]
     channels = [mp.Channel(type=kind, **market) for kind in kinds]

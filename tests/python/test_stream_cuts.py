@@ -142,7 +142,7 @@ def cutting(target, chance, cuts):
 
 
 @pytest.mark.parametrize("batches", [False, True])
-def test_cuts_of_the_local_service_are_told_and_what_is_missing_lies_in_them(batches):
+def test_cuts_of_the_local_service_are_reported_and_what_is_missing_lies_in_them(batches):
     """It replays nothing: what it told while no connection stood is missing, and a gap tells of it."""
     cuts = 20
     with mp.LocalService(now="2026-04-22T18:00:00", speed=0) as service:

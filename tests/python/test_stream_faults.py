@@ -262,7 +262,7 @@ def test_the_interpreter_ends_with_streams_open(quiet):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_is_told_and_can_open_its_own(quiet):
+def test_a_forked_child_is_refused_and_can_open_its_own(quiet):
     code = """
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)

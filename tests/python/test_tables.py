@@ -167,7 +167,7 @@ def test_distributions_are_one_tidy_table():
     assert mp.MarketSummary().distributions.to_arrow().num_rows == 0
 
 
-def test_what_is_not_told_is_missing_and_a_fraction_is_kept():
+def test_what_is_not_sent_is_missing_and_a_fraction_is_kept():
     profile = record(mp.TraderProfile, {"latest_open_position_ts": {"s": 1776595344, "ns": 123456789}})
     both = mp.Records([profile, mp.TraderProfile()])
     assert both.to_arrow()["latest_open_position_ts"].cast("int64").to_pylist() == [1776595344123456789, None]

@@ -185,7 +185,7 @@ def test_names_of_keys_are_shown_escaped(tmp_path):
 
 # faults.md row 54
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_keys_file_that_others_may_read_is_told(tmp_path, mode):
+def test_a_keys_file_that_others_may_read_is_warned_of(tmp_path, mode):
     keys = tmp_path / "keys"
     keys.write_text("lab advanced mp-lab-key-1\n")
     keys.chmod(mode)
@@ -212,7 +212,7 @@ def test_keys_that_only_their_owner_reads_and_hashes_are_no_matter(tmp_path):
 
 # faults.md row 54
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
-def test_a_service_that_other_machines_reach_is_told(host):
+def test_a_service_that_other_machines_reach_is_warned_of(host):
     try:
         with pytest.warns(mp.ExposedServiceWarning, match="open to other machines"):
             mp.LocalService(host=host).stop()

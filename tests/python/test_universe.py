@@ -105,7 +105,7 @@ def test_a_cap_on_a_days_weight_takes_days(service, client, tmp_path):
     assert plan.eta_by_tier["advanced"] == pytest.approx((weight - 1_500) / 750 * 60)
 
 
-def test_walls_refuse_series_by_tier_and_are_told_before_anything_is_sent(service, tmp_path):
+def test_walls_refuse_series_by_tier_and_are_reported_before_anything_is_sent(service, tmp_path):
     universe = {"start": END - 20 * DAY, "exchange": "BINANCE_FUTURES", "interval": "1h"}
     blocks = [
         {**universe, "type": "candles", "symbol": "BTCUSDT"},
@@ -275,7 +275,7 @@ def test_a_service_that_is_down_is_left_alone(service, tmp_path):
     assert len(points(service)) <= 2 * 8 + 3
 
 
-def test_a_wrong_key_is_told_before_anything_is_paid(service, tmp_path):
+def test_a_wrong_key_is_reported_before_anything_is_paid(service, tmp_path):
     for tier in (None, "basic"):
         client = mp.Client("mp-wrong", service.url, tier=tier, clock=service.now)
         with client, pytest.raises(mp.AuthenticationError):
