@@ -11,7 +11,7 @@ NEUTRAL_HEADER, NEUTRAL_PREFIX = "X-Service-Key", "/v1/prediction/analytics"
 
 
 class Names:
-    """The deployment's names, and how answers and requests are told in them."""
+    """The deployment's names, and how answers and requests are written in them."""
 
     def __init__(self, key_header, analytics_prefix, types, exchanges, fields):
         self.key_header, self.prefix = key_header, analytics_prefix
@@ -28,7 +28,7 @@ class Names:
         return [NEUTRAL_HEADER.lower(), NEUTRAL_PREFIX, *mapped]
 
     def answer(self, value, under=""):
-        """An answer of the service as the deployment tells it."""
+        """An answer of the service as the deployment sends it."""
         if isinstance(value, dict):
             return {self.fields.get(name, name): self.answer(one, name) for name, one in value.items()}
         if isinstance(value, list):

@@ -299,7 +299,7 @@ def test_the_series_of_a_set_are_all_told_apart_whatever_their_order():
     for order in ([bought, sold], [sold, bought]):
         frame = mp.align(hours, mp.SeriesSet(order), max_age=0)
         assert set(frame.columns) == {"close", "liquidations_BUY", "liquidations_SELL", "time"}
-        # The second hour has no row: with max_age=0 the amounts of the first are not told again.
+        # The second hour has no row: with max_age=0 the amounts of the first are not repeated.
         assert frame["liquidations_BUY"].fillna(0).tolist() == [5, 0]
         assert frame["liquidations_SELL"].fillna(0).tolist() == [7, 0]
     # Of series that were given one by one the first keeps the plain name.

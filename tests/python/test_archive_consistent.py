@@ -38,7 +38,7 @@ def test_the_demo_market_agrees_with_itself(demo, client, tmp_path, name, argume
 
 
 class Corrupt:
-    """Candles of random trades, and what of their buckets is told otherwise."""
+    """Candles of random trades, and what of their buckets is answered otherwise."""
 
     def __init__(self):
         draw = random.Random(5)

@@ -56,7 +56,7 @@ def test_what_was_never_asked_is_reported(sparse, tmp_path):
     both = archive.missing("candles", "BYBIT", ["BTCUSDT", "ETHUSDT"], "1h", start=END - 3 * HOUR, end=END)
     assert [(one.symbol, one.buckets) for one in both] == [("BTCUSDT", 1), ("ETHUSDT", 3)]
     assert list(both.to_pandas()["buckets"]) == [1, 3]
-    # What it tells is what a sync asks for, and a read lacks.
+    # What it names is what a sync asks for, and a read lacks.
     with pytest.raises(mp.NotArchivedError) as caught:
         archive.read(*QUERY, start=END - 8 * HOUR, end=END)
     assert caught.value.missing == starts(archive.missing(*QUERY, start=END - 8 * HOUR, end=END))

@@ -142,5 +142,5 @@ def test_while_it_is_deleted_and_synced_anew(served, whole):
         assert reader.is_alive() and reader.wrong == []
     reader.done()
     for error in reader.refused:
-        # Gone, or there and not whole: told by name, and never as a time without trades.
+        # Gone, or there and not whole: reported by name, and never as a time without trades.
         assert isinstance(error, mp.NotArchivedError) or "part.parquet" in str(error) or "_marketpoints" in str(error)

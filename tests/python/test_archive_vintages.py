@@ -66,7 +66,7 @@ def closes(series_set):
 
 
 def at(offset):
-    """A time after the first answer, as the archive tells times."""
+    """A time after the first answer, as the archive writes times."""
     return np.datetime64((NOW + offset) * 1_000_000_000, "ns")
 
 
@@ -136,7 +136,7 @@ def test_what_came_late_is_not_known_before_it_came(revising, tmp_path):
         archive.read(*QUERY, start=END - 8 * HOUR, end=END, as_of=NOW)
     assert caught.value.missing == [between(END - 8 * HOUR, END - 2 * HOUR)]
     assert len(closes(caught.value.results)) == 2
-    # Of several symbols, each that lacks something is told.
+    # Of several symbols, each that lacks something is named.
     archive.sync(client, "candles", "BYBIT", "ETHUSDT", "1h", start=END - 2 * HOUR, end=END)
     both = ("candles", "BYBIT", ["BTCUSDT", "ETHUSDT"], "1h")
     assert len(archive.read(*both, start=END - HOUR, end=END, as_of=NOW + 60)) == 2

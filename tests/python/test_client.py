@@ -106,7 +106,7 @@ def test_progress_is_reported(client, capsys):
     assert [done for done, _ in reported] == sorted(done for done, _ in reported)
     client.candles(*MARKET, "1m", progress=True, **window)
     assert f"{reported[-1][1]}/{reported[-1][1]} requests, {151 * 1_440:,} rows" in capsys.readouterr().err
-    # One request: what is waited for is told, and then that it is there.
+    # One request: what is waited for is shown, and then that it is there.
     client.candles(*MARKET, "1h", progress=True, period=3600)
     shown = capsys.readouterr().err
     assert "waiting for the first answer" in shown and "| weight 1/1, 1/1 requests, 1 rows" in shown

@@ -1,4 +1,4 @@
-"""What the explorer's page asks and is told, without a browser: messages in, bytes out."""
+"""What the explorer's page asks and gets, without a browser: messages in, bytes out."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ def lists_of(answers):
 
 
 def bytes_by_edges(volumes, lower):
-    """The rule, told by the least volume of each byte: the first of those that share the largest edge below."""
+    """The rule, given by the least volume of each byte: the first of those that share the largest edge below."""
     place = np.searchsorted(lower, np.maximum(volumes, 0), side="right") - 1
     found = np.maximum(np.searchsorted(lower, lower[place], side="left"), 2)
     found = np.where(volumes > 0, found, 1)

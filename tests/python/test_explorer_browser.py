@@ -59,7 +59,7 @@ class Page:
 
     @property
     def last(self):
-        """The last picture that was told."""
+        """The last message of a picture."""
         return self.run("return window.heard.filter((one) => one.kind === 'view').at(-1)")
 
     def settled(self):

@@ -1,4 +1,4 @@
-"""docs/faults.md tells which test covers which fault: it must be true.
+"""docs/faults.md names which test covers which fault: it must be true.
 
 A test says by itself which rows it looks at: by its name (``d3_16_and_17_…``), or by a comment above it
 (``faults.md rows 16 and 17``). The table names the same tests, no more and no fewer.

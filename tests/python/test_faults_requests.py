@@ -1,4 +1,4 @@
-"""What users ask wrongly, by its number in docs/faults.md: told before any weight is spent, or sent exactly."""
+"""What users ask wrongly, by its number in docs/faults.md: refused before any weight is spent, or sent exactly."""
 
 import datetime as dt
 import os

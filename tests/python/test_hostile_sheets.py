@@ -93,7 +93,7 @@ import sys
 import marketpoints as mp
 
 report = mp.ingest(sys.argv[1], sys.argv[2])
-# Of this program alone: what getrusage tells begins with the memory of the process that started it.
+# Of this program alone: what getrusage reports begins with the memory of the process that started it.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
 print(report.files, len(report.problems), int(peak.split()[1]) // 1024)
 """

@@ -1,4 +1,4 @@
-"""Symbols and coins that a service does not have are told before they are paid for; empty answers say why."""
+"""Symbols and coins that a service does not have are refused before they are paid for; empty answers say why."""
 
 import asyncio
 import datetime as dt

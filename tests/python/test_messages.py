@@ -94,7 +94,7 @@ def test_an_empty_window_says_why(client, window, forming):
 
 
 def test_a_service_of_another_time_is_reported(service):
-    """A client that was not told the clock of `serve --now` asks for a time that the service does not have."""
+    """A client that was not given the clock of `serve --now` asks for a time that the service does not have."""
     late = dt.datetime(2027, 4, 1, tzinfo=dt.timezone.utc).timestamp()
     with mp.Client(service.keys["unlimited"], service.url, clock=lambda: late) as client:
         why = client.candles(*MARKET, "1h", period="5h").why_empty
@@ -311,7 +311,7 @@ def test_a_client_of_a_local_service_can_be_pickled(service, monkeypatch):
 
 def test_what_a_record_was_not_sent_is_unknown(client):
     leader = client.leaderboard(limit=1)[0]
-    # Supplement, section 8: absent in all recorded rows. What the service tells stands.
+    # Supplement, section 8: absent in all recorded rows. What the service sends stands.
     assert leader.total_unrealized_pnl != leader.total_unrealized_pnl
     market = mp.Market.from_wire({"exchange": "BYBIT", "rawSymbol": "X", "lastPrice": 1})
     for name in ("marketcap", "oi_change_24h", "liquidity", "volume_24h_usd"):

@@ -1,4 +1,4 @@
-"""Named pipes, sockets, folders and devices where files belong: told at once, never waited for and never removed."""
+"""Named pipes, sockets, folders and devices where files belong: refused at once, never waited for and never removed."""
 
 import os
 import socket

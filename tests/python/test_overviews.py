@@ -41,7 +41,7 @@ def archive(template, tmp_path, monkeypatch):
 
 @pytest.fixture
 def explored(archive):
-    """Makes explorers of the archive with what their page is told."""
+    """Makes explorers of the archive with what their page gets."""
     made = []
 
     def make(*arguments, **named):
@@ -69,7 +69,7 @@ def whole(archive):
 
 
 def largest(shown, start, end, seconds, side):
-    """The largest volume by bucket and price, told one by one."""
+    """The largest volume by bucket and price, computed one by one."""
     found = {}
     times = shown.timestamps.astype("int64")
     for at, (time, bids) in enumerate(zip(times.tolist(), shown.split.tolist(), strict=True)):

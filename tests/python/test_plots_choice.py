@@ -187,7 +187,7 @@ def test_a_choice_that_several_pictures_do_not_take_is_refused():
             answer.plot(kind="pie")
     with pytest.raises(mp.InvalidRequest, match="several series are drawn in a layout, and this is one"):
         markets()[0].plot(layout="panels")
-    # What one of several is told the others need not know.
+    # A choice of one of several the others need not know.
     mixed = markets(names=["BTCUSDT"]) + mp.decode_points(body(HEATMAP))
     Picture(mixed.plot(theme="light", volume=False))
 

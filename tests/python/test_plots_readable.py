@@ -149,7 +149,7 @@ def test_legends_name_a_market_once():
         points("SKEW_OPTION_SUMMARY_AGG", [START], exchange="DERIBIT", rawSymbol="ETHUSDT", **other),
     )
     assert {"BYBIT BTCUSDT · skew", "DERIBIT ETHUSDT · skew"} <= set(Picture(answer.plot()).texts)
-    # What alone tells two apart is told.
+    # What alone tells two apart is shown.
     same = decoded(
         points("SKEW_OPTION_SUMMARY_AGG", [START], category="OPTION"),
         points("SKEW_OPTION_SUMMARY_AGG", [START], category="COMBO"),

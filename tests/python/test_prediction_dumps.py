@@ -236,7 +236,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
     assert (report.problems, report.rows) == ([], 4)
 
     assert listed(tmp_path / "store", NOW - 500_001) == {}
-    # A row with a timestamp tells nothing before it, one without tells from the opening on.
+    # A row with a timestamp holds from then on, one without from the opening on.
     assert set(listed(tmp_path / "store", NOW - 400_001)) == {CONDITIONS[1]}
     first = listed(tmp_path / "store", NOW - 390_000)[CONDITIONS[0]]
     assert (first["lastPrice"], first["predictionMarkets"][0]["lastPrice"]) == (0.25, 0.25)
@@ -259,7 +259,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
     entries = listed(tmp_path / "store", NOW)
     (market,) = entries[CONDITIONS[0]]["predictionMarkets"]
     assert (market["closed"], market["lastPrice"], market["question"]) == (True, 1, "Did it?")
-    # What the row does not tell is computed from the rows and positions: the price a day ago was 0.5.
+    # What the row does not hold is computed from the rows and positions: the price a day ago was 0.5.
     assert market["oneDayPriceChange"] == 0.5
     assert market["prices"][-1] == 1
     assert "totalVolume" not in market
@@ -269,13 +269,13 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
 
 
 def test_markets_and_positions_are_one_venue(tmp_path):
-    """Positions fill in what a market's rows do not tell; the market's rows name its outcomes and what they paid."""
+    """Positions fill in what a market's rows do not hold; the market's rows name its outcomes and what they paid."""
     positions = make_positions(tmp_path / "dumps" / "positions" / "all.csv")
     rows = [MARKET | {"timestamp": "", "last_price": 0.5, "resolved_prices": "0|1", "closed": "True"}]
     sheet(tmp_path / "dumps" / "markets" / "all.csv", rows)
     assert mp.ingest(tmp_path / "dumps", tmp_path / "store").problems == []
     entries = listed(tmp_path / "store", NOW + 10_000_000)
-    assert set(entries) == {CONDITIONS[0]}  # of the others nobody told the opening and the price
+    assert set(entries) == {CONDITIONS[0]}  # of the others nobody gave the opening and the price
     (market,) = entries[CONDITIONS[0]]["predictionMarkets"]
     mine = [row for row in positions if row["condition_id"] == CONDITIONS[0]]
     assert market["uniqueTraders"] == len({row["wallet_address"] for row in mine})

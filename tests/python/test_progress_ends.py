@@ -1,4 +1,4 @@
-"""A function that is told of progress and raises what ends a program ends the call; what was paid comes along."""
+"""A ``progress`` function that raises what ends a program ends the call; what was paid comes along."""
 
 import asyncio
 import re
@@ -81,7 +81,7 @@ def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
         finally:
             ended.set()
     assert caught.value is error
-    assert reported == [(1, 20)]  # it is not told again
+    assert reported == [(1, 20)]  # it is not called again
     assert len(asked) <= 8 + 1
     cause = caught.value.__cause__
     assert isinstance(cause, mp.PartialError)

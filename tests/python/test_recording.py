@@ -69,7 +69,7 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
             "2026-04-23.csv",
         ]
         assert rows == sum(len(path.read_text().splitlines()) - 1 for path in folder.rglob("*.csv"))
-        # A channel tells what happens after its subscription: the first hour may lack its first event.
+        # A channel sends what happens after its subscription: the first hour may lack its first event.
         window = {"start": BEGIN + HOUR, "end": BEGIN + 6 * HOUR + 50 * 60}
         with replay(folder, tmp_path, live.now()) as twin, twin.client("unlimited") as other:
             for ask in (
@@ -84,7 +84,7 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
                 lambda one: one.tpo(*PAIR, interval="30m", session="daily", **window),
             ):
                 assert same(ask(client), ask(other))
-            # A row tells one reading: the price that values open interest is not told by the stream.
+            # A row holds one reading: the price that values open interest is not in the stream.
             assert len(other.open_interest(*PAIR, "1h", usd=True, **window).only) == 0
 
 

@@ -1,4 +1,4 @@
-"""The live stream against the local service: what it tells is what the points say, and what it refuses."""
+"""The live stream against the local service: what it sends is what the points say, and what it refuses."""
 
 import asyncio
 import contextlib
@@ -292,7 +292,7 @@ def test_a_store_is_streamed_as_its_dumps_say(store):
     assert seconds["FUNDING_RATE"] == [3, 4]
     assert np.array_equal(rates, [(0.0001, np.nan), (np.nan, 0.0002)], equal_nan=True)
     assert (seconds["OPEN_INTEREST"], received["OPEN_INTEREST"][0].open_interest) == ([3], 500)
-    # States change at 2.3 s and at 50 s; each is told at the next whole second, and nothing between.
+    # States change at 2.3 s and at 50 s; each is sent at the next whole second, and nothing between.
     books = received["BLOCK_BOOK_SNAPSHOT"]
     assert seconds["BLOCK_BOOK_SNAPSHOT"][1:] == [3, 51]
     assert [(book.bids.tolist(), book.asks.tolist()) for book in books] == [

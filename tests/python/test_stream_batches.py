@@ -20,7 +20,7 @@ def trade(name, payload="trade", symbol="BTCUSDT", **more):
 
 
 def played(*frames, **settings):
-    """What a stream of batches tells of these frames, to the first event whose id is ``last``; errors are among it."""
+    """What a stream of batches makes of these frames, to the first event whose id is ``last``; errors are among it."""
 
     def script(peer):
         peer.grant(), peer.grant()

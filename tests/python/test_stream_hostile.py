@@ -12,7 +12,7 @@ import pytest
 import marketpoints as mp
 from sockets import PING, framed, playing
 
-#: Takes nothing for some seconds, or what comes; tells how it went, and the largest memory beyond the beginning's.
+#: Takes nothing for some seconds, or what comes; prints how it went, and the largest memory beyond the beginning's.
 CHILD = """
 import json, sys, time
 import marketpoints as mp
@@ -54,7 +54,7 @@ LAST = framed(json.dumps({"points": [trade("last")]}))
 
 
 def attacked(script, seconds, takes=True):
-    """How a client fared, in a process of its own: the memory in MiB that it took, and what it was told."""
+    """How a client fared, in a process of its own: the memory in MiB that it took, and what it received."""
     with playing(*[script] * 50) as (url, _seen):
         command = [sys.executable, "-c", CHILD, url, str(seconds), "takes" if takes else "waits"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)

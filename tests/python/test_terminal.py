@@ -1,4 +1,4 @@
-"""Names from files and from the network reach no terminal raw; what is open to others is told."""
+"""Names from files and from the network reach no terminal raw; what is open to others is warned of."""
 
 import io
 import json

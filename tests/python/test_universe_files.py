@@ -1,4 +1,4 @@
-"""Universes as files: what is wrong is told with its place; `marketpoints sync` and its statuses."""
+"""Universes as files: what is wrong is refused with its place; `marketpoints sync` and its statuses."""
 
 import json
 import os
