@@ -2,7 +2,7 @@
 
 Run by ``make bench-arm``, which needs qemu-user, LLVM (``llvm-mca``, ``llvm-objdump``) and what tests/arm/run needs.
 
-An emulator decodes each body with each contender and tells every instruction in the order in which it was executed.
+An emulator decodes each body with each contender and lists every instruction in the order in which it was executed.
 Their number is exact. The instructions of the whole decode then go, as one straight line, through LLVM's models of
 processors, which tell how many cycles they would take at least: the models know what each instruction needs and waits
 for, but no caches and no branches that are guessed wrong.
@@ -107,7 +107,7 @@ def marks() -> tuple[int, int]:
 def executed(contender: str, body: Path) -> list[int]:
     """The addresses of the instructions of one decode, in order."""
     begin, end = marks()
-    # `exec` tells each block that is entered; of one instruction, and found anew each time.
+    # `exec` logs each block that is entered; of one instruction, and found anew each time.
     command = [*EMULATOR.split(), "-singlestep", "-d", "exec,nochain", str(BINARY), contender, str(body)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.stderr is not None

@@ -146,7 +146,7 @@ def one_large(folder: Path) -> None:
         },
         runs=9,
     )
-    tell(f"{ROWS:,} candles, {len(body) / 1e6:.1f} MB, from a server of constant bytes", seconds)
+    print_block(f"{ROWS:,} candles, {len(body) / 1e6:.1f} MB, from a server of constant bytes", seconds)
     loop.run_until_complete(aio.close())
     script = folder / "memory.py"
     script.write_text(MEMORY)
@@ -222,11 +222,11 @@ def many_small() -> None:
             },
             runs=5,
         )
-        tell(f"{REQUESTS} requests of {EACH:,} candles from the local service", seconds)
+        print_block(f"{REQUESTS} requests of {EACH:,} candles from the local service", seconds)
         service.terminate()
 
 
-def tell(title: str, seconds: dict[str, float]) -> None:
+def print_block(title: str, seconds: dict[str, float]) -> None:
     """A block of the report; ratios are to the first line."""
     first = next(iter(seconds.values()))
     print(title)

@@ -1,7 +1,7 @@
 """How cost grows with work: series, years, processes. Measures slopes, and estimates from them what cannot be run here.
 
 Run by ``make bench-scale``, which writes docs/scale.md. Measured is what ran on this machine; of the estimates weight,
-requests, points and times are those that the package's own planner tells for the whole, and the rest is a measured
+requests, points and times are those that the package's own planner gives for the whole, and the rest is a measured
 slope times these. The service runs in a process of its own, whose time does not count.
 """
 
@@ -56,10 +56,10 @@ def client(url: str, key: str) -> mp.Client:
 
 
 def in_child(work: str, *arguments: object) -> dict[str, Any]:
-    """What a work of this file tells from a process of its own."""
+    """The result of a work of this file in a process of its own."""
     command = [*HERE, "--work", work, *map(str, arguments)]
-    told: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    return told
+    result: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return result
 
 
 def held() -> float:
@@ -75,7 +75,7 @@ def universe(markets: int, years: float, interval: str) -> mp.Universe:
 
 
 def planning(markets: str, years: str, interval: str) -> dict[str, Any]:
-    """A plan: the time and memory that it takes, and what it tells of each tier."""
+    """A plan: the time and memory that it takes, and what it says of each tier."""
     with (
         tempfile.TemporaryDirectory() as folder,
         mp.LocalService(now=NOW, strict_symbols=False) as twin,
@@ -139,10 +139,10 @@ def plans(lines: list[str]) -> None:
         "|---:|---:|---:|---:|---:|---:|",
     ]
     for markets, years in ((50, 2), (200, 0.25), (200, 1), (200, 2), (800, 2)):
-        told = in_child("planning", markets, years, "1m")
+        result = in_child("planning", markets, years, "1m")
         lines.append(
-            f"| {told['series']:,} | {years} | {told['requests']:,} | {told['seconds']:.2f} | "
-            f"{told['seconds'] / told['series'] * 1e3:.2f} | {told['memory']:.0f} |"
+            f"| {result['series']:,} | {years} | {result['requests']:,} | {result['seconds']:.2f} | "
+            f"{result['seconds'] / result['series'] * 1e3:.2f} | {result['memory']:.0f} |"
         )
         print(lines[-1], flush=True)
     lines.append("")
@@ -161,18 +161,18 @@ def keeping(lines: list[str]) -> dict[str, dict[str, float]]:
         for interval, several in (("1m", (30, 120)), ("1h", (365,))):
             for kind in TYPES:
                 for days in several:
-                    told = in_child("syncing", url, keys["unlimited"], kind, interval, days)
-                    rows, requests = max(told["rows"], 1), max(told["requests"], 1)
+                    result = in_child("syncing", url, keys["unlimited"], kind, interval, days)
+                    rows, requests = max(result["rows"], 1), max(result["requests"], 1)
                     buckets = days * (1_440 if interval == "1m" else 24)
                     slopes[f"{kind} {interval}"] = {
-                        "cpu": told["cpu"] / buckets,
-                        "bytes": told["bytes"] / buckets,
-                        "memory": told["memory"],
+                        "cpu": result["cpu"] / buckets,
+                        "bytes": result["bytes"] / buckets,
+                        "memory": result["memory"],
                     }
-                    each, a_row = told["cpu"] / requests * 1e3, told["cpu"] / rows * 1e6
+                    each, a_row = result["cpu"] / requests * 1e3, result["cpu"] / rows * 1e6
                     lines.append(
                         f"| {kind} | {interval} | {days} | {requests} | {rows:,} | {each:.1f} | {a_row:.2f} | "
-                        f"{told['bytes'] / rows:.1f} | {told['memory']:.0f} |"
+                        f"{result['bytes'] / rows:.1f} | {result['memory']:.0f} |"
                     )
                     print(lines[-1], flush=True)
     lines.append("")
@@ -188,7 +188,7 @@ def spelt(seconds: float) -> str:
 
 
 def estimates(lines: list[str], slopes: dict[str, dict[str, float]]) -> None:
-    """What the planner tells of the whole, and slopes times that."""
+    """What the planner says of the whole, and slopes times that."""
     lines += [
         "| | " + " | ".join(f"{MARKETS:,} markets, {interval}" for interval in ("1m", "1h")) + " | from |",
         "|---|---:|---:|---|",
@@ -196,8 +196,8 @@ def estimates(lines: list[str], slopes: dict[str, dict[str, float]]) -> None:
     whole = {interval: in_child("planning", MARKETS, YEARS, interval) for interval in ("1m", "1h")}
     buckets = {interval: MARKETS * YEARS * YEAR / step for interval, step in (("1m", 60), ("1h", 3_600))}
 
-    def row(name: str, tell: Any, source: str) -> None:
-        lines.append(f"| {name} | " + " | ".join(tell(interval) for interval in whole) + f" | {source} |")
+    def row(name: str, cell: Any, source: str) -> None:
+        lines.append(f"| {name} | " + " | ".join(cell(interval) for interval in whole) + f" | {source} |")
         print(lines[-1], flush=True)
 
     row("series", lambda one: f"{whole[one]['series']:,}", "")
@@ -209,12 +209,12 @@ def estimates(lines: list[str], slopes: dict[str, dict[str, float]]) -> None:
     for tier, limits in mp.TIERS.items():
 
         def takes(one: str, tier: str = tier) -> str:
-            told = whole[one]
-            refused = told["refused_by_tier"].get(tier, 0)
-            if refused == told["series"]:
+            plan = whole[one]
+            refused = plan["refused_by_tier"].get(tier, 0)
+            if refused == plan["series"]:
                 return "refused"
             without = f", without {refused:,} series" if refused else ""
-            return spelt(told["eta"][tier]) + without
+            return spelt(plan["eta"][tier]) + without
 
         row(f"time, {tier} ({limits.weight_per_minute:,} a minute)", takes, "the planner: (weight − burst) / rate")
 

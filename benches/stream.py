@@ -192,7 +192,7 @@ READERS = {"batches": with_batches, "events": with_events, "websockets + orjson"
 
 
 def read(name: str, port: int) -> None:
-    """Reads all events, and tells what it took and what came."""
+    """Reads all events, and prints what it took and what came."""
     import numpy as np
 
     if name.startswith("websockets"):
@@ -204,12 +204,12 @@ def read(name: str, port: int) -> None:
         mp.Client("key", "http://127.0.0.1:9").close()
     before = time.process_time()
     columns, wall = READERS[name](port)
-    told: dict[str, Any] = {"cpu": time.process_time() - before, "wall": wall}
+    result: dict[str, Any] = {"cpu": time.process_time() - before, "wall": wall}
     arrays = (columns[name] for name in ("time", "price", "amount", "side", "market"))
-    told["sum"] = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays)).hexdigest()
+    result["sum"] = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays)).hexdigest()
     ids = columns["id"].astype("U12")
-    told["ids"] = hashlib.sha256(ids.tobytes()).hexdigest()
-    print(json.dumps(told))
+    result["ids"] = hashlib.sha256(ids.tobytes()).hexdigest()
+    print(json.dumps(result))
 
 
 def measured(points: int) -> dict[str, dict[str, float]]:
@@ -232,10 +232,10 @@ def measured(points: int) -> dict[str, dict[str, float]]:
                         check=True,
                         preexec_fn=lambda: os.sched_setaffinity(0, {processors[0]}),
                     )
-                    told = json.loads(done.stdout)
-                    sums.add((told.pop("sum"), told.pop("ids")))
-                    known = best.setdefault(name, told)
-                    best[name] = {key: min(known[key], told[key]) for key in known}
+                    result = json.loads(done.stdout)
+                    sums.add((result.pop("sum"), result.pop("ids")))
+                    known = best.setdefault(name, result)
+                    best[name] = {key: min(known[key], result[key]) for key in known}
             assert len(sums) == 1, "the readers disagree"
         finally:
             sender.kill()
@@ -259,7 +259,7 @@ def main() -> None:
 
 
 def report(writes: bool) -> None:
-    """Measures all, and tells it."""
+    """Measures all, and prints it."""
     lines = [
         f"{machine()}; load {os.getloadavg()[0]:.1f} at the start.",
         f"{EVENTS:,} trades of four markets, the best of {ROUNDS} rounds, each reader on one processor.",

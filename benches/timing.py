@@ -1,4 +1,4 @@
-"""Times rivals side by side: a bench tells ratios within one run, because a machine's mood changes by the hour."""
+"""Times rivals side by side: a bench prints ratios within one run, because a machine's mood changes by the hour."""
 
 import platform
 import time
@@ -19,7 +19,7 @@ def paired(works: Mapping[str, Callable[[], object]], runs: int = 7) -> dict[str
 
 
 def paired_seconds(works: Mapping[str, Callable[[], float]], runs: int = 7) -> dict[str, float]:
-    """As ``paired``, of works that tell their seconds themselves."""
+    """As ``paired``, of works that return their seconds themselves."""
     best = dict.fromkeys(works, float("inf"))
     for _ in range(runs):
         for name, work in works.items():

@@ -104,8 +104,8 @@ def ran(processes: int, kills: int = 0, budget: str | None = None) -> str:
             victim = children.pop(0)
             assert victim.stdout is not None
             # In the middle of its work: after so many series more.
-            told = [victim.stdout.readline() for _ in range(chance.randint(1, 12))]
-            killed += told[-1] != ""
+            lines = [victim.stdout.readline() for _ in range(chance.randint(1, 12))]
+            killed += lines[-1] != ""
             victim.kill()
             victim.communicate()
             children.append(start())

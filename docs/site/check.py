@@ -25,7 +25,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
         self.names |= {found[name] for name in ("id", "name") if found.get(name)}
-        # A canonical address is only told.
+        # A canonical address is only stated.
         if FETCHED.get(tag) in found and found.get("rel") not in {"canonical", "next", "prev"}:
             self.fetched.append(found[FETCHED[tag]])
         if tag == "a" and "href" in found:
@@ -34,7 +34,7 @@ class Page(HTMLParser):
 
 def faults(site: Path) -> list[str]:
     """What is wrong with a site, a line each."""
-    # The page for what is not there tells absolute addresses, which only a server has.
+    # The page for what is not there has absolute addresses, which only a server has.
     pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
     found = []
     for path, page in pages.items():

@@ -1,7 +1,7 @@
 """Fixtures for pytest: a local service and a client of it, for each test that asks for them.
 
 pytest loads this by itself where marketpoints is installed, in every run, so it stands outside of the package and loads
-nothing of it before a test uses a fixture. A test that fails tells what its service was asked.
+nothing of it before a test uses a fixture. A test that fails reports what its service was asked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def marketpoints_client(
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> "Generator[None, Any, None]":
-    """Tells what the service was asked by a test that failed."""
+    """Reports what the service was asked by a test that failed."""
     outcome = yield
     report = outcome.get_result()
     service = getattr(item, "funcargs", {}).get("marketpoints_service")
@@ -88,6 +88,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> "Generator[None, Any, None]"
         return
     from marketpoints.records.requests import last  # loaded already, with the service
 
-    before, told = last(service.requests)
+    before, requests = last(service.requests)
     more = [f"{before} before these"] if before else []
-    report.sections.append((f"marketpoints requests, weight {service.spent} in all", "\n".join([*more, *told])))
+    report.sections.append((f"marketpoints requests, weight {service.spent} in all", "\n".join([*more, *requests])))

@@ -35,8 +35,8 @@ class Graphs(SchedulerPlugin):
                 self.pickled += pickle.dumps(scheduler.tasks[key].run_spec)
 
 
-def say(**told):
-    print(json.dumps(told), flush=True)
+def say(**answer):
+    print(json.dumps(answer), flush=True)
 
 
 def read_environment(file):
@@ -78,10 +78,10 @@ def main(secrets, folder):
             request = json.loads(line)
             if "environment" in request:
                 # Workers that were killed a moment ago come back with the environment of the first file.
-                told = set()
-                while len(told) < 2 or told != {nanny.pid for nanny in running(cluster)}:
+                pids = set()
+                while len(pids) < 2 or pids != {nanny.pid for nanny in running(cluster)}:
                     client.wait_for_workers(2)
-                    told = set(client.run(read_environment, request["environment"]).values())
+                    pids = set(client.run(read_environment, request["environment"]).values())
                 say(done=True)
                 continue
             kills, in_flight = list(request.pop("kill_after", [])), []

@@ -53,9 +53,9 @@ def recipes():
         blocks = re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)
         assert blocks
         for block in blocks:
-            for told, real in dict(instead).items():
-                assert told in part
-                block = block.replace(told, real)
+            for written, real in dict(instead).items():
+                assert written in part
+                block = block.replace(written, real)
             exec(compile(block, heading, "exec"), names)
         return names
 

@@ -87,14 +87,14 @@ class Cluster:
 
     def __init__(self, process, folder):
         self.process, self.folder = process, folder
-        self.workers = self.told("pids")["pids"]
+        self.workers = self.answer("pids")["pids"]
 
-    def told(self, *names):
+    def answer(self, *names):
         """The next answer that has one of these."""
         for line in self.process.stdout:
-            told = json.loads(line)
-            if set(names) & set(told):
-                return told
+            answer = json.loads(line)
+            if set(names) & set(answer):
+                return answer
         raise AssertionError(f"the cluster ended with {self.process.wait()}")
 
     def ask(self, **request):
@@ -103,7 +103,7 @@ class Cluster:
 
     def sync(self, universe, archive, **settings):
         self.ask(plan=universe, archive=archive, lease=LEASE, **{**PATIENT, **settings})
-        return self.told("report", "error")
+        return self.answer("report", "error")
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def test_a_series_that_fails_says_why_and_the_next_run_goes_on(service, store, r
 def test_one_budget_for_all_workers(service, store, redis, cluster, secrets):
     """Of a tier with 50 a minute and a bucket of 100: with a bucket for each worker there would be a 429."""
     cluster.ask(environment=str(secrets / "small"))
-    assert cluster.told("done")
+    assert cluster.answer("done")
     days = {**UNIVERSE, "series": [{"type": "candles", "symbol": ["BTCUSDT", "ETHUSDT"], "start": END - 620 * HOUR}]}
     more = {"type": ["liquidations", "funding_rate"], "symbol": ["BTCUSDT", "ETHUSDT"], "start": END - 116 * HOUR}
     days["series"].append(more)
@@ -222,15 +222,15 @@ def test_one_budget_for_all_workers(service, store, redis, cluster, secrets):
     names = asked_of_redis(redis, "KEYS *")
     assert names.startswith(b"*2") and not [word for word in SECRETS if word in names]
     cluster.ask(environment=str(secrets / "ours"))
-    assert cluster.told("done")
+    assert cluster.answer("done")
 
 
 def test_a_piece_that_workers_die_of_ends_its_series_alone(service, store, redis, cluster):
     # Of two series one waits, when the other is done and the worker of the first is killed.
     with service.faults.set(latency=300, path="/v1/points", count=1):
-        told = cluster.sync(FEW, store.bucket("deadly").url, budget=redis, allowed_failures=0, kill_after=[1])
-    report = told["report"]
-    assert len(told["in_flight"]) == 1
+        answer = cluster.sync(FEW, store.bucket("deadly").url, budget=redis, allowed_failures=0, kill_after=[1])
+    report = answer["report"]
+    assert len(answer["in_flight"]) == 1
     assert sorted(one["status"] for one in report["series"]) == ["complete", "failed"]
     (reason,) = (one["reason"] for one in report["series"] if one["reason"])
     assert reason.startswith("workers died while they were at it, 1 in a row")
@@ -243,7 +243,7 @@ def test_killed_at_random_it_pays_once_and_ends_in_the_same_bytes(
     service.clear_requests()
     with cluster_in(tmp_path, secrets) as first:  # the scheduler, its client and all workers at once
         first.ask(plan=UNIVERSE, archive=bucket.url, lease=LEASE, budget=redis, **PATIENT)
-        while first.told("requests")["requests"] < 3:
+        while first.answer("requests")["requests"] < 3:
             pass
         first.process.send_signal(signal.SIGKILL)
         first.process.wait()
@@ -299,15 +299,15 @@ def test_a_wrong_key_ends_the_run_before_anything_is_paid(service, store, redis,
     wrong = tmp_path / "wrong"
     wrong.write_text(json.dumps({"MARKETPOINTS_API_KEY": "mp-wrong"}))
     cluster.ask(environment=str(wrong))
-    assert cluster.told("done")
+    assert cluster.answer("done")
     assert cluster.sync(UNIVERSE, store.bucket("wrong").url, budget=redis)["error"].startswith("AuthenticationError")
     cluster.ask(environment=str(secrets / "ours"))
-    assert cluster.told("done")
+    assert cluster.answer("done")
 
 
 def test_no_graph_and_no_log_has_a_secret(cluster):
     cluster.process.stdin.close()
-    assert cluster.told("graphs")["graphs"] > 10_000
+    assert cluster.answer("graphs")["graphs"] > 10_000
     cluster.process.wait(timeout=60)
     written = {path.name: path.read_bytes() for path in cluster.folder.iterdir() if path.is_file()}
     assert {"graphs", "scheduler.log", "stderr"} < set(written)
@@ -345,7 +345,7 @@ def test_the_recipe_of_the_documents_runs(threads, environment, recipes, tmp_pat
         ({"plan": {**UNIVERSE, "intervall": "1h"}}, "did you mean interval"),
     ],
 )
-def test_what_cannot_be_right_is_told_before_anything_is_sent(threads, tmp_path, given, problem):
+def test_what_cannot_be_right_is_refused_before_anything_is_sent(threads, tmp_path, given, problem):
     with pytest.raises(mp.InvalidRequest, match=problem) as caught:
         mp.dask.sync(**{"plan": UNIVERSE, "archive": tmp_path, **given})
     assert "secret-word" not in str(caught.value) and KEY not in str(caught.value)
@@ -357,7 +357,7 @@ def test_credentials_of_an_archive_do_not_travel(threads):
         mp.dask.sync(UNIVERSE, mp.Archive("s3://bucket/prefix", storage_options=options))
 
 
-def test_a_slip_in_a_setting_is_told(threads, tmp_path):
+def test_a_slip_in_a_setting_is_refused(threads, tmp_path):
     with pytest.raises(TypeError, match="retries"):
         mp.dask.sync(UNIVERSE, tmp_path, retrys=3)
 

@@ -88,7 +88,7 @@ def test_its_rows_are_those_of_read(archive, name):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_every_partition_is_as_it_was_told(archive, name):
+def test_every_partition_is_as_it_was_announced(archive, name):
     frame = archive.to_dask(**QUERIES[name], partition="month")
     parts = dask.compute(*frame.to_delayed())
     assert frame.known_divisions and len(parts) == frame.npartitions == 4  # June to September
@@ -195,12 +195,12 @@ def test_partitions_read_what_is_wanted_alone(archive, monkeypatch):
         ({"symbl": "BTCUSDT"}, TypeError, "symbol"),
     ],
 )
-def test_what_cannot_be_read_is_told_at_once(archive, given, error, problem):
+def test_what_cannot_be_read_is_refused_at_once(archive, given, error, problem):
     with pytest.raises(error, match=problem):
         archive.to_dask(**{**HOURS, **given})
 
 
-def test_what_was_never_asked_in_between_is_told_at_once(tmp_path):
+def test_what_was_never_asked_in_between_is_refused_at_once(tmp_path):
     kept = mp.Archive(tmp_path)
     with mp.LocalService(now=END + 900) as service, service.client("unlimited") as client:
         kept.sync(client, **HOURS, start=END - 40 * DAY, end=END - 30 * DAY)
@@ -246,8 +246,8 @@ def test_a_column_that_nobody_knew_of_is_an_error_and_a_missing_one_is_empty(tmp
     meta = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
     chosen = pickle.loads(pickle.dumps(PartitionReader(place, (), meta, chosen=True)))
     assert chosen(first).to_dict("list") == {"usd_price": [1.0], "new_text": ["a"]}
-    told = chosen(second)
-    assert told["usd_price"].tolist() == [2.0] and told["new_text"].isna().all() and list(told) == list(columns)
-    assert told.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
+    frame = chosen(second)
+    assert frame["usd_price"].tolist() == [2.0] and frame["new_text"].isna().all() and list(frame) == list(columns)
+    assert frame.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
     with pytest.raises(mp.SelectionError, match="in neither the first nor the last window: name the columns"):
         PartitionReader(place, (), meta, chosen=False)(second)

@@ -224,8 +224,8 @@ def framework(folder, data, strategy):
 
 
 def test_trades_funding_and_equity_are_those_of_an_independent_computation(candles, funding, backtest):
-    told = backtest(candles, funding, "Clock", CLOCK)
-    trades = told["results"]
+    report = backtest(candles, funding, "Clock", CLOCK)
+    trades = report["results"]
     opens = candles["open"].reshape(7, 24)  # a row a day
     rates = funding["rate_open"].reshape(7, 24)
     bought, sold = opens[:, 6], opens[:, 22]  # the next hour's open
@@ -242,13 +242,13 @@ def test_trades_funding_and_equity_are_those_of_an_independent_computation(candl
     assert trades["amount"].tolist() == pytest.approx(amounts)
     assert trades["funding_fees"].tolist() == pytest.approx(paid) and (paid != 0).all()
     assert trades["profit_abs"].tolist() == pytest.approx(profits, abs=1e-6)
-    assert told["final_balance"] == pytest.approx(100_000 + profits.sum())
+    assert report["final_balance"] == pytest.approx(100_000 + profits.sum())
 
 
 def test_a_crossing_of_means_trades_as_computed(client, crossed, backtest):
     funding = client.funding_rate(*MARKET, "1h", start="2026-01-01", end="2026-01-15").only
-    told = backtest(crossed, funding, "Crossing", CROSSING)
-    trades, expected = told["results"], crossing.expected(crossed, "open", FEE)
+    report = backtest(crossed, funding, "Crossing", CROSSING)
+    trades, expected = report["results"], crossing.expected(crossed, "open", FEE)
     for name, moments in (("open_date", expected.times[0::2]), ("close_date", expected.times[1::2])):
         assert trades[name].dt.tz_localize(None).to_numpy().astype("datetime64[ns]").tolist() == moments.tolist()
     assert trades["open_rate"].tolist() == pytest.approx(expected.bought)

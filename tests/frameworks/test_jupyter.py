@@ -50,7 +50,7 @@ def clicked(driver, selector):
     return True
 
 
-#: Of each front end: the path of a notebook, where its cell is clicked, and where the cell tells that it ran.
+#: Of each front end: the path of a notebook, where its cell is clicked, and where the cell shows that it ran.
 FRONT_ENDS = {
     "lab": ("lab/tree", ".jp-Notebook .jp-CodeCell .cm-content", ".jp-Notebook .jp-InputPrompt"),
     "notebook": ("notebooks", ".jp-Notebook .jp-CodeCell .cm-content", ".jp-Notebook .jp-InputPrompt"),
@@ -64,9 +64,9 @@ def ran(driver, kind):
     if not clicked(driver, cell):
         return False
     ActionChains(driver).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
-    told = f"return document.querySelector('{prompt}').textContent"
+    script = f"return document.querySelector('{prompt}').textContent"
     try:
-        return until(lambda: any(one in "*123456789" for one in driver.execute_script(told)), 2)
+        return until(lambda: any(one in "*123456789" for one in driver.execute_script(script)), 2)
     except AssertionError:
         return False
 
@@ -115,8 +115,8 @@ def opened(server, kind):
     url, folder = server
     cell = {"cell_type": "code", "id": "one", "metadata": {}, "source": CELL, "outputs": [], "execution_count": None}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    told = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (folder / f"{kind}.ipynb").write_text(json.dumps(told))
+    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / f"{kind}.ipynb").write_text(json.dumps(notebook))
     with browser((1400, 1000)) as driver:
         driver.get(f"{url}{FRONT_ENDS[kind][0]}/{kind}.ipynb")
         yield driver
@@ -151,9 +151,9 @@ def test_the_explorer_is_drawn_and_zoomed(server, kind):
         )
         until(lambda: (found := settled()) and found != first)
         until(lambda: plot.screenshot_as_png != before)
-        told = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+        messages = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
         # Its own scripts log errors too, of files and commands that it looks for.
         own = (f"{server[0]}static/", f"{server[0]}api/", f"{server[0]}lab/", f"{server[0]}favicon")
-        assert [one for one in told if not one.startswith(own) or "widget" in one] == []
+        assert [one for one in messages if not one.startswith(own) or "widget" in one] == []
         hosts = {urlsplit(one).hostname for one in requests(driver)}
         assert hosts == {"127.0.0.1"}, hosts

@@ -235,7 +235,7 @@ FIELDS = [
 
 
 def csv(clock, rng, folder):
-    """Dumps with whatever in them: bad rows are told one by one, good ones are taken, and nothing raises."""
+    """Dumps with whatever in them: bad rows are reported one by one, good ones are taken, and nothing raises."""
     figures = {"files": 0, "rows": 0, "good rows": 0, "problems": 0, "refused ingests": 0}
     while clock.runs():
         faulthandler.dump_traceback_later(120, exit=True)

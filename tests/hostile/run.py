@@ -85,9 +85,9 @@ def main(arguments):
             failed += 1
             print(f"{name:<16} {'':>11}  FAILED with {done.returncode}\n{done.stderr[-3000:]}")
             continue
-        told = json.loads(done.stdout.splitlines()[-1])
-        figures = ", ".join(f"{count:,} {what}" for what, count in told["figures"].items())
-        print(f"{name:<16} {told['memory']:>11,}  {figures}", flush=True)
+        report = json.loads(done.stdout.splitlines()[-1])
+        figures = ", ".join(f"{count:,} {what}" for what, count in report["figures"].items())
+        print(f"{name:<16} {report['memory']:>11,}  {figures}", flush=True)
     return 1 if failed else 0
 
 

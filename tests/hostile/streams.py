@@ -122,8 +122,8 @@ def store_kill(clock, rng, _):
                 bucket = store.bucket(f"b{rng.getrandbits(48)}")
 
                 def rival(start, bucket=bucket):
-                    told = [bucket.url, service.url, service.keys["unlimited"], str(start), str(end), str(NOW)]
-                    command = [sys.executable, "-c", RIVAL, *told]
+                    arguments = [bucket.url, service.url, service.keys["unlimited"], str(start), str(end), str(NOW)]
+                    command = [sys.executable, "-c", RIVAL, *arguments]
                     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
                 killed, other = rival(first), rival(first + rng.choice([0, 43_200, 86_400]))

@@ -25,18 +25,18 @@ def metadata():
     return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=300).stdout)
 
 
-def linked(told):
+def linked(cargo_metadata):
     """The packages that a build of the wheel links or runs as macros: all that normal dependencies lead to."""
-    nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
-    packages = {package["id"]: package for package in told["packages"]}
-    found, waiting = set(), [told["resolve"]["root"]]
+    nodes = {node["id"]: node for node in cargo_metadata["resolve"]["nodes"]}
+    packages = {package["id"]: package for package in cargo_metadata["packages"]}
+    found, waiting = set(), [cargo_metadata["resolve"]["root"]]
     while waiting:
         one = waiting.pop()
         if one not in found:
             found.add(one)
             deps = nodes[one]["deps"]
             waiting += [dep["pkg"] for dep in deps if any(kind["kind"] is None for kind in dep["dep_kinds"])]
-    found.discard(told["resolve"]["root"])
+    found.discard(cargo_metadata["resolve"]["root"])
     return sorted((packages[one] for one in found), key=lambda package: (package["name"], package["version"]))
 
 

@@ -37,10 +37,10 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory):
-    """Everything that is told of a manual with every damage of the table."""
+    """What is expected of each damage of the table, and everything that is found in a manual with all of them."""
     root = copied(tmp_path_factory.mktemp("damaged"))
-    told = {damage: damage(root) for damage in DAMAGES}
-    return told, "\n".join(build.build(root, root / "target"))
+    expected = {damage: damage(root) for damage in DAMAGES}
+    return expected, "\n".join(build.build(root, root / "target"))
 
 
 def change(file, old, new):
@@ -96,9 +96,9 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_what_is_wrong_is_told(damage, damaged):
-    told, said = damaged
-    assert told[damage] in said
+def test_what_is_wrong_is_reported(damage, damaged):
+    expected, said = damaged
+    assert expected[damage] in said
 
 
 def test_the_manual_as_it_is_has_no_fault(whole):
@@ -114,13 +114,13 @@ def test_the_manual_as_it_is_has_no_fault(whole):
 
 
 def test_lists_are_read_as_forges_read_them():
-    told = pages.readable("Text:\n- one\n  more\n  - two\n\nText\n| a |\n|---|\n| b |\n```\n- code\n  kept\n```\n")
-    assert told == ("Text:\n\n- one\n    more\n    - two\n\nText\n\n| a |\n|---|\n| b |\n```\n- code\n  kept\n```\n")
+    text = pages.readable("Text:\n- one\n  more\n  - two\n\nText\n| a |\n|---|\n| b |\n```\n- code\n  kept\n```\n")
+    assert text == ("Text:\n\n- one\n    more\n    - two\n\nText\n\n| a |\n|---|\n| b |\n```\n- code\n  kept\n```\n")
 
 
 def test_links_to_what_is_no_page_keep_their_words():
-    told = pages.relinked("[licence](LICENSE) [how](docs/howto.md#a) `[code](LICENSE)`", ROOT / "README.md", ROOT)
-    assert told == "licence [how](howto.md#a) `[code](LICENSE)`"
+    text = pages.relinked("[licence](LICENSE) [how](docs/howto.md#a) `[code](LICENSE)`", ROOT / "README.md", ROOT)
+    assert text == "licence [how](howto.md#a) `[code](LICENSE)`"
 
 
 def test_a_site_is_looked_through(tmp_path):

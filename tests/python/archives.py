@@ -46,7 +46,7 @@ QUERIES = {
 
 
 def between(start, end):
-    """A window of Unix seconds as the archive tells it."""
+    """A window of Unix seconds as the archive writes it."""
     return mp.Window(np.datetime64(start, "s"), np.datetime64(end, "s"))
 
 

@@ -11,7 +11,7 @@ NEUTRAL_HEADER, NEUTRAL_PREFIX = "X-Service-Key", "/v1/prediction/analytics"
 
 
 class Names:
-    """The deployment's names, and how answers and requests are told in them."""
+    """The deployment's names, and how answers and requests are written in them."""
 
     def __init__(self, key_header, analytics_prefix, types, exchanges, fields):
         self.key_header, self.prefix = key_header, analytics_prefix
@@ -28,7 +28,7 @@ class Names:
         return [NEUTRAL_HEADER.lower(), NEUTRAL_PREFIX, *mapped]
 
     def answer(self, value, under=""):
-        """An answer of the service as the deployment tells it."""
+        """An answer of the service as the deployment sends it."""
         if isinstance(value, dict):
             return {self.fields.get(name, name): self.answer(one, name) for name, one in value.items()}
         if isinstance(value, list):
@@ -67,7 +67,7 @@ def deployed(service, names):
             heads.append(f"{self.requestline}\n{self.headers}")
             key, target = self.headers.get(names.key_header), names.request(self.path)
             if key is None or target is None:
-                self.tell(401 if key is None else 404, {}, {"error": "NO", "message": "no such name here"})
+                self.respond(401 if key is None else 404, {}, {"error": "NO", "message": "no such name here"})
                 return
             connection = http.client.HTTPConnection(host, port, timeout=30)
             connection.request("GET", target, headers={NEUTRAL_HEADER: key})
@@ -76,7 +76,7 @@ def deployed(service, names):
             headers = {name: text for name, text in answer.getheaders() if name.lower().startswith(("x-rate", *wanted))}
             body = json.loads(answer.read())
             connection.close()
-            self.tell(answer.status, headers, names.answer(body) if answer.status == 200 else body)
+            self.respond(answer.status, headers, names.answer(body) if answer.status == 200 else body)
 
     with serving(Handler) as url:
         yield url, heads

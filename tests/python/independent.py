@@ -223,8 +223,8 @@ def supply(sheet_rows, coin, starts, seconds, now):
     for start in starts:
         known = [time for time in times if time < start + seconds and time <= now]
         if known:
-            told = (row for row in sheet_rows if row["coin"] == coin)
-            out[start] = [row for row in told if int(row["timestamp"]) // 10**6 == known[-1]]
+            of_coin = (row for row in sheet_rows if row["coin"] == coin)
+            out[start] = [row for row in of_coin if int(row["timestamp"]) // 10**6 == known[-1]]
     return out
 
 

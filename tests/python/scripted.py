@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Quiet(BaseHTTPRequestHandler):
     """Answers in whole, and prints nothing."""
 
-    def tell(self, status, headers, body):
+    def respond(self, status, headers, body):
         """Sends a JSON value, or bytes as they are; with the machine's date where the headers have none."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         dated = any(name.lower() == "date" for name in headers)
@@ -55,11 +55,11 @@ def scripted(answer, listings=False):
     class Handler(Quiet):
         def do_GET(self):
             if not listings and self.path.startswith(LISTINGS):
-                self.tell(404, {}, {"error": "NOT_FOUND", "message": "no listings here"})
+                self.respond(404, {}, {"error": "NOT_FOUND", "message": "no listings here"})
                 return
             asked.append(self.path)
             said = answer(self.path)
-            self.tell(*(said if isinstance(said, tuple) else (200, {}, said)))
+            self.respond(*(said if isinstance(said, tuple) else (200, {}, said)))
 
     with serving(Handler) as url:
         yield url, asked

@@ -82,8 +82,8 @@ class Peer:
 def asks_a_list(connection):
     """Answers what a client looks up before it opens a stream: there are no lists here. False for everything else."""
     begin = b"GET /v1/"
-    told = connection.recv(len(begin), socket.MSG_PEEK | socket.MSG_WAITALL)
-    if told != begin:
+    start = connection.recv(len(begin), socket.MSG_PEEK | socket.MSG_WAITALL)
+    if start != begin:
         return False
     head = b""
     while not head.endswith(b"\r\n\r\n"):

@@ -27,14 +27,14 @@ def test_backtesting_takes_closed_candles_by_their_start():
 
 
 @pytest.mark.parametrize("given", [None, 5, [], {"open": [1.0]}])
-def test_what_is_no_series_is_told(given, tmp_path):
-    told = "a (NoneType|int|list|dict) is no series; give results of the client or an archive"
+def test_what_is_no_series_is_refused(given, tmp_path):
+    message = "a (NoneType|int|list|dict) is no series; give results of the client or an archive"
     for adapter in (adapters.backtesting, adapters.closes):
-        with pytest.raises(mp.InvalidRequest, match=f"^candles: {told}"):
+        with pytest.raises(mp.InvalidRequest, match=f"^candles: {message}"):
             adapter(given)
-    with pytest.raises(mp.InvalidRequest, match=f"^result: {told}"):
+    with pytest.raises(mp.InvalidRequest, match=f"^result: {message}"):
         adapters.freqtrade(given, tmp_path, "BTC/USDT")
-    with pytest.raises(mp.InvalidRequest, match=f"^book: {told}"):
+    with pytest.raises(mp.InvalidRequest, match=f"^book: {message}"):
         adapters.hftbacktest(given, tick_size=0.1)
 
 
@@ -117,7 +117,7 @@ def test_nautilus_takes_closed_candles_by_their_end():
 BUY, SELL, SEEN = 1 << 29, 1 << 28, (1 << 31) + (1 << 30)
 
 
-def told(events):
+def as_tuples(events):
     """Events as tuples: seconds since the first snapshot's end, kind, side, price, volume."""
     sides = {BUY: "buy", SELL: "sell"}
     assert (events["ev"] & SEEN == SEEN).all() and (events["exch_ts"] == events["local_ts"]).all()
@@ -144,10 +144,10 @@ def test_snapshots_become_events_best_first_with_asks_at_the_upper_edge():
         (row, *one) for row, rows in enumerate(levels) for one in [*cleared, *(("level", *level) for level in rows)]
     ]
     events = adapters.hftbacktest(book, tick_size=0.5)  # the third is still forming
-    assert told(events) == expected
+    assert as_tuples(events) == expected
     assert events.dtype.itemsize == 64 and events.dtype.isalignedstruct
-    as_told = adapters.hftbacktest(book, tick_size=0.5, block_size=0)
-    assert [one[3] for one in told(as_told) if one[1:3] == ("level", "sell")] == [100.0, 102.0, 100.0]
+    as_given = adapters.hftbacktest(book, tick_size=0.5, block_size=0)
+    assert [one[3] for one in as_tuples(as_given) if one[1:3] == ("level", "sell")] == [100.0, 102.0, 100.0]
     late = adapters.hftbacktest(book, tick_size=0.5, latency_ns=7)
     assert set(late["local_ts"] - late["exch_ts"]) == {7}
     assert len(adapters.hftbacktest(book.head(0), tick_size=0.5)) == 0
@@ -160,7 +160,7 @@ def test_trades_come_before_the_book_of_their_time():
     profile = mp.decode_points(
         body({"id": identity, "points": [{"Point": {"profile": levels, "timestamp": stamp(START)}}]})
     )
-    events = told(adapters.hftbacktest(book, tick_size=1, trades=profile))
+    events = as_tuples(adapters.hftbacktest(book, tick_size=1, trades=profile))
     # What was bought at the lower edge of its block, what was sold at the upper one.
     assert [one[1:] for one in events[:3]] == [
         ("trade", "buy", 98.0, 2.0),
@@ -171,12 +171,12 @@ def test_trades_come_before_the_book_of_their_time():
     times = pd.to_datetime([START + 61, START + 30], unit="s", utc=True)
     own = pd.DataFrame({"time": times, "price": [99.0, 98.0], "amount": [1.0, 2.0], "side": ["buy", "sell"]})
     for given in (own, {name: own[name].to_numpy() for name in own}):
-        events = told(adapters.hftbacktest(book, tick_size=1, trades=given))
+        events = as_tuples(adapters.hftbacktest(book, tick_size=1, trades=given))
         assert events[0] == (-0.5, "trade", "sell", 98.0, 2.0)
         assert events[-1] == (pytest.approx(1 / 60), "trade", "buy", 99.0, 1.0) and len(events) == 8
 
 
-def test_what_makes_no_events_is_told():
+def test_what_makes_no_events_is_refused():
     book = mp.decode_points(body(heatmap(BOOK)))
     with pytest.raises(mp.InvalidRequest, match="tick_size: the price 99 is no multiple of 2"):
         adapters.hftbacktest(book, tick_size=2)

@@ -109,11 +109,11 @@ def test_books_as_arrow_have_the_best_first():
             ("ts_init", TIME),
         ]
     )
-    told = {
+    books = {
         side: [[(float(one["price"]), float(one["size"])) for one in row] for row in table[side].to_pylist()]
         for side in ("bids", "asks")
     }
-    assert told == {
+    assert books == {
         "bids": [[(99.0, 1.0), (98.0, 2.0)], [], [(97.0, 6.0)]],
         "asks": [[(101.0, 3.0), (103.0, 4.0)], [(101.0, 5.0)], [(100.0, 7.0), (102.0, 8.0)]],
     }

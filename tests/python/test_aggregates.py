@@ -1,4 +1,4 @@
-"""What an aggregated series tells of itself, and what the client keeps beside it (supplement, section 2)."""
+"""What an aggregated series says of itself, and what the client keeps beside it (supplement, section 2)."""
 
 import pickle
 

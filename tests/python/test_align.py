@@ -184,7 +184,7 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
     assert (frames[0].index.tz_localize(None).to_numpy() == at).all()
     assert frames[1]["known_at"].dt.replace_time_zone(None).to_numpy().tolist() == at.astype("datetime64[ns]").tolist()
     far = np.array(["2020-01-01", "2300-01-01"], dtype="datetime64[D]")
-    for wrong, told in (
+    for wrong, message in (
         (far, "1677 to 2262"),
         (far - np.timedelta64(500 * 365, "D"), "1677 to 2262"),
         (far[[0, 1, 0]], "ascends"),
@@ -192,11 +192,11 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
         (np.array(["2026-01-01", "NaT"], dtype="datetime64[ns]"), "without NaT"),
         (np.zeros((2, 2), dtype="datetime64[ns]"), "one array"),
     ):
-        with pytest.raises(mp.InvalidRequest, match=told):
+        with pytest.raises(mp.InvalidRequest, match=message):
             mp.align(wrong, hours)
 
 
-def test_what_cannot_be_joined_is_told():
+def test_what_cannot_be_joined_is_refused():
     one = series([START], [1])
     both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])
     with pytest.raises(mp.SelectionError, match="left: a set of 2 series"):
@@ -299,7 +299,7 @@ def test_the_series_of_a_set_are_all_told_apart_whatever_their_order():
     for order in ([bought, sold], [sold, bought]):
         frame = mp.align(hours, mp.SeriesSet(order), max_age=0)
         assert set(frame.columns) == {"close", "liquidations_BUY", "liquidations_SELL", "time"}
-        # The second hour has no row: with max_age=0 the amounts of the first are not told again.
+        # The second hour has no row: with max_age=0 the amounts of the first are not repeated.
         assert frame["liquidations_BUY"].fillna(0).tolist() == [5, 0]
         assert frame["liquidations_SELL"].fillna(0).tolist() == [7, 0]
     # Of series that were given one by one the first keeps the plain name.

@@ -87,7 +87,7 @@ def test_a_forming_bucket_comes_on_top():
     assert forming.timestamps.tolist()[:-1] == closed.timestamps.tolist()
 
 
-def test_walls_are_told_at_once_and_cost_nothing():
+def test_walls_are_reported_at_once_and_cost_nothing():
     with mp.LocalService(now=NOW) as service, service.client("free") as client:
         for call in (client.candles, lambda *a, **k: client.plan("candles", *a, **k)):
             with pytest.raises(mp.TierError, match="history goes back 7 days, to 2024-04-29 12:00:30 UTC"):

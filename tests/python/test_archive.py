@@ -209,7 +209,7 @@ def test_a_bucket_is_closed_when_the_services_clock_says_so(tmp_path):
 
 
 # faults.md row 49
-def test_revised_history_is_told_and_taken_over_only_when_asked(tmp_path):
+def test_revised_history_is_reported_and_taken_over_only_when_asked(tmp_path):
     closes = {}
     with scripted(lambda path: candles(path, lambda second: closes.get(second, 1.0))) as (url, asked):
         client = mp.Client("key", url, tier="advanced", clock=lambda: NOW)
@@ -303,11 +303,11 @@ def test_the_async_client_syncs_too(demo, tmp_path):
         async with demo.async_client("unlimited") as client:
             archive = mp.Archive(tmp_path)
             window = {"start": END - DAY, "end": END}
-            told = []
+            reported = []
             done = await archive.sync(
-                client, "candles", *MARKET, **window, progress=lambda *how_far: told.append(how_far)
+                client, "candles", *MARKET, **window, progress=lambda *how_far: reported.append(how_far)
             )
-            assert (done.rows, told) == (24, [(1, 1)])
+            assert (done.rows, reported) == (24, [(1, 1)])
             assert (await archive.sync(client, "candles", *MARKET, **window)).requests == 0
             assert (await archive.refresh(client, "candles", *MARKET, **window)).revisions.to_pandas().empty
             assert not (await archive.verify(client, "candles", *MARKET, **window)).revisions

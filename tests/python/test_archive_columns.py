@@ -91,7 +91,7 @@ def test_a_market_profile_without_levels_is_its_sessions(archive):
         (7, r"columns: 7"),
     ],
 )
-def test_what_is_no_column_is_told(archive, columns, problem):
+def test_what_is_no_column_is_refused(archive, columns, problem):
     with pytest.raises(mp.InvalidRequest, match=problem):
         archive.read("candles", *MARKET, columns=columns)
 

@@ -29,16 +29,16 @@ def test_the_demo_market_agrees_with_itself(demo, client, tmp_path, name, argume
     archive, midnight = mp.Archive(tmp_path), END - END % DAY
     for interval in ("1m", "15m", "1h", "1d"):
         archive.sync(client, name, *MARKET[:2], interval, start=midnight - 2 * DAY, end=midnight, **arguments)
-    told = archive.verify(consistent=True)
-    assert list(told.inconsistencies) == []
-    assert told
+    verified = archive.verify(consistent=True)
+    assert list(verified.inconsistencies) == []
+    assert verified
     # Quarters, hours and days with each finer interval.
-    assert told.compared == 2 * (96 + 2 * 24 + 3)
+    assert verified.compared == 2 * (96 + 2 * 24 + 3)
     assert not archive.verify().compared
 
 
 class Corrupt:
-    """Candles of random trades, and what of their buckets is told otherwise."""
+    """Candles of random trades, and what of their buckets is answered otherwise."""
 
     def __init__(self):
         draw = random.Random(5)
@@ -68,7 +68,7 @@ class Corrupt:
         return {"series": [{"id": identity | {"interval": asked["interval"]}, "points": points}]}
 
 
-def test_the_bucket_that_differs_is_told(tmp_path):
+def test_the_bucket_that_differs_is_reported(tmp_path):
     market = Corrupt()
     with scripted(market.answer) as (url, _):
         client = mp.Client("key", url, tier="advanced", clock=lambda: NOW)
@@ -76,8 +76,8 @@ def test_the_bucket_that_differs_is_told(tmp_path):
         window = {"start": END - 6 * HOUR, "end": END}
         for interval in ("1m", "1h"):
             archive.sync(client, "candles", "BYBIT", "BTCUSDT", interval, **window)
-        told = archive.verify(consistent=True)
-        assert (bool(told), told.compared) == (True, 6)
+        verified = archive.verify(consistent=True)
+        assert (bool(verified), verified.compared) == (True, 6)
         # A sum may differ by how it was added; a price may not, and a row may not be gone.
         second, third, fourth = END - 5 * HOUR, END - 4 * HOUR, END - 3 * HOUR
         volume = market.row(second, HOUR)["volume"]
@@ -88,10 +88,10 @@ def test_the_bucket_that_differs_is_told(tmp_path):
             (fourth, HOUR): "gone",
         }
         archive.refresh(client, "candles", "BYBIT", "BTCUSDT", "1h", **window)
-        told = archive.verify(consistent=True)
-        assert not told
-        assert not told.problems
-        [high, volume, *rest] = told.inconsistencies
+        verified = archive.verify(consistent=True)
+        assert not verified
+        assert not verified.problems
+        [high, volume, *rest] = verified.inconsistencies
         assert (high.time, high.column, high.kept, high.made) == (
             between(third, 0).start,
             "high",
@@ -107,21 +107,21 @@ def test_the_bucket_that_differs_is_told(tmp_path):
         columns = ["open", "high", "low", "close", "volume", "first_timestamp", "last_timestamp"]
         assert [one.column for one in rest] == columns
         assert rest[-1].made == np.datetime64([t for t, *_ in market.trades if t < END - 2 * HOUR][-1], "s")
-        assert len(told.inconsistencies.to_pandas()) == 9
+        assert len(verified.inconsistencies.to_pandas()) == 9
         # Only buckets whose finer ones were all asked are compared.
         archive.sync(client, "candles", "BYBIT", "BTCUSDT", "15m", start=END - 2 * HOUR - 900, end=END - HOUR)
         assert archive.verify(consistent=True).compared == 6 + 5 + 1
 
 
-def test_what_is_damaged_is_told_as_such_and_not_compared(client, tmp_path):
+def test_what_is_damaged_is_reported_as_such_and_not_compared(client, tmp_path):
     archive = mp.Archive(tmp_path)
     for interval in ("1m", "1h"):
         archive.sync(client, "candles", *MARKET[:2], interval, start=END - 4 * HOUR, end=END)
     [file] = [file for file in part_files(tmp_path) if "interval=MINUTE" in str(file)]
     file.write_bytes(file.read_bytes()[:-1])
-    told = archive.verify(consistent=True)
-    assert (len(told.problems), told.compared, len(told.inconsistencies)) == (1, 0, 0)
+    verified = archive.verify(consistent=True)
+    assert (len(verified.problems), verified.compared, len(verified.inconsistencies)) == (1, 0, 0)
     # That nothing could be compared is seen.
-    assert told.consistent and "compared 0" in repr(told) and "compared" not in repr(archive.verify())
+    assert verified.consistent and "compared 0" in repr(verified) and "compared" not in repr(archive.verify())
     with pytest.raises(mp.InvalidRequest, match="consistent: what is kept is compared with itself"):
         archive.verify(client, "candles", *MARKET, consistent=True)

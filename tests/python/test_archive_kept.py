@@ -34,7 +34,7 @@ def starts(records):
     return [(one.start, one.end) for one in records]
 
 
-def test_what_was_never_asked_is_told(sparse, tmp_path):
+def test_what_was_never_asked_is_reported(sparse, tmp_path):
     archive = mp.Archive(tmp_path)
     with pytest.raises(mp.NotArchivedError, match="nothing of it was ever asked"):
         archive.missing(*QUERY)
@@ -56,7 +56,7 @@ def test_what_was_never_asked_is_told(sparse, tmp_path):
     both = archive.missing("candles", "BYBIT", ["BTCUSDT", "ETHUSDT"], "1h", start=END - 3 * HOUR, end=END)
     assert [(one.symbol, one.buckets) for one in both] == [("BTCUSDT", 1), ("ETHUSDT", 3)]
     assert list(both.to_pandas()["buckets"]) == [1, 3]
-    # What it tells is what a sync asks for, and a read lacks.
+    # What it names is what a sync asks for, and a read lacks.
     with pytest.raises(mp.NotArchivedError) as caught:
         archive.read(*QUERY, start=END - 8 * HOUR, end=END)
     assert caught.value.missing == starts(archive.missing(*QUERY, start=END - 8 * HOUR, end=END))
@@ -72,16 +72,16 @@ def test_missing_hours_are_those_that_no_sync_asked(sparse, tmp_path_factory, sy
     for begin, count in syncs:
         archive.sync(sparse, *QUERY, start=start + begin * HOUR, end=start + (begin + count) * HOUR)
         asked |= set(range(begin, begin + count))
-    told = archive.missing(*QUERY, start=start + first * HOUR, end=END)
+    missing = archive.missing(*QUERY, start=start + first * HOUR, end=END)
     hours = [
         (hour - start) // HOUR
-        for one in told
+        for one in missing
         for hour in range(*(int(edge.astype("datetime64[s]").astype(int)) for edge in (one.start, one.end)), HOUR)
     ]
     assert hours == [hour for hour in range(first, 40) if hour not in asked]
 
 
-def test_the_first_and_the_last_row_are_told(sparse, tmp_path):
+def test_the_first_and_the_last_row_are_reported(sparse, tmp_path):
     archive = mp.Archive(tmp_path)
     assert archive.first(*QUERY) is None
     assert archive.last(*QUERY) is None

@@ -68,11 +68,11 @@ def test_bodies_and_weights_are_those_of_the_service_that_was_asked(both):
                 continue
             live.clear_requests()
             offline.clear_requests()
-            expected, told = get(live, target + more), get(offline, target + more)
-            assert told[0] == expected[0], (target, told[1])
+            expected, answer = get(live, target + more), get(offline, target + more)
+            assert answer[0] == expected[0], (target, answer[1])
             if expected[0] != 200:
                 continue
-            assert told[1] == expected[1], target + more
+            assert answer[1] == expected[1], target + more
             assert offline.spent == live.spent > 0
     assert sum(1 for target in targets if get(offline, target)[0] == 200) == len(targets)
 
@@ -89,16 +89,16 @@ def test_clients_read_it_as_the_service(both):
     live, offline, _, _ = both
     with live.client("unlimited", any_block_size=True) as one, offline.client("unlimited") as other:
         for method, place, interval, more in ASKED:
-            expected, told = (
+            expected, answer = (
                 getattr(client, method)(*place, **({"interval": interval} | WINDOW | more)) for client in (one, other)
             )
-            assert len(expected) == len(told) > 0, method
-            for left, right in zip(expected, told, strict=True):
+            assert len(expected) == len(answer) > 0, method
+            for left, right in zip(expected, answer, strict=True):
                 assert left.id == right.id
                 assert np.array_equal(left.timestamps, right.timestamps)
 
 
-def test_what_was_never_asked_is_told_and_costs_nothing(both):
+def test_what_was_never_asked_is_reported_and_costs_nothing(both):
     _, offline, _, _ = both
     with offline.client("advanced", check_symbols=False) as client:
         offline.clear_requests()
@@ -154,11 +154,11 @@ def test_walls_budgets_and_mistakes_are_those_of_always(both):
         ("/v1/points?type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&period=60000000", "unlimited"),
         ("/v1/symbols", "advanced"),
     ]:
-        expected, told = get(live, target, tier), get(offline, target, tier)
+        expected, answer = get(live, target, tier), get(offline, target, tier)
         if expected[0] == 200:
             continue
-        assert told[0] == expected[0], (target, tier, told[1])
-        assert json.loads(told[1])["error"] == json.loads(expected[1])["error"], (target, tier)
+        assert answer[0] == expected[0], (target, tier, answer[1])
+        assert json.loads(answer[1])["error"] == json.loads(expected[1])["error"], (target, tier)
     # History goes back seven days: the archive's data are older.
     assert get(offline, targets[0], "free")[0] == 403
     # The budget: 1,500 weight, then 429 with the wait.
@@ -201,7 +201,7 @@ def test_discovery_lists_what_the_archive_holds(both):
             client.candles("BINANCE_FUTURES", "ETHUSDT", "1h", **WINDOW)
 
 
-def test_nothing_of_the_future_is_told(both):
+def test_nothing_of_the_future_is_answered(both):
     live, _, archive, _ = both
     moment = FIRST + DAY + 90
     with mp.LocalService(archive, now=moment, speed=0) as offline, offline.client("unlimited") as client:
@@ -227,7 +227,7 @@ def test_it_is_found_by_its_folder_and_tells_when_it_ends(both, tmp_path):
         mp.LocalService(mp.Archive(tmp_path))
 
 
-def test_what_is_synced_later_is_answered_and_a_damaged_file_is_told(tmp_path):
+def test_what_is_synced_later_is_answered_and_a_damaged_file_is_reported(tmp_path):
     archive = mp.Archive(tmp_path / "archive")
     with mp.LocalService(now=NOW, speed=0) as live, live.client("unlimited") as client:
         archive.sync(client, "candles", *PAIR, "1h", **WINDOW)

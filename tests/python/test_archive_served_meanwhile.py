@@ -45,7 +45,7 @@ class Reader(threading.Thread):
             day = (day + 1) % 10
             window = {"start": FIRST + day * DAY, "end": FIRST + (day + 1) * DAY}
             try:
-                told = self.client.candles(*PAIR, "1m", **window).only
+                series = self.client.candles(*PAIR, "1m", **window).only
             except (mp.NotArchivedError, mp.ServerError) as error:
                 self.refused.append(error)
                 continue
@@ -53,12 +53,12 @@ class Reader(threading.Thread):
                 self.wrong.append(error)
                 continue
             rows = slice(day * 1_440, (day + 1) * 1_440)
-            if np.array_equal(told.timestamps, self.expected.timestamps[rows]) and np.array_equal(
-                told["close"], self.expected["close"][rows]
+            if np.array_equal(series.timestamps, self.expected.timestamps[rows]) and np.array_equal(
+                series["close"], self.expected["close"][rows]
             ):
                 self.right += 1
             else:
-                self.wrong.append(told)
+                self.wrong.append(series)
 
     def done(self):
         self.over.set()
@@ -142,5 +142,5 @@ def test_while_it_is_deleted_and_synced_anew(served, whole):
         assert reader.is_alive() and reader.wrong == []
     reader.done()
     for error in reader.refused:
-        # Gone, or there and not whole: told by name, and never as a time without trades.
+        # Gone, or there and not whole: reported by name, and never as a time without trades.
         assert isinstance(error, mp.NotArchivedError) or "part.parquet" in str(error) or "_marketpoints" in str(error)

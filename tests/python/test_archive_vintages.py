@@ -66,7 +66,7 @@ def closes(series_set):
 
 
 def at(offset):
-    """A time after the first answer, as the archive tells times."""
+    """A time after the first answer, as the archive writes times."""
     return np.datetime64((NOW + offset) * 1_000_000_000, "ns")
 
 
@@ -102,19 +102,19 @@ def test_what_was_known_then_is_answered(revising, tmp_path):
     with pytest.raises(mp.NotArchivedError, match="nothing of it was known yet"):
         archive.read(*QUERY, as_of=NOW - 1)
 
-    told = archive.vintages(*QUERY)
-    assert list(told) == list(archive.vintages())
-    assert [(one.start, one.rows, one.known_from, one.replaced_at) for one in told] == [
+    vintages = archive.vintages(*QUERY)
+    assert list(vintages) == list(archive.vintages())
+    assert [(one.start, one.rows, one.known_from, one.replaced_at) for one in vintages] == [
         (between(hours[1], 0).start, 1, at(0), at(100)),
         (between(hours[0], 0).start, 1, at(0), at(200)),
         (between(hours[1], 0).start, 1, at(100), at(200)),
         (between(hours[3], 0).start, 0, at(0), at(200)),
     ]
     assert [one.start for one in archive.vintages(*QUERY, start=hours[2])] == [between(hours[3], 0).start]
-    assert {(one.symbol, one.interval, one.buckets) for one in told} == {("BTCUSDT", "HOUR", 1)}
-    assert told.to_pandas()["replaced_at"].dt.tz is not None
+    assert {(one.symbol, one.interval, one.buckets) for one in vintages} == {("BTCUSDT", "HOUR", 1)}
+    assert vintages.to_pandas()["replaced_at"].dt.tz is not None
     # A vintage is read by the moment from which it was known.
-    for one in told:
+    for one in vintages:
         read = closes(archive.read(*QUERY, start=one.start, end=one.end, as_of=one.known_from))
         assert len(read) == one.rows
     assert archive.verify()
@@ -136,7 +136,7 @@ def test_what_came_late_is_not_known_before_it_came(revising, tmp_path):
         archive.read(*QUERY, start=END - 8 * HOUR, end=END, as_of=NOW)
     assert caught.value.missing == [between(END - 8 * HOUR, END - 2 * HOUR)]
     assert len(closes(caught.value.results)) == 2
-    # Of several symbols, each that lacks something is told.
+    # Of several symbols, each that lacks something is named.
     archive.sync(client, "candles", "BYBIT", "ETHUSDT", "1h", start=END - 2 * HOUR, end=END)
     both = ("candles", "BYBIT", ["BTCUSDT", "ETHUSDT"], "1h")
     assert len(archive.read(*both, start=END - HOUR, end=END, as_of=NOW + 60)) == 2
@@ -261,7 +261,7 @@ def test_an_object_store_keeps_them_too(revising, monkeypatch):
         assert archive.verify()
 
 
-def test_a_damaged_vintage_is_told_and_nothing_else_is_touched(revising, tmp_path):
+def test_a_damaged_vintage_is_reported_and_nothing_else_is_touched(revising, tmp_path):
     service, client = revising
     archive, window = mp.Archive(tmp_path), {"start": END - 4 * HOUR, "end": END}
     for step in range(2):
@@ -282,8 +282,8 @@ def test_a_damaged_vintage_is_told_and_nothing_else_is_touched(revising, tmp_pat
 
 def test_a_clock_that_fails_while_a_call_is_under_way_loses_nothing(revising, tmp_path, monkeypatch):
     service, client = revising
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
 
     def clock():
         if threading.current_thread() is not threading.main_thread():
@@ -297,7 +297,7 @@ def test_a_clock_that_fails_while_a_call_is_under_way_loses_nothing(revising, tm
     assert len(closes(archive.read(*QUERY, as_of=NOW + 600))) == 1
     with pytest.raises(mp.NotArchivedError):
         archive.read(*QUERY, as_of=NOW - 1)
-    assert told
+    assert raised
 
 
 CHILD = """
@@ -391,8 +391,8 @@ def test_a_service_over_the_archive_answers_no_correction_before_it_came(revisin
     corrected = first | {hours[1]: 7.5}
     latest = {hours[1]: 8.5, hours[2]: 1.0, hours[3]: 4.0}
     # What was asked only after the service's now is answered as it came first.
-    told = {-500: first, 0: first, 99: first, 100: corrected, 199: corrected, 200: latest, 10**6: latest}
-    for offset, expected in told.items():
+    by_offset = {-500: first, 0: first, 99: first, 100: corrected, 199: corrected, 200: latest, 10**6: latest}
+    for offset, expected in by_offset.items():
         with mp.LocalService(archive, now=NOW + offset, speed=0) as offline, offline.client("unlimited") as asks:
             assert closes(asks.candles(*QUERY[1:], **window)) == expected, offset
             # A part of it, and one without a row then.

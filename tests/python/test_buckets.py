@@ -159,11 +159,11 @@ def test_a_decoded_body_is_closed_by_a_given_moment():
 
 
 @pytest.mark.parametrize(("interval", "said"), [(None, "names no interval"), ("FORTNIGHT", "'FORTNIGHT' is not known")])
-def test_a_length_that_is_not_known_is_told(interval, said):
+def test_a_length_that_is_not_known_is_refused(interval, said):
     answer = mp.decode_points(body(rows([START], interval)))
-    for tell in (lambda: answer.gaps(), lambda: answer.is_closed, lambda: answer.closes_at, answer.only.gap_spans):
+    for ask in (lambda: answer.gaps(), lambda: answer.is_closed, lambda: answer.closes_at, answer.only.gap_spans):
         with pytest.raises(mp.SelectionError, match=said):
-            tell()
+            ask()
 
 
 def test_frames_stamped_with_the_close():

@@ -231,7 +231,7 @@ def test_without_strict_symbols_an_unknown_symbol_is_empty_and_not_an_error(serv
     assert len(nothing["close"]) == 0
 
 
-UNKNOWN = [  # supplement 6; what the demo has is told by its lists
+UNKNOWN = [  # supplement 6; what the demo has is in its lists
     ({"exchange": "SOME_VENUE", "symbol": "BTCUSDT"}, "INVALID_EXCHANGE", "SOME_VENUE"),
     ({"exchange": "UPBIT", "symbol": "KRW-BTC"}, "INVALID_EXCHANGE", "no data of UPBIT"),
     ({"exchange": "BYBIT", "symbol": "BTCUSD"}, "INVALID_SYMBOL", "did you mean BTCUSDT"),

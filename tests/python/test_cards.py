@@ -115,7 +115,7 @@ def paid_in(shown):
     return texts[texts.index("weight paid") + 1] if "weight paid" in texts else None
 
 
-def test_what_was_paid_is_told_where_it_is_known(service, tmp_path):
+def test_what_was_paid_is_shown_where_it_is_known(service, tmp_path):
     month = {"start": "2026-01-01", "end": "2026-02-01"}
     with service.client("unlimited", archive=tmp_path / "kept") as client, service.client("unlimited") as other:
         # In one request and in several, of one series and of two, of none.

@@ -112,11 +112,11 @@ def test_fetch_writes_into_a_pipe(cli, client, tmp_path):
         text = good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, *options))
         frame = pd.read_csv(io.StringIO(text), parse_dates=["time"])
         assert list(zip(frame["side"], frame["close"], strict=True)) == rows
-    told = json.loads(good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "--format", "json")))
-    assert [(row["side"], row["close"]) for row in told] == rows
-    assert (told[0]["time"], told[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
+    parsed = json.loads(good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "--format", "json")))
+    assert [(row["side"], row["close"]) for row in parsed] == rows
+    assert (parsed[0]["time"], parsed[0]["exchange"]) == ("2026-01-01T00:00:00Z", "BINANCE_FUTURES")
     good(cli("fetch", "side_candles", *MARKET, "1h", *WINDOW, "-o", "sides.json"))
-    assert json.loads((tmp_path / "sides.json").read_text()) == told
+    assert json.loads((tmp_path / "sides.json").read_text()) == parsed
     nothing = cli("fetch", "candles", *MARKET, "1h", "--start", NOW, "--period", 60, "--format", "json")
     assert (nothing.returncode, json.loads(nothing.stdout)) == (0, []) and "no bucket starts from" in nothing.stderr
 
@@ -276,7 +276,7 @@ def test_what_is_wrong_is_one_line(cli, arguments, status, words):
     assert words in done.stderr
 
 
-def test_why_nothing_came_is_told_in_the_words_of_a_command_line(cli):
+def test_why_nothing_came_is_said_in_the_words_of_a_command_line(cli):
     offset = f"{NOW - time.time():.3f}"
     done = cli("fetch", "candles", *MARKET, "1h", "--start", NOW // 3_600 * 3_600, MARKETPOINTS_CLOCK_OFFSET=offset)
     assert "no bucket of the window was closed" in done.stderr and "; --include-forming takes those" in done.stderr
@@ -377,7 +377,7 @@ def dump(folder, name="2024-03-01.csv", text=TRADES):
     file.write_text(text)
 
 
-def test_a_stray_file_is_told_and_no_failure(cli, tmp_path):
+def test_a_stray_file_is_reported_and_no_failure(cli, tmp_path):
     dump(tmp_path / "dumps")
     for place in ("README.txt", "trades/notes.md", "trades/OKEX/A-USDT/README", "token_supply/README.txt"):
         stray = tmp_path / "dumps" / place

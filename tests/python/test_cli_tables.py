@@ -64,7 +64,7 @@ def test_the_screen_shows_what_was_meant_and_a_file_the_sum():
     candle = (1.0, 3.0, 1.0, 0.1 + 0.2, 3278.1367999999998)
     answer, screen, text = mp.decode_points(body(candles([candle]))), io.StringIO(), io.StringIO()
     tables.show(answer, screen)
-    tables.tell(answer, "csv", text)
+    tables.print_table(answer, "csv", text)
     assert "0.3  3278.1368" in screen.getvalue()
     assert "0.30000000000000004,3278.1367999999998" in text.getvalue()
 
@@ -85,7 +85,7 @@ def test_a_plan_tells_its_windows(cli, environment):
     assert shown == 40 < every
 
 
-def test_values_in_usd_are_told(client, tmp_path):
+def test_values_in_usd_are_labelled(client, tmp_path):
     for usd in (True, False):
         answer = client.candles(*MARKET, "1h", start="2026-01-01", period="2h", usd=usd)
         assert answer.to_pandas().attrs["usd"] is usd
@@ -106,7 +106,7 @@ def test_values_in_usd_are_told(client, tmp_path):
     assert "USD" not in out.getvalue().splitlines()[0].removesuffix("BTCUSDT HOUR")
 
 
-def test_a_time_that_is_not_told_is_blank():
+def test_a_time_that_is_not_known_is_blank():
     series = candles([(1.0, 2.0, 0.5, 1.5, 3.0), (1.5, 2.0, 1.0, 1.25, 4.0)])
     del series["points"][1]["Point"]["lastTimestamp"]
     out = io.StringIO()

@@ -98,15 +98,15 @@ def test_the_plan_is_what_is_spent(service):
         assert len(plan.to_pandas()) == len(plan.requests)
 
 
-def test_progress_is_told(client, capsys):
-    told = []
+def test_progress_is_reported(client, capsys):
+    reported = []
     window = {"start": "2025-01-01", "end": "2025-06-01"}
-    client.candles(*MARKET, "1m", progress=lambda done, total: told.append((done, total)), **window)
-    assert told[-1][0] == told[-1][1] > 1
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    client.candles(*MARKET, "1m", progress=lambda done, total: reported.append((done, total)), **window)
+    assert reported[-1][0] == reported[-1][1] > 1
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
     client.candles(*MARKET, "1m", progress=True, **window)
-    assert f"{told[-1][1]}/{told[-1][1]} requests, {151 * 1_440:,} rows" in capsys.readouterr().err
-    # One request: what is waited for is told, and then that it is there.
+    assert f"{reported[-1][1]}/{reported[-1][1]} requests, {151 * 1_440:,} rows" in capsys.readouterr().err
+    # One request: what is waited for is shown, and then that it is there.
     client.candles(*MARKET, "1h", progress=True, period=3600)
     shown = capsys.readouterr().err
     assert "waiting for the first answer" in shown and "| weight 1/1, 1/1 requests, 1 rows" in shown

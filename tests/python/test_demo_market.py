@@ -116,7 +116,7 @@ def test_hyperliquid_settles_every_hour(clients):
     rates = clients[0].funding_rate("HYPERLIQUID_FUTURES", "BTC", "1h", **window)["rate_open"]
     others = clients[0].funding_rate("BYBIT", "BTCUSDT", "1h", **window)["rate_open"]
     assert (np.diff(rates) != 0).mean() > 0.9 and (np.diff(others) != 0).mean() < 0.15
-    # Both are told for 8 hours: they are alike.
+    # Both are rates for 8 hours: they are alike.
     assert correlation(rates, others) > 0.7 and 0.5 < rates.mean() / others.mean() < 2
 
 

@@ -23,7 +23,7 @@ REGISTRY = "registry+" + RULES["sources"]["allow-registry"][0]
 
 
 @pytest.fixture(scope="module")
-def told():
+def cargo_metadata():
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     return metadata()
@@ -81,16 +81,20 @@ def test_expressions_of_licences_are_read(expression, good):
     assert allowed(expression, {"MIT", "ISC", "Apache-2.0 WITH LLVM-exception"}) is good
 
 
-def test_every_licence_is_one_that_is_allowed(told):
+def test_every_licence_is_one_that_is_allowed(cargo_metadata):
     allow = set(RULES["licenses"]["allow"])
-    bad = [(label(one), one["license"]) for one in told["packages"] if not allowed(one["license"] or "none", allow)]
+    bad = [
+        (label(one), one["license"])
+        for one in cargo_metadata["packages"]
+        if not allowed(one["license"] or "none", allow)
+    ]
     assert bad == []
 
 
-def test_no_crate_is_banned_and_none_is_there_twice_without_being_named(told):
+def test_no_crate_is_banned_and_none_is_there_twice_without_being_named(cargo_metadata):
     banned = {entry["crate"] for entry in RULES["bans"]["deny"]}
     versions = defaultdict(set)
-    for package in told["packages"]:
+    for package in cargo_metadata["packages"]:
         versions[package["name"]].add(package["version"])
     assert banned & set(versions) == set()
     skipped = {entry["crate"] for entry in RULES["bans"]["skip"]}
@@ -101,25 +105,28 @@ def test_no_crate_is_banned_and_none_is_there_twice_without_being_named(told):
     assert skipped <= there, "these are not there twice any more; take them out of deny.toml"
 
 
-def test_no_crate_asks_for_any_version_of_another(told):
+def test_no_crate_asks_for_any_version_of_another(cargo_metadata):
     assert RULES["bans"]["wildcards"] == "deny"
     asked = [
-        (label(one), need["name"]) for one in told["packages"] for need in one["dependencies"] if need["req"] == "*"
+        (label(one), need["name"])
+        for one in cargo_metadata["packages"]
+        for need in one["dependencies"]
+        if need["req"] == "*"
     ]
-    named = {need["name"] for one in told["packages"] for need in one["dependencies"] if need.get("path")}
+    named = {need["name"] for one in cargo_metadata["packages"] for need in one["dependencies"] if need.get("path")}
     assert [(who, what) for who, what in asked if what not in named] == []
 
 
-def test_every_crate_is_from_the_registry(told):
-    root = told["resolve"]["root"]
-    assert [label(one) for one in told["packages"] if one["source"] != REGISTRY and one["id"] != root] == []
+def test_every_crate_is_from_the_registry(cargo_metadata):
+    root = cargo_metadata["resolve"]["root"]
+    assert [label(one) for one in cargo_metadata["packages"] if one["source"] != REGISTRY and one["id"] != root] == []
 
 
-def test_the_notices_name_every_linked_crate_and_hold_its_licences(told):
+def test_the_notices_name_every_linked_crate_and_hold_its_licences(cargo_metadata):
     notices = NOTICES.read_text("utf-8")
     assert len(notices.encode()) < 1_000_000
     listed = set(re.findall(r"^(\S+ \d\S*)  \(", notices.partition("=" * 100)[0], re.MULTILINE))
-    packages = linked(told)
+    packages = linked(cargo_metadata)
     assert len(packages) > 100
     assert listed == {label(one) for one in packages}, "run `make notices`"
     # The texts themselves, whatever their white space.

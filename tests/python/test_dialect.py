@@ -234,10 +234,10 @@ def test_the_key_under_its_published_header_stays_within_the_origin():
         assert asked_elsewhere == []
 
 
-def test_limits_are_learnt_in_the_names_that_are_told():
-    told = {"budget": 50, "left": 60, "used": 40, "reset": 5, "window_seconds": 60}
+def test_limits_are_learnt_in_the_names_that_are_given():
+    usage = {"budget": 50, "left": 60, "used": 40, "reset": 5, "window_seconds": 60}
     dialect = mp.Dialect(fields={"limit": "budget", "remaining": "left"}, types={"OPEN_INTEREST_AGG": "OI"})
-    with scripted(lambda path: told if path == "/v1/usage" else {}) as (url, asked):
+    with scripted(lambda path: usage if path == "/v1/usage" else {}) as (url, asked):
         client = mp.Client("key", url, dialect=dialect, budget="process")
         assert (client.usage().limit, client.usage().remaining) == (50, 60)
         client.open_interest(*MARKET, "1h", start="2026-01-01", period=86_400)

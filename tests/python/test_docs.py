@@ -84,14 +84,16 @@ def test_the_readme_has_at_most_120_lines_and_a_picture():
 
 
 def test_every_public_name_is_in_the_reference():
-    told = set(re.findall(r"^::: marketpoints\.(\w+)$", "".join(map(Path.read_text, REFERENCE)), flags=re.MULTILINE))
-    assert set(mp.__all__) - {"TIERS", "__version__"} <= told
+    documented = set(
+        re.findall(r"^::: marketpoints\.(\w+)$", "".join(map(Path.read_text, REFERENCE)), flags=re.MULTILINE)
+    )
+    assert set(mp.__all__) - {"TIERS", "__version__"} <= documented
 
 
-def test_every_option_of_the_command_line_is_told():
+def test_every_option_of_the_command_line_is_documented():
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
     sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL))
-    commands = re.findall(r"^    (\w+)  ", told_by(), flags=re.MULTILINE)
+    commands = re.findall(r"^    (\w+)  ", help_of(), flags=re.MULTILINE)
     assert len(commands) >= 7
     for command in commands:
         assert f"| `{command}` |" in page, command
@@ -103,24 +105,24 @@ def test_every_option_of_the_command_line_is_told():
         assert shown <= every, f"{command} has no {shown - every}"
 
 
-def test_every_error_and_warning_is_told_with_what_to_do():
+def test_every_error_and_warning_is_documented_with_what_to_do():
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
-    told = set(re.findall(r"`(\w+(?:Error|Request|Warning))`(?=[^|]*\|[^|]+\|[^|]+\|$)", page, flags=re.MULTILINE))
+    listed = set(re.findall(r"`(\w+(?:Error|Request|Warning))`(?=[^|]*\|[^|]+\|[^|]+\|$)", page, flags=re.MULTILINE))
     public = [(name, getattr(mp, name)) for name in mp.__all__]
     classes = {name for name, one in public if isinstance(one, type) and issubclass(one, (Exception, Warning))}
-    assert classes - {"Error", "ArchiveError"} <= told <= classes
+    assert classes - {"Error", "ArchiveError"} <= listed <= classes
 
 
 def test_the_tiers_of_the_budget_s_page_are_the_engine_s():
     page = (ROOT / "docs" / "budget.md").read_text("utf-8")
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in page.splitlines() if line.startswith("| ")]
-    told = {row[0]: [cell.replace(",", "").removesuffix(" days") for cell in row[1:]] for row in rows}
+    table = {row[0]: [cell.replace(",", "").removesuffix(" days") for cell in row[1:]] for row in rows}
     for name, tier in mp.TIERS.items():
         day = "" if tier.weight_per_day is None else str(tier.weight_per_day)
-        assert told[name] == [str(tier.weight_per_minute), str(tier.burst), day, str(tier.history_days)]
+        assert table[name] == [str(tier.weight_per_minute), str(tier.burst), day, str(tier.history_days)]
 
 
-def told_by(*command):
+def help_of(*command):
     """What `--help` of a command says."""
     run = subprocess.run(
         [sys.executable, "-m", "marketpoints", *command, "--help"],
@@ -133,7 +135,7 @@ def told_by(*command):
 
 
 def options_of(command):
-    heads = re.findall(r"^  (-\S.*?)(?:  |$)", told_by(command), flags=re.MULTILINE)
+    heads = re.findall(r"^  (-\S.*?)(?:  |$)", help_of(command), flags=re.MULTILINE)
     return set(re.findall(r"--[a-z][a-z-]+", " ".join(heads)))
 
 
@@ -148,8 +150,8 @@ def test_the_readme_s_dozen_lines_run(capsys):
     names = play(code)
     # 90 days of minutes weigh 1 for each started thousand (section 8.2); more than 100,000 go in two requests.
     # The tiers' bursts are 20, 100, 200 and 1,500, their histories 7, 30, 90 and 365 days (section 8.1).
-    told = "130 129600 {'free': None, 'basic': None, 'standard': 0.0, 'advanced': 0.0}\n"
-    assert capsys.readouterr().out.startswith(told)
+    output = "130 129600 {'free': None, 'basic': None, 'standard': 0.0, 'advanced': 0.0}\n"
+    assert capsys.readouterr().out.startswith(output)
     assert [one.id.raw_symbol for one in names["both"]] == ["BTCUSDT", "ETHUSDT"]
     assert (len(names["candles"].only), len(names["frame"])) == (30 * 24, 30 * 24)
     assert names["frame"].index.name == "time" and str(names["frame"].index.tz) == "UTC"
@@ -168,7 +170,7 @@ def test_the_stream_s_block_runs(capsys):
     assert capsys.readouterr().out
 
 
-def test_the_trap_of_look_ahead_is_as_told(client):
+def test_the_trap_of_look_ahead_is_as_documented(client):
     code = next(block for block in blocks("docs/results.md") if "merge_asof" in block)
     candles = client.candles(*MARKET, start="2026-01-01T12:00", end="2026-01-01T20:00")
     names = play(code, pd=pd, candles=candles)
@@ -206,8 +208,8 @@ def test_the_archive_s_blocks_run(demo, tmp_path, monkeypatch):
 
 def test_the_archive_s_tree_is_one(client, tmp_path):
     page = (ROOT / "docs" / "archive.md").read_text("utf-8")
-    told = re.search(r"^  (type=\S+)/key=\S+/(date=\S+)$", page, flags=re.MULTILINE)
+    shown = re.search(r"^  (type=\S+)/key=\S+/(date=\S+)$", page, flags=re.MULTILINE)
     mp.Archive(tmp_path).sync(client, "candles", *MARKET, start="2026-01-01", end="2026-01-03")
     (file,) = tmp_path.glob("type=*/**/*.parquet")
     parts = file.relative_to(tmp_path).as_posix()
-    assert re.fullmatch(rf"{told[1]}/key=\w+/{told[2]}", parts), parts
+    assert re.fullmatch(rf"{shown[1]}/key=\w+/{shown[2]}", parts), parts

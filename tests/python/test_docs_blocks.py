@@ -91,14 +91,14 @@ def client(demo, monkeypatch):
 @contextmanager
 def dialect(demo, monkeypatch):
     """The page's own file, of a deployment that speaks so."""
-    (told,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "dialect.md").read_text("utf-8"), flags=re.DOTALL)
-    known = mp.Dialect.from_toml(write("acme.toml", told))
+    (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "dialect.md").read_text("utf-8"), flags=re.DOTALL)
+    known = mp.Dialect.from_toml(write("acme.toml", block))
     names = Names(
         known.key_header, known.analytics_prefix, dict(known.types), dict(known.exchanges), dict(known.fields)
     )
     monkeypatch.delenv("MARKETPOINTS_BASE_URL")
     with deployed(demo, names) as (url, heads):
-        write("acme.toml", told.replace("https://api.acme.example", url))
+        write("acme.toml", block.replace("https://api.acme.example", url))
         yield {}
         assert any("type=ACME_LIQUIDATION_AGG" in head for head in heads)
 
@@ -129,8 +129,8 @@ def frameworks(demo, monkeypatch):
 @contextmanager
 def universe(demo, monkeypatch):
     """The page's own file."""
-    (told,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "universe.md").read_text("utf-8"), flags=re.DOTALL)
-    write("universe.toml", told)
+    (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "universe.md").read_text("utf-8"), flags=re.DOTALL)
+    write("universe.toml", block)
     demo.clear_requests()
     page = {}
     yield page

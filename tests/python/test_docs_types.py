@@ -49,18 +49,18 @@ def test_every_type_has_its_page():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_facts_are_those_of_the_table(name):
-    told = {row[0]: row[1] for row in tables(name) if len(row) == 2}
+    facts = {row[0]: row[1] for row in tables(name) if len(row) == 2}
     row = TYPES[METHODS[name]]
-    assert told["wire type"] == row["name"]
-    assert told["weight"] == f"{row['cost']} for each started thousand of points"
-    assert told["points a request"].startswith(f"at most {row['max_points']:,};")
+    assert facts["wire type"] == row["name"]
+    assert facts["weight"] == f"{row['cost']} for each started thousand of points"
+    assert facts["points a request"].startswith(f"at most {row['max_points']:,};")
     depth = f"{row['included_depth']:,} levels; " if row["included_depth"] else None
-    assert told.get("included depth", "").startswith(depth) if depth else "included depth" not in told
-    assert told["lowest tier"] == row["lowest_tier"]
-    assert told["usd=True"] == ("yes" if row["usd"] else "no")
-    assert told["gapfill=True"] == ("yes" if row["gapfill"] else "no")
+    assert facts.get("included depth", "").startswith(depth) if depth else "included depth" not in facts
+    assert facts["lowest tier"] == row["lowest_tier"]
+    assert facts["usd=True"] == ("yes" if row["usd"] else "no")
+    assert facts["gapfill=True"] == ("yes" if row["gapfill"] else "no")
     group = {None: "no", "GROUP_BY_TYPE_SUM": '"sum"'}.get(row["group_by"], '"oi_weighted"')
-    assert told["group_by="].startswith(group)
+    assert facts["group_by="].startswith(group)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -82,16 +82,16 @@ def test_fields_are_those_of_the_wire_and_of_the_results(name, answers):
 
 
 def test_weights_of_the_list_are_those_of_the_table():
-    told = {row[0]: int(row[2]) for row in tables("index") if len(row) == 3 and row[2].isdigit()}
-    names = {re.search(r"\((\w+)\.md\)", entry)[1]: weight for entry, weight in told.items()}
+    weights = {row[0]: int(row[2]) for row in tables("index") if len(row) == 3 and row[2].isdigit()}
+    names = {re.search(r"\((\w+)\.md\)", entry)[1]: weight for entry, weight in weights.items()}
     assert names == {name: TYPES[wire]["cost"] for name, wire in METHODS.items()}
 
 
 def test_weights_of_the_analytics_are_the_planner_s(demo):
-    told = {row[0]: int(row[1]) for row in tables("analytics") if len(row) == 3 and row[1].isdigit()}
-    assert len(told) == 5
+    weights = {row[0]: int(row[1]) for row in tables("analytics") if len(row) == 3 and row[1].isdigit()}
+    assert len(weights) == 5
     with demo.client("unlimited") as client:
-        for call, weight in told.items():
+        for call, weight in weights.items():
             name = re.search(r"client\.(\w+)", call)[1]
             wallet = {"user_wallet": "0x" + "a" * 40}
             given = {

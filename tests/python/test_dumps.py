@@ -170,17 +170,17 @@ def test_option_summaries_equal_a_plain_computation(chain, root):
                 answer = get(service, f"{select}&interval=MINUTE&from={START}&period=86400")
                 series = answer.get("series", [{"points": []}])[0]
                 field = "skew" if place else "impliedVolatility"
-                told = {point["Point"]["timestamp"]["s"]: point["Point"][field] for point in series["points"]}
+                values = {point["Point"]["timestamp"]["s"]: point["Point"][field] for point in series["points"]}
                 for at in minutes:
                     wanted = expected[at][place]
-                    assert (at in told) == (wanted is not None), (root, tenor, name, at - START)
+                    assert (at in values) == (wanted is not None), (root, tenor, name, at - START)
                     if wanted is not None:
-                        assert told[at] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+                        assert values[at] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
                         seen += 1
-                if told:
+                if values:
                     hours = get(service, f"{select}&interval=HOUR&from={START}&period=86400")["series"][0]
                     last = {}
-                    for at, value in told.items():
+                    for at, value in values.items():
                         last[at // 3600 * 3600] = value
                     assert {p["Point"]["timestamp"]["s"]: p["Point"][field] for p in hours["points"]} == last
                     identity = {key: hours["id"][key] for key in ("category", "normalizedSymbol", "coin", "tenor")}
@@ -191,7 +191,7 @@ def test_option_summaries_equal_a_plain_computation(chain, root):
 def test_tenors_that_expiries_do_not_reach_around_are_not_listed(chain):
     store, quotes = chain
     with mp.LocalService(data=store, now=START + 86_400) as service, service.client("unlimited") as client:
-        told = {
+        available = {
             (market.raw_symbol, market.tenor): market.available_since
             for market in client.markets(exchange="DERIBIT", limit=100)
         }
@@ -199,8 +199,8 @@ def test_tenors_that_expiries_do_not_reach_around_are_not_listed(chain):
         expected = {(f"BTC_{kind}", tenor) for kind in ("ATM", "25") for tenor in tenors}
         # Expiries of 5, 33 and 70 days do not reach around 90.
         expected |= {(f"SOL_USDC_{kind}", tenor) for kind in ("ATM", "25") for tenor in tenors[:3]}
-        assert set(told) == expected
-        for (symbol, tenor), since in told.items():
+        assert set(available) == expected
+        for (symbol, tenor), since in available.items():
             root, kind = symbol.rsplit("_", 1)
             place = kind == "25"
             first = int(since.astype("datetime64[s]").astype(int))
@@ -280,10 +280,10 @@ def test_token_supply_is_carried_forward(tmp_path):
                 select = f"points?type=TOKEN_SUPPLY_AGG&coin={coin}&interval={interval}"
                 window = f"from={START - 86_400}&period={12 * 86_400}"
                 (series,) = get(service, f"{select}&{window}", "unlimited")["series"]
-                told = [point["Point"] for point in series["points"]]
+                points = [point["Point"] for point in series["points"]]
                 rows = [(start, row) for start, of in expected.items() for row in of]
-                assert [point["timestamp"]["s"] for point in told] == [start for start, _ in rows]
-                for point, (_, row) in zip(told, rows, strict=True):
+                assert [point["timestamp"]["s"] for point in points] == [start for start, _ in rows]
+                for point, (_, row) in zip(points, rows, strict=True):
                     for column, field in SUPPLY_FIELDS.items():
                         wanted = row[column]
                         if column == "first_marketcap" and not wanted:

@@ -26,13 +26,13 @@ def run():
 
 
 def test_calls_answer_the_same(demo, client, run):
-    told = []
+    reported = []
 
     async def main():
         assert type(asyncio.get_running_loop()).__module__.startswith("uvloop")
         async with demo.async_client("unlimited") as awaited:
             return await asyncio.gather(
-                awaited.candles(*MARKET, "1h", progress=lambda *how_far: told.append(how_far), **WINDOW),
+                awaited.candles(*MARKET, "1h", progress=lambda *how_far: reported.append(how_far), **WINDOW),
                 awaited.orderbook_heatmap(*MARKET, "4h", block_size=50, **WINDOW),
                 awaited.markets(limit=2),
                 awaited.leaderboard(limit=3),
@@ -41,7 +41,7 @@ def test_calls_answer_the_same(demo, client, run):
     candles, book, markets, traders = run(main())
     assert candles.only == client.candles(*MARKET, "1h", **WINDOW).only
     assert book.only == client.orderbook_heatmap(*MARKET, "4h", block_size=50, **WINDOW).only
-    assert (len(markets), len(traders), told) == (2, 3, [(1, 1)])
+    assert (len(markets), len(traders), reported) == (2, 3, [(1, 1)])
 
 
 def test_errors_and_cancelling(demo, run):

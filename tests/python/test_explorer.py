@@ -1,4 +1,4 @@
-"""What the explorer's page asks and is told, without a browser: messages in, bytes out."""
+"""What the explorer's page asks and gets, without a browser: messages in, bytes out."""
 
 import asyncio
 import json
@@ -75,16 +75,16 @@ def ask(explorer, heard, **changes):
     return {content["kind"]: (content, buffers) for content, buffers in heard} | {"all": heard[:]}
 
 
-def lists_of(told):
+def lists_of(answers):
     return {
         name: np.frombuffer(data, np.float64, count)
-        for content, buffers in told["all"]
+        for content, buffers in answers["all"]
         for (name, count), data in zip(content.get("lists", []), buffers, strict=False)
     }
 
 
 def bytes_by_edges(volumes, lower):
-    """The rule, told by the least volume of each byte: the first of those that share the largest edge below."""
+    """The rule, given by the least volume of each byte: the first of those that share the largest edge below."""
     place = np.searchsorted(lower, np.maximum(volumes, 0), side="right") - 1
     found = np.maximum(np.searchsorted(lower, lower[place], side="left"), 2)
     found = np.where(volumes > 0, found, 1)
@@ -191,7 +191,7 @@ def test_a_fault_in_one_picture_does_not_end_the_explorer(book, made, monkeypatc
         {"t0": 1e12, "t1": 1e12 + 1e-7},
     ],
 )
-def test_a_malformed_message_is_told_the_page(book, made, message):
+def test_a_malformed_message_is_reported_to_the_page(book, made, message):
     explorer, heard = made(book.explore())
     changed = isinstance(message, dict) and message and "kind" not in message
     explorer._answers.handle(asking(explorer, **message) if changed else message)
@@ -206,9 +206,9 @@ def test_candles_where_they_have_room_and_a_line_where_not(made):
     rows = [(100.0 + at, 103.0 + at, 98.0 + at, 101.0 + at, 5.0) for at in range(100)]
     series = mp.decode_points(body(candles(rows))).only
     explorer, heard = made(series.explore())
-    told = ask(explorer, heard, w=400)
-    assert "view" not in told
-    found = lists_of(told)
+    answers = ask(explorer, heard, w=400)
+    assert "view" not in answers
+    found = lists_of(answers)
     assert found["candles.t"].tolist() == [START_MS + 3_600_000 * at for at in range(100)]
     assert found["candles.high"].tolist() == [103.0 + at for at in range(100)] and "close.t" not in found
     found = lists_of(ask(explorer, heard, w=50))
@@ -305,9 +305,9 @@ def test_what_is_liquidated_adds_up(made):
         point["Point"]["levels"] = point["Point"].pop("bids")
     shown = mp.decode_points(body(series)).only
     explorer, heard = made(shown.explore())
-    told = ask(explorer, heard, p0=98.0, p1=100.0, w=1, h=1)
+    answers = ask(explorer, heard, p0=98.0, p1=100.0, w=1, h=1)
     known = explorer._answers.scale("quantile")
-    assert told["view"][1][0][0] == known.bytes_of(np.array([8.0], np.float32))[0]
+    assert answers["view"][1][0][0] == known.bytes_of(np.array([8.0], np.float32))[0]
     found = lists_of(ask(explorer, heard, p0=98.0, p1=100.0, h=2))
     assert found["profile.bids"] == pytest.approx([2.0, 6.0]) and "profile.asks" not in found
     assert explorer._answers.about["profile"] == "liquidated volume"
@@ -332,7 +332,7 @@ def test_a_window_that_was_asked_for_and_is_empty_is_not_offered_again(demo, mad
         assert ask(explorer, heard, t0=t0 - hour, t1=t1 + hour)["offer"][0]["offer"] == 0
 
 
-def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
+def test_past_the_loaded_window_the_weight_is_shown_and_then_spent(demo, made):
     with demo.client("advanced") as client:
         call = (*MARKET, "1m")
         part = client.orderbook_heatmap(*call, start="2026-01-01T01:00", end="2026-01-01T02:00", block_size=10)
@@ -373,7 +373,7 @@ def test_past_the_loaded_window_the_weight_is_told_and_then_spent(demo, made):
         assert "out of date" in heard[-1][0]["text"] and demo.spent == spent + weight
 
 
-def test_a_refusal_of_the_service_is_told_the_page(demo, made):
+def test_a_refusal_of_the_service_is_reported_to_the_page(demo, made):
     with demo.client("unlimited") as client:
         part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
         explorer, heard = made(part.explore(client=client))
@@ -393,8 +393,8 @@ def test_an_archive_is_read_for_nothing_and_says_where_it_ends(demo, made, tmp_p
     explorer, heard = made(part.explore(archive=archive))
     t0, t1, *_ = explorer._answers.about["home"]
     hour = 3_600_000
-    told = ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour)
-    assert told["loaded"][0]["loaded"] == [t0 - 12 * hour, t1 + 6 * hour]
+    answers = ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour)
+    assert answers["loaded"][0]["loaded"] == [t0 - 12 * hour, t1 + 6 * hour]
     found = lists_of(ask(explorer, heard, t0=t0 - 12 * hour, t1=t1 + 6 * hour))
     assert len(found["candles.t"]) == 30
     assert np.array_equal(
@@ -404,7 +404,7 @@ def test_an_archive_is_read_for_nothing_and_says_where_it_ends(demo, made, tmp_p
     assert "no more" in ask(explorer, heard, t0=t0 - 100 * hour)["offer"][0]["text"]
 
 
-def test_what_cannot_be_explored_is_told(book, client, demo, monkeypatch):
+def test_what_cannot_be_explored_is_refused(book, client, demo, monkeypatch):
     hours = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
     other = client.candles("BINANCE_FUTURES", "ETHUSDT", "1h", start="2026-01-01", end="2026-01-02")
     funding = client.funding_rate(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
@@ -457,10 +457,10 @@ def test_little_or_nothing_is_an_honest_picture(made, given, tmp_path):
             every.explore()
         return
     explorer, heard = made(every.only.explore())
-    told = ask(explorer, heard)
-    assert "error" not in told and "over" in told
-    if "view" in told:
-        assert len(told["view"][1][0]) == 300 * 200
+    answers = ask(explorer, heard)
+    assert "error" not in answers and "over" in answers
+    if "view" in answers:
+        assert len(answers["view"][1][0]) == 300 * 200
     assert explorer.to_html(tmp_path / "one.html").stat().st_size > 10_000
     assert explorer.png().startswith(b"\x89PNG")
 
@@ -494,7 +494,7 @@ def test_names_are_escaped_in_a_file(made, tmp_path):
 
 
 @pytest.mark.parametrize("path", [None, 7, b"x", ("a", "b")])
-def test_a_path_that_is_none_is_told(book, made, path):
+def test_a_path_that_is_none_is_refused(book, made, path):
     explorer, _ = made(book.explore())
     with pytest.raises(mp.InvalidRequest, match="is no path; give that of a file"):
         explorer.to_html(path)

@@ -59,7 +59,7 @@ class Page:
 
     @property
     def last(self):
-        """The last picture that was told."""
+        """The last message of a picture."""
         return self.run("return window.heard.filter((one) => one.kind === 'view').at(-1)")
 
     def settled(self):
@@ -171,9 +171,9 @@ def test_it_is_zoomed_dragged_and_goes_back(driver, results):
         page.press("home")
         assert view(page.settled()) == pytest.approx(home)
         # What was shown last is what Python makes of it.
-        told = page.last
-        raster = results["book"].raster(told["w"], told["h"], prices=(told["p0"], told["p1"]))
-        assert (told["w"], told["h"]) == raster.shape[::-1]
+        last = page.last
+        raster = results["book"].raster(last["w"], last["h"], prices=(last["p0"], last["p1"]))
+        assert (last["w"], last["h"]) == raster.shape[::-1]
         expected = np.isnan(raster).mean()
         assert expected == 0 and page.colours() > 100
 
@@ -194,7 +194,7 @@ def test_buttons_change_sides_scale_and_colours(driver, results):
         assert page.run("return getComputedStyle(document.querySelector('.mp-x')).color") == "rgb(27, 31, 36)"
 
 
-def test_the_cursor_tells_time_price_and_volume(driver, results):
+def test_the_cursor_shows_time_price_and_volume(driver, results):
     with opened(driver, results["book"].explore(over=results["candles"])) as page:
         from selenium.webdriver.common.action_chains import ActionChains
         from selenium.webdriver.common.by import By
@@ -271,11 +271,11 @@ def test_an_archive_changes_over_from_overviews_to_snapshots(driver, demo, tmp_p
         page.until("return window.heard.some((one) => one.kind === 'loaded')")
         page.settled()
         assert len(ground._days) == 1
-        told = page.last
-        window = tuple(np.datetime64(round(told[name] * 1e6), "ns") for name in ("t0", "t1"))
-        expected = archive.read(*kept, **named).raster(told["w"], told["h"], window, (told["p0"], told["p1"]))
-        view = (tuple(int(edge.astype("int64")) for edge in window), (told["p0"], told["p1"]))
-        assert np.array_equal(ground.raster(view, (told["w"], told["h"]), "both"), expected, equal_nan=True)
+        last = page.last
+        window = tuple(np.datetime64(round(last[name] * 1e6), "ns") for name in ("t0", "t1"))
+        expected = archive.read(*kept, **named).raster(last["w"], last["h"], window, (last["p0"], last["p1"]))
+        view = (tuple(int(edge.astype("int64")) for edge in window), (last["p0"], last["p1"]))
+        assert np.array_equal(ground.raster(view, (last["w"], last["h"]), "both"), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("what", ["book", "candles"])

@@ -75,9 +75,9 @@ def test_a_notebook_talks_to_it(tmp_path):
         asked |= {"side": "both", "scale": "quantile", "theme": "dark"}
         data = {"method": "custom", "content": asked}
         client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": data}))
-        told, _ = until(client, lambda message: message["msg_type"] == "comm_msg")
-        assert told["content"]["comm_id"] == model and told["content"]["data"]["content"]["id"] == 5
-        assert [len(buffer) for buffer in told["buffers"]] == [60 * 40, 1024, 1024]
+        reply, _ = until(client, lambda message: message["msg_type"] == "comm_msg")
+        assert reply["content"]["comm_id"] == model and reply["content"]["data"]["content"]["id"] == 5
+        assert [len(buffer) for buffer in reply["buffers"]] == [60 * 40, 1024, 1024]
         until(client, lambda message: message["content"].get("data", {}).get("content", {}).get("last"))
 
         client.shell_channel.send(client.session.msg("comm_close", {"comm_id": model, "data": {}}))

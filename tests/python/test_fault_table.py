@@ -1,4 +1,4 @@
-"""docs/faults.md tells which test covers which fault: it must be true.
+"""docs/faults.md names which test covers which fault: it must be true.
 
 A test says by itself which rows it looks at: by its name (``d3_16_and_17_…``), or by a comment above it
 (``faults.md rows 16 and 17``). The table names the same tests, no more and no fewer.
@@ -38,7 +38,7 @@ def functions(path):
         yield name, lines[above:at]
 
 
-def told():
+def rows_in_tests():
     """Rows by the tests that say they look at them, and comments that stand above no test."""
     rows, lost = {}, []
     for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("tests/**/*.rs"), *ROOT.glob("src/**/*.rs")]:
@@ -66,7 +66,7 @@ def test_the_table_names_the_tests_that_look_at_each_row():
     for number, row in ROWS.items():
         for path, name in re.findall(r"`([\w/.]+)::(\w+)`", row):
             table.setdefault((path, name), set()).add(number)
-    rows, lost = told()
+    rows, lost = rows_in_tests()
     assert lost == [], "a comment that stands above no test"
     assert {
         test: sorted(table[test] - rows.get(test, set())) for test in table if table[test] - rows.get(test, set())

@@ -1,4 +1,4 @@
-"""Answers that break off or do not add up (faults D3 14, 25, 26, 28, 29): what is told, and never a part as data."""
+"""Answers that break off or do not add up (faults D3 14, 25, 26, 28, 29): what is raised, and never a part as data."""
 
 import json
 import socket
@@ -81,7 +81,7 @@ def test_d3_25_sides_are_found_by_identity_whatever_comes():
     answer = candles(("SELL", [1, 2, 3]), ("BUY", [2]))
     assert answer.sel(side="BUY")["close"].tolist() == [2]
     assert answer.sel(side="SELL")["close"].tolist() == [1, 2, 3]
-    # A side that did not come is told; it is not made of zeros.
+    # A side that did not come is reported; it is not made of zeros.
     alone = candles(("BUY", [1, 2]))
     assert alone.sel(side="BUY")["close"].tolist() == [1, 2]
     with pytest.raises(mp.SelectionError, match="no series has side='SELL'"):
@@ -132,7 +132,7 @@ def book(inside):
         (("1", "-1", "1", "10"), 1),
     ],
 )
-def test_d3_28_a_flat_heatmap_that_does_not_add_up_is_told_by_its_place(numbers, place):
+def test_d3_28_a_flat_heatmap_that_does_not_add_up_is_refused_with_its_place(numbers, place):
     with pytest.raises(mp.DecodeError, match=rf"flat_points\[{place}\]"):
         mp.decode_points(book(f'"flat_points":[{",".join(numbers)}]'))
 

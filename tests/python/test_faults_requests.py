@@ -1,4 +1,4 @@
-"""What users ask wrongly, by its number in docs/faults.md: told before any weight is spent, or sent exactly."""
+"""What users ask wrongly, by its number in docs/faults.md: refused before any weight is spent, or sent exactly."""
 
 import datetime as dt
 import os
@@ -70,7 +70,7 @@ def test_d3_32_a_window_that_the_interval_does_not_divide_holds_the_buckets_that
         ({"type": "TRADE_AG"}, "did you mean TRADE_AGG"),
     ],
 )
-def test_d3_33_a_slip_is_told_with_what_was_meant(nobody, change, word):
+def test_d3_33_a_slip_is_refused_with_what_was_meant(nobody, change, word):
     given = {"type": "TRADE_AGG", "exchange": MARKET[0], "symbol": MARKET[1], "interval": "1m", "period": 60} | change
     with pytest.raises(mp.InvalidRequest, match=word):
         nobody.points(**given)
@@ -155,7 +155,7 @@ def test_d3_19_loopback_goes_past_the_proxy_of_the_environment(environment):
     assert run(code, environment | proxies) == "True\nTrue\n"
 
 
-def test_d3_08_the_days_weight_is_told_with_the_time_of_the_next(tmp_path):
+def test_d3_08_the_days_weight_is_refused_with_the_time_of_the_next(tmp_path):
     """A budget file of another process says that all of the day's weight is spent (section 8.1: 1,000 a day)."""
     with scripted(lambda path: {}) as (url, asked):
         settings = {"tier": "free", "clock": lambda: NOW, "budget": str(tmp_path)}

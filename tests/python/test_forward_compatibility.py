@@ -92,7 +92,7 @@ def test_answers_that_contradict_each_other_are_handed_over_with_the_error():
         return {"series": [series]}
 
     with scripted(answer) as (url, _), client(url) as one, pytest.raises(mp.PartialError) as caught:
-        # Of a plan's two requests the second tells the first candle anew, with another close.
+        # Of a plan's two requests the second sends the first candle again, with another close.
         one.candles("BINANCE", "BTCUSDT", "1m", start=START, end=START + 101_000 * 60)
     error = caught.value
     assert "column close differs" in str(error)
@@ -100,7 +100,7 @@ def test_answers_that_contradict_each_other_are_handed_over_with_the_error():
     assert sum(len(series) for series in error.results) > 1_000
 
 
-def test_d3_21_a_renamed_price_is_told_and_refused_when_strict():
+def test_d3_21_a_renamed_price_is_reported_and_refused_when_strict():
     renamed = body(
         {
             "id": {"type": "TRADE_AGG", "side": "BUY"},

@@ -134,7 +134,7 @@ def test_polars_takes_whatever_has_a_frame(series, both_sides):
         if isinstance(one, mp.Table):
             continue  # a Mapping, whose columns polars takes one by one
         wanted = one.to_polars()
-        # Names of series are categories, which Arrow tells otherwise.
+        # Names of series are categories, which Arrow writes otherwise.
         plain = [name for name, kind in wanted.schema.items() if not isinstance(kind, pl.Enum)]
         assert frame.columns == wanted.columns and frame.select(plain).schema == wanted.select(plain).schema
         assert frame.select(plain).equals(wanted.select(plain))
@@ -172,7 +172,7 @@ def test_polars_needs_no_pyarrow(series, both_sides):
     assert 'capsule object "arrow_array_stream"' in stream
 
 
-def test_a_schema_is_told_beforehand_and_one_asked_for_is_checked(series, both_sides, book):
+def test_a_schema_is_known_beforehand_and_one_asked_for_is_checked(series, both_sides, book):
     for one in frames_of(series, both_sides):
         assert pa.schema(one) == one.to_arrow().schema
     own = series.to_arrow().schema

@@ -25,17 +25,17 @@ import marketpoints as mp
 
 folder, url, key, now, symbol, first = sys.argv[1:]
 client = mp.Client(key, url, archive_source="twin", clock=lambda: float(now))
-archive, told = mp.Archive(folder), []
+archive, outcomes = mp.Archive(folder), []
 for start in range(int(first), int(first) + 10 * 86_400, 86_400):
     window = {"start": start, "end": start + 86_400}
     try:
         weight = archive.sync(client, "candles", "BINANCE_FUTURES", symbol, "1m", **window).weight
-        told.append(["kept", start, weight])
+        outcomes.append(["kept", start, weight])
     except mp.ArchiveError as error:
         times = [one.timestamps.astype("datetime64[s]").astype(int).tolist() for one in error.results or ()]
         rows = sorted(sum(times, []))
-        told.append(["told", start, rows == list(range(start, start + 86_400, 60)), str(error)])
-print(json.dumps(told))
+        outcomes.append(["told", start, rows == list(range(start, start + 86_400, 60)), str(error)])
+print(json.dumps(outcomes))
 """
 
 
@@ -85,14 +85,14 @@ def test_several_writers_on_a_full_disk_harm_nothing(service, client, disk, kilo
         for one in service.requests
         if one.path == "/v1/points" and one.weight
     )
-    told = [
+    outcomes = [
         (symbol, *one)
         for symbol, (out, _) in zip(("BTCUSDT", *SYMBOLS), outputs, strict=True)
         for one in json.loads(out)
     ]
-    assert {what for _, what, *_ in told} == {"kept", "told"}
+    assert {what for _, what, *_ in outcomes} == {"kept", "told"}
     handed = Counter()
-    for symbol, what, start, *more in told:
+    for symbol, what, start, *more in outcomes:
         if what == "kept":
             handed[symbol, start] += bool(more[0])
             assert len(archive.read("candles", *PLACE, symbol, "1m", start=start, end=start + DAY).timestamps) == 1_440

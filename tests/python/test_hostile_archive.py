@@ -227,23 +227,23 @@ for month in range(int(first)):
     begin = END - (1_000 + 730 * month) * HOUR
     before += archive.sync(client, *query, start=begin, end=begin + 4 * HOUR).weight
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
-told = None
+failure = None
 try:
     if through == "through":
         mp.Client(key, url, archive=archive, **settings).candles(*query[1:], start=END - int(window) * HOUR, end=END)
     else:
         archive.sync(client, *query, start=END - int(window) * HOUR, end=END)
 except mp.ArchiveError as error:
-    told = error
+    failure = error
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-results = [] if told is None or not told.results else told.results
+results = [] if failure is None or not failure.results else failure.results
 times = [] if not len(results) else results.timestamps.astype("int64").tolist()
 kept = sum(one.buckets for one in archive.contents())
 try:
     good = bool(archive.verify())
 except mp.NotArchivedError:
     good = None  # nothing was begun
-print(json.dumps([type(told).__name__, told and told.path, times, kept, before, good]))
+print(json.dumps([type(failure).__name__, failure and failure.path, times, kept, before, good]))
 """
 
 
@@ -256,8 +256,8 @@ def on_a_full_disk(demo, folder, first, limit, window, how="sync"):
         [str(part) for part in command], capture_output=True, text=True, timeout=300, check=False, env=environment
     )
     assert done.stderr == ""
-    *told, before, good = json.loads(done.stdout)
-    return *told, demo.spent - spent - before, good
+    *outcome, before, good = json.loads(done.stdout)
+    return *outcome, demo.spent - spent - before, good
 
 
 FOUR = 4 * HOUR

@@ -46,12 +46,12 @@ def test_numbers_whose_sums_would_be_infinite_are_bad_rows(tmp_path):
     assert report.rows == 1
 
 
-def test_a_time_in_another_unit_is_told(tmp_path):
+def test_a_time_in_another_unit_is_reported(tmp_path):
     seconds = trade(5, 1, 1).replace(f"{DAY + 5}000000", f"{DAY + 5}")
     millis = trade(6, 1, 1).replace(f"{DAY + 6}000000", f"{DAY + 6}000")
     dump(tmp_path / "dumps", "BTCUSDT", [seconds, millis, trade(7, 1, 1)])
-    told = [problem.what for problem in mp.ingest(tmp_path / "dumps", tmp_path / "store").problems]
-    assert "looks like seconds" in told[0] and "looks like milliseconds" in told[1]
+    messages = [problem.what for problem in mp.ingest(tmp_path / "dumps", tmp_path / "store").problems]
+    assert "looks like seconds" in messages[0] and "looks like milliseconds" in messages[1]
 
 
 def test_a_day_that_nanoseconds_cannot_hold_is_no_day(tmp_path):
@@ -120,7 +120,7 @@ def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
 
 
 # faults.md row 47
-def test_a_sheet_that_is_missing_is_told(tmp_path):
+def test_a_sheet_that_is_missing_is_reported(tmp_path):
     folder = tmp_path / "dumps" / "token_supply"
     folder.mkdir(parents=True)
     (folder / "all.csv").write_text(f"coin,token_name,timestamp,marketcap\nLINK,Chainlink,{DAY}000000,7\n")
@@ -167,10 +167,10 @@ def test_the_hash_of_no_key_is_no_key():
 
 
 @pytest.mark.parametrize("entry", ["my-secret", ("free",), ("free", "my-secret", 1), ("free", 7), None])
-def test_an_entry_of_keys_that_is_none_is_told_without_the_key(entry):
-    with pytest.raises(mp.InvalidRequest, match="'lab' needs a tier and a key") as told:
+def test_an_entry_of_keys_that_is_none_is_refused_without_the_key(entry):
+    with pytest.raises(mp.InvalidRequest, match="'lab' needs a tier and a key") as error:
         mp.LocalService(keys={"lab": entry})
-    assert "my-secret" not in str(told.value)
+    assert "my-secret" not in str(error.value)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")

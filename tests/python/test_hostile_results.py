@@ -135,10 +135,10 @@ def _answers():
     bars = [{"Point": {"timestamp": {"s": START + 3600 * row}, "liquidations": row + 1}} for row in range(3)]
     sides = ({"id": rows["id"] | {"type": "LIQUIDATION_AGG", "side": side}, "points": bars} for side in ("BUY", NAME))
     unknown = [rows | {"id": rows["id"] | {"type": f"NEW{NAME}", "rawSymbol": symbol}} for symbol in ("$A$", "$B$")]
-    told = {"candles": [rows], "book": [book], "liquidations": list(sides), "unknown": unknown}
+    bodies = {"candles": [rows], "book": [book], "liquidations": list(sides), "unknown": unknown}
     return {
         name: mp.decode_points(json.dumps({"series": every}).encode(), now=START + 10**6)
-        for name, every in told.items()
+        for name, every in bodies.items()
     }
 
 

@@ -28,7 +28,7 @@ def ingest(folder, **rules):
     return mp.ingest(folder / "dumps", folder / "store", **rules)
 
 
-def told(report):
+def places(report):
     return [(problem.line, problem.column) for problem in report.problems]
 
 
@@ -44,7 +44,7 @@ def test_a_stray_quote_spoils_its_row_and_no_other(tmp_path, name):
     rows[998] = rows[998].replace("ETHEREUM", '"ETHEREUM')
     write(tmp_path / "dumps" / "token_supply" / name, SUPPLY, rows)
     report = ingest(tmp_path)
-    assert told(report) == [(5, "token_name"), (502, "token_name"), (1_000, "chain")]
+    assert places(report) == [(5, "token_name"), (502, "token_name"), (1_000, "chain")]
     assert (report.files, report.rows) == (1, 997)
 
 
@@ -53,7 +53,7 @@ def test_two_stray_quotes_do_not_make_one_field_of_what_lies_between(tmp_path):
     rows[2], rows[6] = (row.replace('"Chainlink"', '"Chainlink') for row in (rows[2], rows[6]))
     write(tmp_path / "dumps" / "token_supply" / "all.csv", SUPPLY, rows)
     report = ingest(tmp_path)
-    assert (told(report), report.rows) == ([(4, "token_name"), (8, "token_name")], 8)
+    assert (places(report), report.rows) == ([(4, "token_name"), (8, "token_name")], 8)
 
 
 def test_a_stray_quote_in_the_last_whole_line_is_a_bad_row(tmp_path):
@@ -61,7 +61,7 @@ def test_a_stray_quote_in_the_last_whole_line_is_a_bad_row(tmp_path):
     rows[9] = rows[9].replace('"Chainlink"', '"Chainlink')
     write(tmp_path / "dumps" / "token_supply" / "all.csv", SUPPLY, rows)
     report = ingest(tmp_path)
-    assert (told(report), report.rows) == ([(11, "token_name")], 9)
+    assert (places(report), report.rows) == ([(11, "token_name")], 9)
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.csv.gz"])
@@ -74,7 +74,7 @@ def test_a_file_that_ends_within_quotes_is_not_taken(tmp_path, name):
     rows[19] = rows[19][: rows[19].index("link")]
     write(path, SUPPLY, rows, end="")
     report = ingest(tmp_path)
-    assert (report.files, report.rows, told(report)) == (0, 0, [(21, "")])
+    assert (report.files, report.rows, places(report)) == (0, 0, [(21, "")])
     assert "within quotes" in report.problems[0].what
     assert stored(tmp_path) == before
 
@@ -85,7 +85,7 @@ def test_a_field_that_is_too_long_is_a_bad_row(tmp_path):
     rows[2] = rows[2].replace('"Chainlink"', "x" * 65_536)
     write(tmp_path / "dumps" / "token_supply" / "all.csv", SUPPLY, rows)
     report = ingest(tmp_path)
-    assert (told(report), report.rows) == ([(3, "token_name")], 2)
+    assert (places(report), report.rows) == ([(3, "token_name")], 2)
 
 
 MEMORY = """
@@ -93,7 +93,7 @@ import sys
 import marketpoints as mp
 
 report = mp.ingest(sys.argv[1], sys.argv[2])
-# Of this program alone: what getrusage tells begins with the memory of the process that started it.
+# Of this program alone: what getrusage reports begins with the memory of the process that started it.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
 print(report.files, len(report.problems), int(peak.split()[1]) // 1024)
 """
@@ -116,7 +116,7 @@ def test_a_field_without_an_end_does_not_fill_the_memory(tmp_path, kind):
     assert megabytes < 300
 
 
-def test_a_header_of_many_names_is_told_in_few_words(tmp_path):
+def test_a_header_of_many_names_is_reported_in_few_words(tmp_path):
     write(tmp_path / "dumps" / "token_supply" / "wide.csv", f"{SUPPLY},{'x,' * 5_000}x", supply(2))
     write(
         tmp_path / "dumps" / "token_supply" / "long.csv", f"{SUPPLY},{'y' * 50_000}", [f"{row}," for row in supply(2)]
@@ -146,7 +146,7 @@ def test_a_good_store_is_not_replaced_by_less_without_a_word(tmp_path, path, hea
     write(dump, header, make(3))
     for _ in range(2):  # it does not go through the second time either
         report = ingest(tmp_path)
-        assert (report.files, report.rows, report.unchanged, told(report)) == (0, 0, 0, [(0, "")])
+        assert (report.files, report.rows, report.unchanged, places(report)) == (0, 0, 0, [(0, "")])
         what = report.problems[0].what
         assert "3 good rows" in what and "1000" in what and "allow_fewer_rows" in what
         assert stored(tmp_path) == before
@@ -157,7 +157,7 @@ def test_a_good_store_is_not_replaced_by_less_without_a_word(tmp_path, path, hea
     assert ingest(tmp_path).rows == 4
 
 
-def test_the_command_tells_fewer_rows_by_its_status(tmp_path):
+def test_the_command_reports_fewer_rows_by_its_status(tmp_path):
     def command(*more):
         line = [sys.executable, "-m", "marketpoints", "ingest", tmp_path / "dumps", tmp_path / "store", *more]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)

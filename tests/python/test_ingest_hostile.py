@@ -92,8 +92,8 @@ def test_two_ingests_at_once_count_every_trade_once(overlapping):
         holds(store, one)
         two = start(overlapping / "two", store)
         waits(two, one.pid)
-    told = [child.communicate(timeout=60) for child in (one, two)]
-    assert [one.returncode, two.returncode] == [0, 0], told
+    outputs = [child.communicate(timeout=60) for child in (one, two)]
+    assert [one.returncode, two.returncode] == [0, 0], outputs
     assert candles(store) == candles(overlapping / "whole")
 
 
@@ -228,7 +228,7 @@ def test_a_pipe_in_a_store_holds_up_nobody(tmp_path, place):
 
 
 # faults.md row 47
-def test_what_is_no_file_among_the_dumps_is_told_and_the_rest_is_taken(tmp_path):
+def test_what_is_no_file_among_the_dumps_is_reported_and_the_rest_is_taken(tmp_path):
     dumps = tmp_path / "dumps"
     dump(dumps, 1, [(1, 100)])
     market, options = dumps / "trades" / "BYBIT" / "BTCUSDT", "options_chain/DERIBIT/OPTIONS"
@@ -287,7 +287,7 @@ def test_a_folder_that_cannot_be_read_stops_nobody(tmp_path):
     assert (report.files, "cannot be read" in report.problems[0].what) == (1, True)
 
 
-def test_where_the_data_end_is_told_as_it_is_now(tmp_path):
+def test_where_the_data_end_is_reported_as_it_is_now(tmp_path):
     dump(tmp_path / "dumps", 1, [(1, 100)])
     mp.ingest(tmp_path / "dumps", tmp_path / "store")
     window = {"start": DAY + 9 * NIGHT, "end": DAY + 10 * NIGHT}
@@ -325,15 +325,15 @@ def test_a_budget_is_never_written_into_a_foreign_file(tmp_path, kind):
             account.symlink_to(tmp_path / "notes")
         else:
             os.link(tmp_path / "notes", account)
-        told = call()
+        output = call()
     assert (tmp_path / "notes").read_text() == "notes of mine"
     # A hard link is met when it is opened: the process goes on with its own view.
-    assert ("is a link" in told and "in its place" in told) if kind == "link" else not told
+    assert ("is a link" in output and "in its place" in output) if kind == "link" else not output
 
 
 def on_a_terminal(*words, url):
     """What a command writes on a terminal."""
-    told, own = pty.openpty()
+    terminal, own = pty.openpty()
     environment = os.environ | {"MARKETPOINTS_API_KEY": "key", "MARKETPOINTS_BASE_URL": url}
     environment |= {"MARKETPOINTS_CLOCK_OFFSET": "0", "MARKETPOINTS_BUDGET": "process"}
     line = [sys.executable, "-m", "marketpoints", *words]
@@ -342,14 +342,14 @@ def on_a_terminal(*words, url):
         shown = b""
         while True:
             try:
-                part = os.read(told, 65_536)
+                part = os.read(terminal, 65_536)
             except OSError:  # the other end is closed
                 break
             if not part:
                 break
             shown += part
         child.wait(60)
-    os.close(told)
+    os.close(terminal)
     return shown.decode().replace("\r\n", "\n")
 
 

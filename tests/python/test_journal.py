@@ -27,7 +27,7 @@ def raw(service, target, tier="advanced"):
             return error.code, error.read()
 
 
-def test_each_request_is_told_with_what_it_cost(service):
+def test_each_request_is_recorded_with_what_it_cost(service):
     assert len(service.requests) == 0
     assert service.spent == 0
     query = {"type": "TRADE_AGG", "exchange": "BINANCE_FUTURES", "rawSymbol": "BTCUSDT", "interval": "MINUTE"}
@@ -50,7 +50,7 @@ def test_each_request_is_told_with_what_it_cost(service):
     assert service.spent == 2
 
 
-def test_what_a_client_sends_is_told_and_its_weight_is_the_plans(service):
+def test_what_a_client_sends_is_recorded_and_its_weight_is_the_plans(service):
     with service.client("advanced") as client:
         planned = client.plan("candles", "BINANCE_FUTURES", "BTCUSDT", "1m", **DAY)
         client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", **DAY)
@@ -125,11 +125,11 @@ def test_cleared_and_bounded():
         mp.LocalService(keep_requests=-1)
 
 
-def test_no_key_is_told(service):
+def test_no_key_is_recorded(service):
     key = service.keys["free"]
     raw(service, f"/v1/usage?api_key=a-mistake&x={key}", "free")
-    told = f"{service.requests!r} {service.requests[0]!r} {service.requests[0]} {service.requests.to_pandas().to_csv()}"
-    assert key not in told and "a-mistake" not in told
+    text = f"{service.requests!r} {service.requests[0]!r} {service.requests[0]} {service.requests.to_pandas().to_csv()}"
+    assert key not in text and "a-mistake" not in text
     assert service.requests[0].query == {"api_key": "[key]", "x": "[key]"}
 
 
@@ -153,7 +153,7 @@ def test_many_threads_ask_and_look(service):
     assert (len(service.requests), service.spent) == (80, 80)
 
 
-def test_the_opening_of_a_stream_is_told(service):
+def test_the_opening_of_a_stream_is_recorded(service):
     with service.client("basic", check_symbols=False) as client:
         channel = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
         with client.stream([channel]):

@@ -44,12 +44,12 @@ def test_bodies_are_those_of_the_slow_decoder(kernel):
     assert child.stdout == "same\n", child.stderr[-2000:]
 
 
-def test_an_unknown_kernel_is_told_with_those_there_are():
+def test_an_unknown_kernel_is_refused_with_those_there_are():
     child = run("mmx", "bodies", 1, 0)
     assert "MARKETPOINTS_KERNEL=mmx is no kernel; unset it or choose one of: scalar" in child.stderr
 
 
-def test_a_kernel_of_another_kind_of_processor_is_told_as_such():
+def test_a_kernel_of_another_kind_of_processor_is_refused_as_such():
     other = "avx2" if ARM else "neon"
     child = run(other, "bodies", 1, 0)
     assert f"MARKETPOINTS_KERNEL={other} needs instructions that this processor lacks" in child.stderr

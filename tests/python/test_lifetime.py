@@ -223,15 +223,15 @@ def test_d3_42_a_subinterpreter_works_or_is_refused_and_never_crashes():
 
 
 def test_d3_43_a_callback_that_raises_spoils_nothing(client, monkeypatch):
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda problem: told.append(problem.exc_value))
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda problem: raised.append(problem.exc_value))
 
     def fail(done, total):
         raise KeyError("mine")
 
     answer = client.candles(*MARKET, "1h", progress=fail, **WINDOW)
     assert len(answer["close"]) == 96
-    assert [repr(problem) for problem in told] == ["KeyError('mine')"]
+    assert [repr(problem) for problem in raised] == ["KeyError('mine')"]
     assert len(client.candles(*MARKET, "1h", **WINDOW)["close"]) == 96
 
 

@@ -174,7 +174,7 @@ def test_the_bucket_that_holds_now_knows_nothing_later(dumps, store):
     now = START + 86_400 + 40_000
     with mp.LocalService(data=store, now=now) as service, service.client("unlimited") as client:
         asked = client.liquidation_heatmap(coin="XRP", interval="1d", start=START, end=now, include_forming=True)
-        told = {
+        answered = {
             int(time): [tuple(pair) for pair in asked.snapshot(row)]
             for row, time in enumerate(asked.timestamps.astype("datetime64[s]").astype(int))
         }
@@ -182,10 +182,10 @@ def test_the_bucket_that_holds_now_knows_nothing_later(dumps, store):
         expected(dumps, VENUES, 86_400, until_us=at * 1_000_000) for at in (now, now + 60, now + 86_400)
     )
     closed = {start: levels for start, levels in whole.items() if start + 86_400 <= now}
-    same({start: levels for start, levels in told.items() if start in closed}, closed)
+    same({start: levels for start, levels in answered.items() if start in closed}, closed)
     # The clock runs on while the test does, by less than a minute.
     forming = START + 86_400
-    volume = sum(volume for _, volume in told.get(forming, []))
+    volume = sum(volume for _, volume in answered.get(forming, []))
     assert sum(v for _, v in early.get(forming, [])) <= volume <= sum(v for _, v in late.get(forming, []))
     assert volume < sum(v for _, v in whole[forming])
 

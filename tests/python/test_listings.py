@@ -1,4 +1,4 @@
-"""Symbols and coins that a service does not have are told before they are paid for; empty answers say why."""
+"""Symbols and coins that a service does not have are refused before they are paid for; empty answers say why."""
 
 import asyncio
 import datetime as dt
@@ -60,7 +60,7 @@ def test_so_is_a_coin_and_one_that_is_near_nothing(service):
         assert client.usage().used == 0
 
 
-def test_swapped_arguments_are_told_without_a_look(nobody):
+def test_swapped_arguments_are_refused_without_a_look(nobody):
     with pytest.raises(mp.InvalidRequest, match='did you mean exchange "BINANCE_FUTURES" and symbol "BTCUSDT"'):
         nobody.candles("BTCUSDT", "BINANCE_FUTURES", "1h", **WINDOW)
 
@@ -147,12 +147,12 @@ def test_a_listing_that_is_not_sure_warns_and_the_call_goes_on():
         scripted(answer, listings=True) as (url, _),
         mp.Client("key", url, **SETTINGS) as client,
     ):
-        with pytest.warns(mp.UnknownSymbolWarning, match="nothing of SKEW_OPTION_SUMMARY_AGG for DERIBIT") as told:
+        with pytest.warns(mp.UnknownSymbolWarning, match="nothing of SKEW_OPTION_SUMMARY_AGG for DERIBIT") as caught:
             client.skew("DERIBIT", "BTC_25", "1h", coin="BTC", tenor="ONE_W", **WINDOW)
-        assert told[0].filename == __file__
-        with pytest.warns(mp.UnknownSymbolWarning, match="conditionId") as told:
+        assert caught[0].filename == __file__
+        with pytest.warns(mp.UnknownSymbolWarning, match="conditionId") as caught:
             client.points("TRADE_AGG", "PREDICTION_VENUE", "will-it-rain", "1h", **WINDOW)
-        assert told[0].filename == __file__
+        assert caught[0].filename == __file__
         assert client.budget.used == 2
         # Where warnings are errors, nothing is paid.
         with warnings.catch_warnings():
@@ -214,9 +214,9 @@ def test_own_data_without_now_say_when_they_end(tmp_path):
     rows = f"BINANCE_FUTURES,BTCUSDT,{noon},{noon},1,buy,7300.5,0.25\n"
     (folder / "2019-12-30.csv").write_text(f"exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n{rows}")
     mp.ingest(tmp_path / "dumps", tmp_path / "store")
-    with pytest.warns(mp.OutdatedDataWarning, match=r"end on 2019-12-30, .*give now='2019-12-31 00:00'") as told:
+    with pytest.warns(mp.OutdatedDataWarning, match=r"end on 2019-12-30, .*give now='2019-12-31 00:00'") as caught:
         service = mp.LocalService(data=tmp_path / "store")
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     with service, service.client("unlimited") as client:
         last = client.candles(*MARKET, period="1d")
         assert "the data of the service end on 2019-12-30" in repr(last) and "now='2019-12-31 00:00'" in last.why_empty
@@ -321,9 +321,9 @@ def test_a_channel_of_an_unknown_symbol_is_refused_before_it_is_opened(service):
 )
 def test_a_channel_that_may_stay_silent_warns(service, wrong, words):
     with service.client() as client:
-        with pytest.warns(mp.UnknownSymbolWarning, match=f"{words}.* may stay silent") as told, client.stream(wrong):
+        with pytest.warns(mp.UnknownSymbolWarning, match=f"{words}.* may stay silent") as caught, client.stream(wrong):
             pass
-        assert told[0].filename == __file__
+        assert caught[0].filename == __file__
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with client.stream([channel("BTCUSDT", category="PERPETUAL"), channel("BTCUSDT", "FUNDING_RATE")]):

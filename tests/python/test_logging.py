@@ -1,4 +1,4 @@
-"""What the client tells Python's logging: URL, weight, status, time, tries; never the key."""
+"""What the client logs by Python's logging: URL, weight, status, time, tries; never the key."""
 
 import asyncio
 import logging

@@ -106,7 +106,7 @@ def test_bars_and_books_for_frameworks_pass(service):
         return client.orderbook_heatmap(*MARKET, "5m", start="2026-05-31T21:00", block_size=10, max_depth=5)
 
     def best(client):
-        """The first bid and the first ask of each snapshot, as hftbacktest is told them."""
+        """The first bid and the first ask of each snapshot, as hftbacktest gets them."""
         events = mp.adapters.hftbacktest(book(client), tick_size=0.1)
         levels = events[(events["ev"] & 0xFF) == 4]
         first = np.flatnonzero(np.append(True, np.diff(levels["ev"].astype("int64")) != 0))

@@ -138,7 +138,7 @@ def test_order_and_distinct_are_sent_as_the_wire_has_them():
         ({"sort_by": 1}, "sort_by"),
     ],
 )
-def test_a_wrong_order_is_told_before_anything_is_sent(arguments, message):
+def test_a_wrong_order_is_refused_before_anything_is_sent(arguments, message):
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client, pytest.raises(mp.InvalidRequest, match=message):
         client.markets(**arguments)
 

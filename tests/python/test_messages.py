@@ -20,7 +20,7 @@ def problem(kind, call):
     return str(caught.value)
 
 
-def test_a_key_in_the_place_of_the_address_is_told_and_never_shown(monkeypatch):
+def test_a_key_in_the_place_of_the_address_is_refused_and_never_shown(monkeypatch):
     swapped = problem(mp.InvalidRequest, lambda: mp.Client("http://127.0.0.1:9", "mp-secret-key-123"))
     assert "swap" in swapped and "Client(api_key, base_url)" in swapped
     monkeypatch.setenv("MARKETPOINTS_BASE_URL", "mp-secret-key-123")
@@ -93,8 +93,8 @@ def test_an_empty_window_says_why(client, window, forming):
     assert ("include_forming" in why) == (window == "forming")
 
 
-def test_a_service_of_another_time_is_told(service):
-    """A client that was not told the clock of `serve --now` asks for a time that the service does not have."""
+def test_a_service_of_another_time_is_reported(service):
+    """A client that was not given the clock of `serve --now` asks for a time that the service does not have."""
     late = dt.datetime(2027, 4, 1, tzinfo=dt.timezone.utc).timestamp()
     with mp.Client(service.keys["unlimited"], service.url, clock=lambda: late) as client:
         why = client.candles(*MARKET, "1h", period="5h").why_empty
@@ -233,7 +233,7 @@ def test_what_is_kept_can_be_verified_without_a_window(client, tmp_path):
     assert checked and checked.requests == 1
 
 
-def test_slips_of_a_selection_are_told(client):
+def test_slips_of_a_selection_are_refused(client):
     candles = client.candles(["BINANCE_FUTURES", "BYBIT"], "BTCUSDT", "1h", period="2h")
     assert "did you mean raw_symbol?" in problem(mp.InvalidRequest, lambda: candles.sel(symbol="BTCUSDT"))
     assert "did you mean exchange?" in problem(mp.InvalidRequest, lambda: candles.sel(exchnge="BYBIT"))
@@ -247,7 +247,7 @@ def test_slips_of_a_selection_are_told(client):
     )
 
 
-def test_a_key_known_by_its_hash_and_a_bad_keys_file_are_told(tmp_path):
+def test_a_key_known_by_its_hash_and_a_bad_keys_file_are_refused(tmp_path):
     file = tmp_path / "keys"
     file.write_text("lab advanced mp-lab-5f0c2a\nstudent free sha256:" + "2b" * 32 + "\n")
     file.chmod(0o600)
@@ -309,9 +309,9 @@ def test_a_client_of_a_local_service_can_be_pickled(service, monkeypatch):
             assert third.candles(*MARKET, "1h", **window) == client.candles(*MARKET, "1h", **window)
 
 
-def test_what_a_record_was_not_told_is_unknown(client):
+def test_what_a_record_was_not_sent_is_unknown(client):
     leader = client.leaderboard(limit=1)[0]
-    # Supplement, section 8: absent in all recorded rows. What the service tells stands.
+    # Supplement, section 8: absent in all recorded rows. What the service sends stands.
     assert leader.total_unrealized_pnl != leader.total_unrealized_pnl
     market = mp.Market.from_wire({"exchange": "BYBIT", "rawSymbol": "X", "lastPrice": 1})
     for name in ("marketcap", "oi_change_24h", "liquidity", "volume_24h_usd"):

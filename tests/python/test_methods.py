@@ -146,7 +146,7 @@ def test_names_of_methods_are_names_of_types_everywhere(client, tmp_path):
         ("leader_board", "leaderboard"),
     ],
 )
-def test_slips_of_a_method_s_name_are_told_everywhere(client, tmp_path, slip, meant):
+def test_slips_of_a_method_s_name_are_refused_everywhere(client, tmp_path, slip, meant):
     calls = [
         lambda: client.points(slip, *MARKET, "1h", period=3600),
         lambda: client.plan(slip, *MARKET, "1h", period=3600),
@@ -173,7 +173,7 @@ def test_an_argument_that_a_type_has_no_use_for_is_no_argument():
         client.candles(*MARKET, "1h", period=3600, block_size=5)
 
 
-def test_a_misspelt_argument_is_told_with_what_was_meant():
+def test_a_misspelt_argument_is_refused_with_what_was_meant():
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
         for call, meant in ((client.candles, "gapfill"), (client.tpo, "block_minutes"), (client.points, "max_depth")):
             slip = meant[:-1]
@@ -183,7 +183,7 @@ def test_a_misspelt_argument_is_told_with_what_was_meant():
             client.plan("candles", *MARKET, "1h", period=3600, max_dept=1)
 
 
-def test_a_misspelt_argument_is_told_of_the_call_that_was_made(tmp_path):
+def test_a_misspelt_argument_is_refused_with_the_call_that_was_made(tmp_path):
     archive = mp.Archive(tmp_path)
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
         calls = {

@@ -1,4 +1,4 @@
-"""Named pipes, sockets, folders and devices where files belong: told at once, never waited for and never removed."""
+"""Named pipes, sockets, folders and devices where files belong: refused at once, never waited for and never removed."""
 
 import os
 import socket
@@ -61,7 +61,7 @@ def a_place(folder, place):
 # faults.md row 47
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", ["data", "ledger", "archive.json"])
-def test_what_is_no_file_in_an_archive_is_told_and_left_alone(demo, client, tmp_path, place, kind):
+def test_what_is_no_file_in_an_archive_is_reported_and_left_alone(demo, client, tmp_path, place, kind):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)
     path = a_place(tmp_path, place)
@@ -78,7 +78,7 @@ def test_what_is_no_file_in_an_archive_is_told_and_left_alone(demo, client, tmp_
     assert is_still(path, kind)
 
 
-def test_a_pipe_in_the_place_of_a_lock_is_told(client, tmp_path):
+def test_a_pipe_in_the_place_of_a_lock_is_refused(client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync(client, "candles", *MARKET, **WINDOW)
     put(a_place(tmp_path, "lock"), "pipe")
@@ -128,8 +128,8 @@ def test_dumps_that_are_no_files_are_problems_of_the_ingest(tmp_path, kind):
         "timestamp,side,price,amount\n1767312000000000,buy,100.5,1\n1767312060000000,sell,100.25,2\n"
     )
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
-    told = [str(problem) for problem in report.problems]
-    assert any("2026-01-01.csv" in text and "no file" in text for text in told), told
+    problems = [str(problem) for problem in report.problems]
+    assert any("2026-01-01.csv" in text and "no file" in text for text in problems), problems
     assert report.rows == 2
     assert is_still(folder / "2026-01-01.csv", kind)
 

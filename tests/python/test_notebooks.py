@@ -65,13 +65,13 @@ def test_every_picture_shows_something(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_outputs_need_nothing_from_elsewhere_and_tell_no_key(path):
+def test_outputs_need_nothing_from_elsewhere_and_show_no_key(path):
     cells = json.loads(path.read_text("utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    told = re.sub(r'"image/png": "[^"]*"', "", json.dumps(outputs))
+    text = re.sub(r'"image/png": "[^"]*"', "", json.dumps(outputs))
     assert "widgets" not in json.loads(path.read_text("utf-8"))["metadata"]
-    assert not re.search(r"<(script|link|iframe)\b|(src|href)=.{0,2}https?:", told)
-    assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/|mp-(free|basic|standard|advanced)-", told)
+    assert not re.search(r"<(script|link|iframe)\b|(src|href)=.{0,2}https?:", text)
+    assert not re.search(r"127\.0\.0\.1|/tmp/|/home/|/root/|mp-(free|basic|standard|advanced)-", text)
 
 
 def test_they_stay_small():

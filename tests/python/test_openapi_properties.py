@@ -35,7 +35,7 @@ UNCHECKED = [positive_data_acceptance, negative_data_rejection]
 
 
 def strict(schema):
-    """The schema with every object closed: a field that the document does not tell of is wrong."""
+    """The schema with every object closed: a field that the document does not have is wrong."""
     if isinstance(schema, list):
         return [strict(one) for one in schema]
     if not isinstance(schema, dict):

@@ -79,7 +79,7 @@ def test_a_link_stays_and_what_it_leads_to_is_written(fetch, tmp_path, there):
     assert names(other) == ["real.csv"]
 
 
-def test_links_that_lead_nowhere_are_told(fetch, tmp_path):
+def test_links_that_lead_nowhere_are_refused(fetch, tmp_path):
     circle, gone = tmp_path / "circle.csv", tmp_path / "gone.csv"
     circle.symlink_to(circle)
     gone.symlink_to(tmp_path / "no" / "such.csv")

@@ -41,7 +41,7 @@ def archive(template, tmp_path, monkeypatch):
 
 @pytest.fixture
 def explored(archive):
-    """Makes explorers of the archive with what their page is told."""
+    """Makes explorers of the archive with what their page gets."""
     made = []
 
     def make(*arguments, **named):
@@ -69,7 +69,7 @@ def whole(archive):
 
 
 def largest(shown, start, end, seconds, side):
-    """The largest volume by bucket and price, told one by one."""
+    """The largest volume by bucket and price, computed one by one."""
     found = {}
     times = shown.timestamps.astype("int64")
     for at, (time, bids) in enumerate(zip(times.tolist(), shown.split.tolist(), strict=True)):
@@ -117,8 +117,8 @@ def test_a_level_far_away_and_snapshots_without_sides():
     made = coarsened(fine, 60 * SECOND, day, 900, step_of(shown, None))
     assert made.levels.tolist() == [[99.0, 2.0], [99.5, 5.0], [100.0, 3.0], [100.5, 4.0], [1e6, 7.0]]
     assert made.bids.tolist() == [2] and made.offsets.tolist() == [0, 5]
-    untold = coarsened(Coarse(starts, shown.offsets, np.full(2, -1), shown.levels), 60 * SECOND, day, 900, 0.5)
-    assert untold.levels.tolist() == made.levels.tolist() and untold.bids.tolist() == [-1]
+    without_sides = coarsened(Coarse(starts, shown.offsets, np.full(2, -1), shown.levels), 60 * SECOND, day, 900, 0.5)
+    assert without_sides.levels.tolist() == made.levels.tolist() and without_sides.bids.tolist() == [-1]
 
 
 @pytest.mark.parametrize("side", ["both", "bids", "asks"])
@@ -162,11 +162,11 @@ def test_close_up_the_snapshots_are_read(archive, explored):
         answers.loads.join()
         return [content for content, _ in heard]
 
-    told = ask(1, t0=about["home"][0], t1=about["home"][1], w=24)
-    assert told[-1]["text"] == "largest of each 4 h; zoom in for each snapshot"
+    messages = ask(1, t0=about["home"][0], t1=about["home"][1], w=24)
+    assert messages[-1]["text"] == "largest of each 4 h; zoom in for each snapshot"
     assert ask(2)[-1] == {"kind": "loaded", "again": True, "loaded": about["loaded"]}
-    told = ask(3)
-    assert told[0]["kind"] == "view" and told[-1]["text"] == ""
+    messages = ask(3)
+    assert messages[0]["kind"] == "view" and messages[-1]["text"] == ""
     view = ((start * 10**6, (start + 7_200_000) * 10**6), (low, high))
     window = ("2026-02-01T06:00", "2026-02-01T08:00")
     expected = whole(archive).raster(120, 90, window, (low, high))

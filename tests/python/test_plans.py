@@ -99,8 +99,8 @@ def test_a_body_stays_within_its_bound_at_no_weight(nobody, depth, sizes):
     plan = nobody.plan("orderbook_heatmap", *MARKET, "1m", block_size=10, max_depth=depth, period=4_500 * 60)
     assert [one.points for one in plan.requests] == sizes
     for one in plan.requests:
-        told = dict(parse_qsl(urlsplit(one.url).query))
-        window = int(told["from"]), int(told["from"]) + int(told["period"])
+        query = dict(parse_qsl(urlsplit(one.url).query))
+        window = int(query["from"]), int(query["from"]) + int(query["period"])
         assert tuple(int(edge.astype("datetime64[s]").astype(int)) for edge in (one.start, one.end)) == window
     # Cuts on multiples of a thousand points cost nothing (section 8.2).
     assert plan.weight == independent.weight(10, 3500, Fraction(4_500), 1, depth)
@@ -162,7 +162,7 @@ def test_d3_07_a_call_heavier_than_the_bucket_is_cut_to_fit_it():
     assert plan.eta == pytest.approx(120, abs=1)
 
 
-def test_d3_07_what_can_never_run_is_told_with_what_would():
+def test_d3_07_what_can_never_run_is_refused_with_what_would():
     limit = {"X-RateLimit-Limit": "5"}  # a bucket of 10 (section 8.1)
     with scripted(lambda path: (200, limit, {})) as (url, asked), mp.Client("key", url, clock=lambda: NOW) as client:
         client.usage()

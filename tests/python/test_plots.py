@@ -35,8 +35,8 @@ def test_candles_with_volume():
     assert len(bodies.get_paths()) == 3
     back = ax.transData.inverted()
     spans = [back.transform(path.vertices)[:, 1] for path in bodies.get_paths()]
-    told = [(span.min(), span.max()) for span in spans]
-    assert told == [pytest.approx(one) for one in [(100.0, 105.0), (102.0, 105.0), (101.5, 102.0)]]
+    ranges = [(span.min(), span.max()) for span in spans]
+    assert ranges == [pytest.approx(one) for one in [(100.0, 105.0), (102.0, 105.0), (101.5, 102.0)]]
     assert len(ax.figure.axes) == 2
     assert ax.get_shared_x_axes().joined(*ax.figure.axes)
     low, high = ax.get_ylim()

@@ -146,7 +146,7 @@ def test_a_smile_has_its_wings_half_a_skew_from_the_money():
         lambda: smiling((75,)),
     ],
 )
-def test_what_is_no_smile_is_told(wrong):
+def test_what_is_no_smile_is_refused(wrong):
     with pytest.raises(mp.SelectionError, match="a smile needs the implied volatility at the money and the skew"):
         wrong().plot(layout="smile")
 
@@ -174,20 +174,20 @@ HEATMAP = heatmap(BOOK)
         (candles(CANDLES), {"ax": "x"}, r"ax: a str is no axes"),
     ],
 )
-def test_what_a_picture_cannot_be_told_is_told(made, options, words):
+def test_a_choice_that_a_picture_does_not_take_is_refused(made, options, words):
     answer = mp.decode_points(body(made))
     for one in (answer, answer.only):
         with pytest.raises(mp.InvalidRequest, match=words):
             one.plot(**options)
 
 
-def test_what_several_pictures_cannot_be_told_is_told():
+def test_a_choice_that_several_pictures_do_not_take_is_refused():
     for answer in (markets(), options(), markets() + options()):
         with pytest.raises(mp.InvalidRequest, match="kind= is of a volume profile"):
             answer.plot(kind="pie")
     with pytest.raises(mp.InvalidRequest, match="several series are drawn in a layout, and this is one"):
         markets()[0].plot(layout="panels")
-    # What one of several is told the others need not know.
+    # A choice of one of several the others need not know.
     mixed = markets(names=["BTCUSDT"]) + mp.decode_points(body(HEATMAP))
     Picture(mixed.plot(theme="light", volume=False))
 
@@ -276,11 +276,11 @@ def test_records_of_little():
 def test_names_of_others_are_shown_as_they_are():
     name = "$a$ <b>\n\x1b[31m red " + "long " * 20
     picture = Picture(mp.Records([mp.UserPosition(market_name=name, outcome_name="$Yes$", realized_pnl=2.0)]).plot())
-    (told,) = [text for text in picture.texts if "Yes" in text]
-    assert told.startswith(r"\$a\$ <b> \x1b[31m red long") and told.endswith(r" · \$Yes\$") and len(told) < 60
+    (label,) = [text for text in picture.texts if "Yes" in text]
+    assert label.startswith(r"\$a\$ <b> \x1b[31m red long") and label.endswith(r" · \$Yes\$") and len(label) < 60
 
 
-def test_records_without_a_picture_are_told(client):
+def test_records_without_a_picture_are_refused(client):
     with pytest.raises(mp.SelectionError, match=r"there is no picture of Market records, but of TraderProfile"):
         client.markets(exchange="BINANCE_FUTURES").plot()
     with pytest.raises(mp.SelectionError, match=r"2 market summaries are drawn one by one: summaries\[0\]\.plot"):

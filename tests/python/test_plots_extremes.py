@@ -94,15 +94,15 @@ def test_a_message_names_the_market_as_it_is_called():
 
 @pytest.mark.parametrize("numbers", [[1, 2, HUGE], [HUGE] * 3, [1e-308, 1, -HUGE]])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_no_picture_holds_is_told_with_its_place(kind, numbers):
+def test_what_no_picture_holds_is_refused_with_its_place(kind, numbers):
     if kind == "profile":
         numbers = sorted(set(numbers))
     shown = of(kind, TIMES["near"], numbers if len(numbers) == 3 else [1, 2, HUGE])
     with pytest.raises(
         mp.SelectionError, match=r"1\.7e\+308 at 2026-04-22 .* UTC.*up to 1e\+30.*series\[:10\]"
-    ) as told:
+    ) as error:
         shown.plot()
-    assert "XRPUSDT" in str(told.value)
+    assert "XRPUSDT" in str(error.value)
     if kind in ("candles", "book"):
         with pytest.raises(mp.SelectionError, match=r"1\.7e\+308 at 2026"):
             shown.explore()
@@ -116,7 +116,7 @@ def test_what_no_picture_holds_is_told_with_its_place(kind, numbers):
                 plain.explore(over=[over])
 
 
-def test_the_row_that_is_told_is_the_one():
+def test_the_row_that_is_named_is_the_one():
     rows = [([(1, 1)], [(2, HUGE if row == 1 else 3)]) for row in range(3)]
     shown = mp.decode_points(body(heatmap(rows)), now=LATER)[0]
     with pytest.raises(mp.SelectionError, match=r"volume is 1\.7e\+308 at 2026-04-22 18:01:00 UTC"):
@@ -157,7 +157,7 @@ def test_axes_that_show_more_than_all_times_have_a_picture_of_what_there_is():
     assert len(there) and there.min() >= 800 - 2 and there.max() <= 1_200 + 2
 
 
-def test_records_of_no_size_are_told_with_whose_they_are(demo):
+def test_records_of_no_size_are_refused_with_whose_they_are(demo):
     with demo.client("unlimited") as client:
         wallets = list(client.leaderboard(limit=2))
     wallets[1] = replace(wallets[1], total_realized_pnl=HUGE)

@@ -134,17 +134,17 @@ def event(ax, second, price):
     return mpl.backend_bases.MouseEvent("motion_notify_event", ax.figure.canvas, x, y)
 
 
-def test_the_cursor_tells_the_volume():
+def test_the_cursor_shows_the_volume():
     snapshots = {0: [(100.0, 2.5), (101.0, 7.0)], 2: [(100.0, 3.0), (101.0, 1250.5)]}
     ax = flat(snapshots, "VENUE_LIQUIDATION_AGG").plot(ax=axes(), prices=(100, 102))
     ax.figure.canvas.draw()
     picture = ax.images[0]
-    told = {}
+    shown = {}
     for name, minute, price in (("a", 0.5, 100.5), ("b", 2.5, 101.5), ("none", 0.5, 102.5), ("gap", 1.5, 100.5)):
         there = event(ax, START + MINUTE * minute, price)
-        told[name] = picture.format_cursor_data(picture.get_cursor_data(there))
+        shown[name] = picture.format_cursor_data(picture.get_cursor_data(there))
         assert picture.contains(there)[0]
-    assert told == {"a": "[2.5]", "b": "[1,250.5]", "none": "[0]", "gap": "[no snapshot]"}
+    assert shown == {"a": "[2.5]", "b": "[1,250.5]", "none": "[0]", "gap": "[no snapshot]"}
     assert picture.get_cursor_data(mpl.backend_bases.MouseEvent("motion_notify_event", ax.figure.canvas, 1, 1)) is None
 
 
@@ -252,12 +252,12 @@ def test_axes_turned_round_and_on_a_logarithmic_scale():
     answer = flat({minute: [(100.0, 1.0), (101.0, 50.0), (102.0, 900.0)] for minute in range(4)})
     ax = answer.plot(ax=axes(), prices=(100, 102))
     ax.figure.canvas.draw()
-    told = [tuple(centres(ax, 1, price)) for price in (100, 101, 102)]
-    assert len(set(told)) == 3
+    colours = [tuple(centres(ax, 1, price)) for price in (100, 101, 102)]
+    assert len(set(colours)) == 3
     ax.invert_yaxis()
     ax.invert_xaxis()
     ax.figure.canvas.draw()
-    assert [tuple(centres(ax, 1, price)) for price in (100, 101, 102)] == told
+    assert [tuple(centres(ax, 1, price)) for price in (100, 101, 102)] == colours
     ax.set_yscale("log")
     ax.figure.canvas.draw()
-    assert [tuple(centres(ax, 1, price)) for price in (100, 101, 102)] == told
+    assert [tuple(centres(ax, 1, price)) for price in (100, 101, 102)] == colours

@@ -128,7 +128,7 @@ print(len(candles._repr_html_()) > 100)
 """
 
 
-def test_without_matplotlib_what_installs_it_is_told():
+def test_without_matplotlib_what_installs_it_is_named():
     assert run(NOTHING).split() == ["True"] * 7
 
 

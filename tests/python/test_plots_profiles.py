@@ -45,9 +45,9 @@ def test_a_footprint_has_sold_and_bought_of_each_cell_and_the_difference_below()
     ax = profile(LEVELS, LEVELS[:2]).plot(kind="footprint", step=1)
     above, below = ax.figure.axes
     picture = Picture(ax)
-    told = texts(above, "Footprint")
-    assert told[:3] == ["9.0", "6.0", "×"]
-    assert told[6:9] == ["10", "1.2k", "×"] and len(told) == 3 * 6
+    labels = texts(above, "Footprint")
+    assert labels[:3] == ["9.0", "6.0", "×"]
+    assert labels[6:9] == ["10", "1.2k", "×"] and len(labels) == 3 * 6
     assert texts(below, "Numbers") == ["+1.2k", "+5.0"]
     assert "delta" in {one.get_ylabel() for one in picture.figure.axes}
 
@@ -56,18 +56,18 @@ def test_the_diagonal_tells_who_prevails():
     # Bought at a price against sold one row below, sold against bought one row above; three times as much.
     from marketpoints.plots.profiles import Grid, prevailing
 
-    def told(*levels, ratio=3.0):
+    def sides(*levels, ratio=3.0):
         rows, buys, sells = (np.array(one) for one in zip(*levels, strict=True))
         bucket = np.zeros(len(rows), dtype=np.int64)
         return prevailing(Grid(None, None, 0.0, 1.0, rows, bucket, buys, sells), ratio).tolist()
 
-    assert told((0, 0.0, 10.0), (1, 30.0, 0.0)) == [0, 1]
-    assert told((0, 0.0, 10.0), (1, 29.0, 0.0)) == [0, 0]
-    assert told((0, 0.0, 30.0), (1, 10.0, 1.0)) == [-1, 0]
-    assert told((0, 0.0, 30.0), (1, 10.0, 1.0), ratio=4.0) == [0, 0]
-    assert told((0, 0.0, 1.0), (1, 3.0, 90.0), (2, 4.0, 1.0)) == [0, 2, 0]
-    assert told((0, 0.0, 1.0), (2, 30.0, 0.0)) == [0, 0]  # no row below it
-    assert told((0, 0.0, 0.0), (1, 0.0, 0.0)) == [0, 0]
+    assert sides((0, 0.0, 10.0), (1, 30.0, 0.0)) == [0, 1]
+    assert sides((0, 0.0, 10.0), (1, 29.0, 0.0)) == [0, 0]
+    assert sides((0, 0.0, 30.0), (1, 10.0, 1.0)) == [-1, 0]
+    assert sides((0, 0.0, 30.0), (1, 10.0, 1.0), ratio=4.0) == [0, 0]
+    assert sides((0, 0.0, 1.0), (1, 3.0, 90.0), (2, 4.0, 1.0)) == [0, 2, 0]
+    assert sides((0, 0.0, 1.0), (2, 30.0, 0.0)) == [0, 0]  # no row below it
+    assert sides((0, 0.0, 0.0), (1, 0.0, 0.0)) == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def test_a_colour_bar_has_numbers(span, width):
     Picture(ax)
     bar = ax.figure.axes[1]
     bottom, top = bar.get_ylim()
-    told = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
+    ticks = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
     assert low * 0.99 <= bottom < top <= low * span * 1.01
-    assert 2 <= len(told) <= 8 and told == sorted(set(told))
-    assert bottom * 0.999 <= told[0] and told[-1] <= top * 1.001
+    assert 2 <= len(ticks) <= 8 and ticks == sorted(set(ticks))
+    assert bottom * 0.999 <= ticks[0] and ticks[-1] <= top * 1.001
     boxes = [one.get_window_extent() for one in bar.get_yticklabels()]
     assert not [pair for pair in itertools.pairwise(boxes) if pair[0].overlaps(pair[1])]
 
@@ -88,7 +88,7 @@ def test_prices_that_are_no_range_are_refused(kind, prices):
         decoded(points(kind, [START])).plot(prices=prices)
 
 
-def test_prices_the_other_way_round_are_told():
+def test_prices_the_other_way_round_are_refused():
     with pytest.raises(mp.InvalidRequest, match=r"87000 is not below 86500; prices=\(86500, 87000\)"):
         decoded(points(LEVELS[0], [START])).plot(prices=(87000, 86500))
 
@@ -149,7 +149,7 @@ def test_legends_name_a_market_once():
         points("SKEW_OPTION_SUMMARY_AGG", [START], exchange="DERIBIT", rawSymbol="ETHUSDT", **other),
     )
     assert {"BYBIT BTCUSDT · skew", "DERIBIT ETHUSDT · skew"} <= set(Picture(answer.plot()).texts)
-    # What alone tells two apart is told.
+    # What alone tells two apart is shown.
     same = decoded(
         points("SKEW_OPTION_SUMMARY_AGG", [START], category="OPTION"),
         points("SKEW_OPTION_SUMMARY_AGG", [START], category="COMBO"),

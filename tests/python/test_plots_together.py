@@ -170,7 +170,7 @@ def test_few_rows_or_none(count):
     Picture(mp.plot(book, hours(ROWS[:count]), liquidations([1.0] * count, "SELL")))
 
 
-def test_what_cannot_be_drawn_together_is_told(client):
+def test_what_cannot_be_drawn_together_is_refused(client):
     with pytest.raises(mp.InvalidRequest, match=r"nothing to draw; give results, such as mp.plot\(candles"):
         mp.plot()
     with pytest.raises(mp.InvalidRequest, match="nothing to draw"):

@@ -122,7 +122,7 @@ def test_open_interest_is_no_candles_on_an_axis_of_prices(client):
     assert {"BTCUSDT on BINANCE_FUTURES · open interest in USD · 1h", "open interest (USD)"} <= set(texts)
 
 
-def test_units_are_told_where_they_are_known(client):
+def test_units_are_shown_where_they_are_known(client):
     texts = Picture(client.candles(*MARKET, **WINDOW).plot()).texts
     assert {"price (USDT)", "volume (BTC)"} <= set(texts)
     texts = Picture(client.candles(*MARKET, **WINDOW, usd=True).plot()).texts

@@ -94,9 +94,9 @@ def test_a_profile_counts_its_positions(venue):
     wallets = sorted({row["wallet_address"] for row in positions})
     with mp.LocalService(data=store, now=NOW) as service:
         for wallet in wallets[:10]:
-            told = analytics(service, f"trader-profile?userWallet={wallet}")["traderProfile"]
+            answer = analytics(service, f"trader-profile?userWallet={wallet}")["traderProfile"]
             for name, wanted in independent.profile(positions, wallet).items():
-                assert told.get(name, 0) == pytest.approx(wanted, rel=1e-12, abs=1e-9), name
+                assert answer.get(name, 0) == pytest.approx(wanted, rel=1e-12, abs=1e-9), name
         with service.client() as client:
             board = client.leaderboard(limit=len(wallets))
             order = sorted(wallets, key=lambda wallet: -independent.profile(positions, wallet)["total_realized_pnl"])
@@ -115,20 +115,20 @@ def test_positions_come_back_as_they_were_written(venue):
     store, positions = venue
     with mp.LocalService(data=store, now=NOW) as service, service.client() as client:
         for market, condition in enumerate(CONDITIONS):
-            told = client.positions(condition_id=condition, limit=200)
+            answer = client.positions(condition_id=condition, limit=200)
             mine = [row for row in positions if row["condition_id"] == condition]
-            assert [row.unrealized_size for row in told] == sorted(
+            assert [row.unrealized_size for row in answer] == sorted(
                 (float(row["unrealized_size"]) for row in mine), reverse=True
             )
             by_key = {(row["wallet_address"], row["asset_id"]): row for row in mine}
-            assert len(by_key) == len(told)
-            for position in told:
+            assert len(by_key) == len(answer)
+            for position in answer:
                 row = by_key[position.wallet_address, position.asset_id]
                 for name in ("realized_size", "avg_price", "avg_exit_price", "realized_pnl"):
                     assert getattr(position, name) == float(row[name] or 0), name
                 opened = int(row["latest_open_ts"] or 0)
-                told_time = position.latest_open_ts
-                assert np.isnat(told_time) if not opened else told_time == np.datetime64(opened, "s")
+                opened_at = position.latest_open_ts
+                assert np.isnat(opened_at) if not opened else opened_at == np.datetime64(opened, "s")
                 for name in ("prev_hold_duration", *COUNTS):
                     assert getattr(position, name) == int(row[name] or 0), name
                 for name in ("market_name", "outcome_name", "category", "sub_category"):
@@ -174,7 +174,7 @@ MARKET = {
     "available_to": NOW + 500_000,
     "order_price_min_tick_size": 0.01,
 }
-TOLD = {
+DETAILS = {
     "slug": "rain-or-snow",
     "group_item_title": "Rain",
     "total_volume": 12345.5,
@@ -213,10 +213,10 @@ def listed(store, now):
 
 
 def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
-    blank = dict.fromkeys([*TOLD, "timestamp", "last_price", "closed", "resolved_prices"], "")
+    blank = dict.fromkeys([*DETAILS, "timestamp", "last_price", "closed", "resolved_prices"], "")
     rows = [
         blank | MARKET | {"timestamp": (NOW - 400_000) * 10**6, "last_price": 0.25},
-        blank | MARKET | TOLD | {"timestamp": (NOW - 100_000) * 10**6, "last_price": 0.5},
+        blank | MARKET | DETAILS | {"timestamp": (NOW - 100_000) * 10**6, "last_price": 0.5},
         blank
         | MARKET
         | {
@@ -236,7 +236,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
     assert (report.problems, report.rows) == ([], 4)
 
     assert listed(tmp_path / "store", NOW - 500_001) == {}
-    # A row with a timestamp tells nothing before it, one without tells from the opening on.
+    # A row with a timestamp holds from then on, one without from the opening on.
     assert set(listed(tmp_path / "store", NOW - 400_001)) == {CONDITIONS[1]}
     first = listed(tmp_path / "store", NOW - 390_000)[CONDITIONS[0]]
     assert (first["lastPrice"], first["predictionMarkets"][0]["lastPrice"]) == (0.25, 0.25)
@@ -245,7 +245,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
     entry = listed(tmp_path / "store", NOW - 50_000)[CONDITIONS[0]]
     (market,) = entry["predictionMarkets"]
     for column, field in WIRE.items():
-        assert market[field] == TOLD[column], column
+        assert market[field] == DETAILS[column], column
     assert market["prices"] == [0.25, 0.5]
     assert market["outcomes"] == ["Yes", "No"]
     assert (market["lastPrice"], market["conditionId"]) == (0.5, CONDITIONS[0])
@@ -259,7 +259,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
     entries = listed(tmp_path / "store", NOW)
     (market,) = entries[CONDITIONS[0]]["predictionMarkets"]
     assert (market["closed"], market["lastPrice"], market["question"]) == (True, 1, "Did it?")
-    # What the row does not tell is computed from the rows and positions: the price a day ago was 0.5.
+    # What the row does not hold is computed from the rows and positions: the price a day ago was 0.5.
     assert market["oneDayPriceChange"] == 0.5
     assert market["prices"][-1] == 1
     assert "totalVolume" not in market
@@ -269,22 +269,22 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
 
 
 def test_markets_and_positions_are_one_venue(tmp_path):
-    """Positions fill in what a market's rows do not tell; the market's rows name its outcomes and what they paid."""
+    """Positions fill in what a market's rows do not hold; the market's rows name its outcomes and what they paid."""
     positions = make_positions(tmp_path / "dumps" / "positions" / "all.csv")
     rows = [MARKET | {"timestamp": "", "last_price": 0.5, "resolved_prices": "0|1", "closed": "True"}]
     sheet(tmp_path / "dumps" / "markets" / "all.csv", rows)
     assert mp.ingest(tmp_path / "dumps", tmp_path / "store").problems == []
     entries = listed(tmp_path / "store", NOW + 10_000_000)
-    assert set(entries) == {CONDITIONS[0]}  # of the others nobody told the opening and the price
+    assert set(entries) == {CONDITIONS[0]}  # of the others nobody gave the opening and the price
     (market,) = entries[CONDITIONS[0]]["predictionMarkets"]
     mine = [row for row in positions if row["condition_id"] == CONDITIONS[0]]
     assert market["uniqueTraders"] == len({row["wallet_address"] for row in mine})
     sizes = [float(row["unrealized_size"]) + float(row["realized_size"]) for row in mine]
     assert market["totalVolume"] == pytest.approx(sum(sizes))
     with mp.LocalService(data=tmp_path / "store", now=NOW) as service, service.client() as client:
-        told = client.positions(condition_id=CONDITIONS[0], limit=200)
-        assert {row.market_name for row in told} == {MARKET["question"]}
-        assert {(row.outcome_name, row.resolved_price) for row in told} == {("Yes", None), ("No", 1)}
+        answer = client.positions(condition_id=CONDITIONS[0], limit=200)
+        assert {row.market_name for row in answer} == {MARKET["question"]}
+        assert {(row.outcome_name, row.resolved_price) for row in answer} == {("Yes", None), ("No", 1)}
         summary = client.market_summary(asset_id=asset(0, 1))
         assert [row.outcome_name for row in summary.outcome_pricing] == ["No"]
 

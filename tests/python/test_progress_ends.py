@@ -1,4 +1,4 @@
-"""A function that is told of progress and raises what ends a program ends the call; what was paid comes along."""
+"""A ``progress`` function that raises what ends a program ends the call; what was paid comes along."""
 
 import asyncio
 import re
@@ -20,9 +20,9 @@ class Enough(BaseException):
     """Not an ``Exception``: it ends programs."""
 
 
-def after(answers, error, told):
+def after(answers, error, reported):
     def report(done, total):
-        told.append((done, total))
+        reported.append((done, total))
         if done >= answers:
             raise error
 
@@ -71,17 +71,17 @@ def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
         return minutes(path)
 
     symbols = [f"S{number}" for number in range(20)]
-    told = []
+    reported = []
     with scripted(answer) as (url, asked):
         client = kind("key", url, tier="advanced", budget="process", clock=lambda: NOW)
         window = {"start": NOW // HOUR * HOUR - HOUR, "end": NOW // HOUR * HOUR}
         try:
             with pytest.raises(type(error)) as caught:
-                call(client, EXCHANGE, symbols, "1m", progress=after(1, error, told), **window)
+                call(client, EXCHANGE, symbols, "1m", progress=after(1, error, reported), **window)
         finally:
             ended.set()
     assert caught.value is error
-    assert told == [(1, 20)]  # it is not told again
+    assert reported == [(1, 20)]  # it is not called again
     assert len(asked) <= 8 + 1
     cause = caught.value.__cause__
     assert isinstance(cause, mp.PartialError)
@@ -93,12 +93,12 @@ def test_what_ends_a_program_ends_the_call_with_what_arrived(kind, error):
 # faults.md row 43
 @pytest.mark.parametrize("count", [1, 3])
 def test_after_the_last_answer_everything_comes_along(demo, count):
-    told = []
+    reported = []
     symbols = ["BTCUSDT", "ETHUSDT", "SOLUSDT"][:count]
     window = {"start": "2026-01-01", "end": "2026-01-02"}
     with demo.client("unlimited") as client:
         with pytest.raises(KeyboardInterrupt) as caught:
-            client.candles(EXCHANGE, symbols, "1h", progress=after(count, KeyboardInterrupt(), told), **window)
+            client.candles(EXCHANGE, symbols, "1h", progress=after(count, KeyboardInterrupt(), reported), **window)
         results = caught.value.__cause__.results
         assert [len(series) for series in results] == [24] * count
         # The client lives on.
@@ -109,10 +109,10 @@ def test_a_sync_that_is_ended_keeps_what_arrived(demo, tmp_path):
     archive = mp.Archive(tmp_path)
     symbols = ["BTCUSDT", "ETHUSDT", "SOLUSDT", "XRPUSDT"]
     window = {"start": "2026-01-01", "end": "2026-01-02"}
-    told = []
+    calls = []
     with demo.client("unlimited") as client:
         with pytest.raises(SystemExit):
-            archive.sync(client, "candles", EXCHANGE, symbols, "1h", progress=after(1, SystemExit(3), told), **window)
+            archive.sync(client, "candles", EXCHANGE, symbols, "1h", progress=after(1, SystemExit(3), calls), **window)
         kept = {entry.symbol for entry in archive.contents()}
         assert kept
         rest = archive.sync(client, "candles", EXCHANGE, symbols, "1h", **window)

@@ -24,13 +24,13 @@ NOW = "2026-06-01T12:00"
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Runs pytest in a child process on the test's files, with the package's entry points and no other plugin's."""
-    told = pytester.mkdir("installed") / "marketpoints-0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: marketpoints\nVersion: 0\n")
+    info = pytester.mkdir("installed") / "marketpoints-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: marketpoints\nVersion: 0\n")
     points = PROJECT["project"]["entry-points"]["pytest11"]
-    (told / "entry_points.txt").write_text("[pytest11]\n" + "".join(f"{name}={to}\n" for name, to in points.items()))
-    monkeypatch.syspath_prepend(told.parent)
-    monkeypatch.setenv("PYTHONPATH", str(told.parent), prepend=":")
+    (info / "entry_points.txt").write_text("[pytest11]\n" + "".join(f"{name}={to}\n" for name, to in points.items()))
+    monkeypatch.syspath_prepend(info.parent)
+    monkeypatch.setenv("PYTHONPATH", str(info.parent), prepend=":")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
     # Other plugins take seconds to load.
@@ -132,7 +132,7 @@ def test_settings_of_a_whole_suite(run, pytester):
     run().assert_outcomes(passed=2)
 
 
-def test_a_failed_test_tells_what_the_service_was_asked(run, pytester):
+def test_a_failed_test_reports_what_the_service_was_asked(run, pytester):
     pytester.makepyfile(
         f"""
         import pytest
@@ -161,7 +161,7 @@ def test_a_failed_test_tells_what_the_service_was_asked(run, pytester):
     assert "/v1/usage" not in text and "mp-local-" not in text
 
 
-def test_settings_that_cannot_be_are_told(run, pytester):
+def test_settings_that_cannot_be_are_refused(run, pytester):
     pytester.makepyfile(
         """
         import pytest

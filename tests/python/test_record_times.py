@@ -67,7 +67,7 @@ def test_times_are_times_in_every_frame():
 
 
 @pytest.mark.parametrize("odd", [{"s": 253_402_300_799}, {"s": 10**30}, "soon", {"s": "5"}, {"s": 1.5}, [5], True])
-def test_what_is_no_such_time_is_told_as_sent(odd):
+def test_what_is_no_such_time_is_kept_as_sent(odd):
     """A market that expires in the year 9999 does not cost the listing, nor does it come as another year."""
     question = listed(availableTo=odd).prediction_markets[0]
     assert np.isnat(question.available_to) and question.extra == {"availableTo": odd}
@@ -92,11 +92,11 @@ def test_records_without_a_time_are_equal_and_differ_from_those_with():
 def test_budget_and_usage_tell_when_the_bucket_is_full(demo):
     with demo.client("advanced") as client:
         client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", period="10h")
-        told = [client.usage().reset, client.budget.reset]
+        resets = [client.usage().reset, client.budget.reset]
     # Both by the service's clock, which is the client's too: `now=` is another day than the machine's.
-    assert {reset.dtype.name for reset in told} == {"datetime64[ns]"}
-    assert abs(told[0] - np.datetime64(int(demo.now()), "s")) < np.timedelta64(5, "m")
-    assert abs(told[0] - told[1]) < np.timedelta64(30, "s")
+    assert {reset.dtype.name for reset in resets} == {"datetime64[ns]"}
+    assert abs(resets[0] - np.datetime64(int(demo.now()), "s")) < np.timedelta64(5, "m")
+    assert abs(resets[0] - resets[1]) < np.timedelta64(30, "s")
     # Without a clock of its own a client goes by the machine's.
     with demo.client("advanced", clock=None) as client:
         client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start=NOW - 36_000, end=NOW - 3_600)

@@ -69,7 +69,7 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
             "2026-04-23.csv",
         ]
         assert rows == sum(len(path.read_text().splitlines()) - 1 for path in folder.rglob("*.csv"))
-        # A channel tells what happens after its subscription: the first hour may lack its first event.
+        # A channel sends what happens after its subscription: the first hour may lack its first event.
         window = {"start": BEGIN + HOUR, "end": BEGIN + 6 * HOUR + 50 * 60}
         with replay(folder, tmp_path, live.now()) as twin, twin.client("unlimited") as other:
             for ask in (
@@ -84,14 +84,14 @@ def test_candles_of_a_replay_are_those_of_the_live_service(live, tmp_path):
                 lambda one: one.tpo(*PAIR, interval="30m", session="daily", **window),
             ):
                 assert same(ask(client), ask(other))
-            # A row tells one reading: the price that values open interest is not told by the stream.
+            # A row holds one reading: the price that values open interest is not in the stream.
             assert len(other.open_interest(*PAIR, "1h", usd=True, **window).only) == 0
 
 
-def test_the_stream_of_a_replay_tells_what_the_live_one_told(live, tmp_path):
+def test_the_stream_of_a_replay_sends_what_the_live_one_sent(live, tmp_path):
     folder = tmp_path / "recorded"
 
-    def told(service, record=None):
+    def streamed(service, record=None):
         # Before its first trade a replay lists no market yet.
         client = service.client("unlimited", check_symbols=False)
         with client, client.stream(channels("TRADE"), record=record) as stream:
@@ -101,9 +101,9 @@ def test_the_stream_of_a_replay_tells_what_the_live_one_told(live, tmp_path):
                 for event in itertools.takewhile(lambda event: event.time < np.datetime64(BEGIN + 590, "s"), stream)
             ]
 
-    first = told(live, folder)
+    first = streamed(live, folder)
     with replay(folder, tmp_path, BEGIN) as twin:
-        assert told(twin) == first
+        assert streamed(twin) == first
     assert len(first) > 100
 
 
@@ -138,10 +138,10 @@ def test_every_market_of_a_stream_has_files_of_its_own(live, tmp_path):
         "trades/BYBIT/ETHUSDT",
         "trades/OKEX_SWAP/BTC-USDT-SWAP",
     }
-    told = [json.loads(line) for line in (tmp_path / "recording.jsonl").read_text().splitlines()]
-    assert told[0] == {"format": "marketpoints recording", "version": 1}
-    assert [one["symbol"] for one in told[1]["channels"]] == ["BTCUSDT", "ETHUSDT", "BTC-USDT-SWAP"]
-    assert told[1]["opened"].startswith("2026-04-22T18:00:0")
+    lines = [json.loads(line) for line in (tmp_path / "recording.jsonl").read_text().splitlines()]
+    assert lines[0] == {"format": "marketpoints recording", "version": 1}
+    assert [one["symbol"] for one in lines[1]["channels"]] == ["BTCUSDT", "ETHUSDT", "BTC-USDT-SWAP"]
+    assert lines[1]["opened"].startswith("2026-04-22T18:00:0")
     assert live.keys["unlimited"] not in (tmp_path / "recording.jsonl").read_text()
 
 
@@ -157,7 +157,7 @@ with client.stream([channel], record=folder) as stream:
 """
 
 
-def test_a_killed_recording_goes_on_and_tells_nothing_twice(tmp_path):
+def test_a_killed_recording_goes_on_and_records_nothing_twice(tmp_path):
     folder, taken = tmp_path / "recorded", []
     # The market of an hour in a minute.
     with mp.LocalService(now=START, speed=60) as service:
@@ -183,7 +183,7 @@ def test_a_killed_recording_goes_on_and_tells_nothing_twice(tmp_path):
     assert len(opened) == 3 and all("opened" in one for one in opened)
 
 
-def test_what_cannot_be_recorded_is_told(live, tmp_path):
+def test_what_cannot_be_recorded_is_refused(live, tmp_path):
     folder = tmp_path / "recorded"
     with live.client("unlimited") as client:
         for kind in ("TRADE_AGG", "VOLUME_PROFILE_AGG"):

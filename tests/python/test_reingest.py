@@ -69,8 +69,8 @@ def test_sheets_are_seen_too(tmp_path):
     with mp.LocalService(data=tmp_path / "store", now=NOW) as service, service.client("unlimited") as client:
         for cap in (1_000, 2_000):
             supply(cap)
-            told = client.token_supply(coin="LINK", interval="1d", start=DAY, end=DAY + 86_400)
-            assert list(told["marketcap"]) == [cap]
+            series = client.token_supply(coin="LINK", interval="1d", start=DAY, end=DAY + 86_400)
+            assert list(series["marketcap"]) == [cap]
 
 
 def test_no_answer_is_half_old_and_half_new(served):

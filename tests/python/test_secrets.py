@@ -51,10 +51,10 @@ def everything_that_is_shown(error):
     shown = ["".join(traceback.format_exception(error)), repr(error)]
     shown += [deep_repr(value) for frame in frames for value in frame.f_locals.values()]
     # As error reporters ask for it; it must not say that a repr failed.
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    while told is not None:
-        shown += [repr(one.locals) for one in told.stack if Path(one.filename).is_relative_to(PACKAGE)]
-        told = told.__cause__ or told.__context__
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    while report is not None:
+        shown += [repr(one.locals) for one in report.stack if Path(one.filename).is_relative_to(PACKAGE)]
+        report = report.__cause__ or report.__context__
     text = " ".join(shown)
     assert "repr() failed" not in text
     return text
@@ -265,7 +265,7 @@ def test_a_secret_in_any_argument_is_not_shown(make, name, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", [mp.Client, mp.AsyncClient])
-def test_an_unknown_tier_is_told_with_the_known_ones_and_not_repeated_where_it_may_be_a_key(kind):
+def test_an_unknown_tier_is_refused_with_the_known_ones_and_not_repeated_where_it_may_be_a_key(kind):
     with pytest.raises(mp.InvalidRequest, match=r'^tier "platinum" is not one of free, basic, standard, advanced$'):
         kind("key", URL, tier="platinum")
     with pytest.raises(

@@ -82,10 +82,10 @@ def test_serve_takes_a_keys_file_and_logs_without_keys(keys, tmp_path):
         child.send_signal(signal.SIGTERM)
         rest, problems = child.communicate(timeout=60)
     assert (rest, problems, child.returncode) == ("stopped\n", "", 0)
-    told = log.read_text()
+    log_text = log.read_text()
     for secret in ("5f0c2a", "mp-student-77", "nonsense-key"):
-        assert secret not in told + text
-    lines = [json.loads(line) for line in told.splitlines()]
+        assert secret not in log_text + text
+    lines = [json.loads(line) for line in log_text.splitlines()]
     facts = [(line["key_name"], line["status"], line["weight"], line["method"], line["peer"]) for line in lines]
     assert facts == [
         ("lab", 200, 0, "GET", "127.0.0.1"),

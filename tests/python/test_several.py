@@ -165,7 +165,7 @@ def test_aggregates_of_several_coins_are_told_apart(client):
     assert set(answer.to_arrow()["coin"].to_pylist()) == {"BTC", "ETH"}
 
 
-def test_what_does_not_say_what_it_is_of_is_told_by_what_was_asked():
+def test_what_does_not_say_what_it_is_of_is_identified_by_what_was_asked():
     # An aggregate keeps only its type and interval (supplement, section 2).
     def answer(path):
         point = {"open": 1, "close": len(asked(path)["coin"]), "timestamp": {"s": START}}
@@ -284,10 +284,10 @@ def test_a_tiers_seconds_are_those_of_its_own_requests(service):
 
 
 def test_one_progress_counts_all(client, capsys):
-    told = []
+    reported = []
     symbols = ["BTCUSDT", "ETHUSDT", "SOLUSDT"]
-    client.candles(FUTURES, symbols, "1h", progress=lambda *how_far: told.append(how_far), **WINDOW)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    client.candles(FUTURES, symbols, "1h", progress=lambda *how_far: reported.append(how_far), **WINDOW)
+    assert reported == [(1, 3), (2, 3), (3, 3)]
     client.candles(FUTURES, symbols, "1h", progress=True, **WINDOW)
     shown = capsys.readouterr().err
     assert "weight 3/3, 3/3 requests, 72 rows" in shown
@@ -297,8 +297,8 @@ def test_what_fails_of_one_symbol_does_not_lose_the_others():
     refused = (400, {}, {"error": "INVALID_SYMBOL", "message": "no such symbol"})
     symbols = ["BTCUSDT", "NOPE", "ETHUSDT", "SOL"]
     window = {"start": END - 86_400 * 3, "end": END}
-    told = r"1 of 4 symbols failed.*BINANCE_FUTURES NOPE.*no such symbol"
-    with asking(refusing("NOPE", refused)) as (client, paths), pytest.raises(mp.PartialError, match=told) as caught:
+    message = r"1 of 4 symbols failed.*BINANCE_FUTURES NOPE.*no such symbol"
+    with asking(refusing("NOPE", refused)) as (client, paths), pytest.raises(mp.PartialError, match=message) as caught:
         client.candles(FUTURES, symbols, "1h", **window)
     assert columns(caught.value.results) == [(FUTURES, name, [len(name)]) for name in ("BTCUSDT", "ETHUSDT", "SOL")]
     (failure,) = caught.value.failures
@@ -403,11 +403,11 @@ def test_an_archive_keeps_each_symbol_by_itself(service, tmp_path):
     symbols = ["BTCUSDT", "ETHUSDT"]
     archive = mp.Archive(tmp_path)
     with service.client("advanced") as client:
-        told = []
+        reported = []
         done = archive.sync(
-            client, "candles", FUTURES, symbols, "1h", progress=lambda *how_far: told.append(how_far), **WINDOW
+            client, "candles", FUTURES, symbols, "1h", progress=lambda *how_far: reported.append(how_far), **WINDOW
         )
-        assert told == [(1, 2), (2, 2)]
+        assert reported == [(1, 2), (2, 2)]
         assert (done.requests, done.weight, done.rows) == (2, 2, 48)
         assert done.windows == (between(START, END),)
         assert list(done.each) == [f"{FUTURES} {name}" for name in symbols]

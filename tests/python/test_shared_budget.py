@@ -78,7 +78,7 @@ def test_a_plan_over_budget_in_two_processes_draws_no_429(service):
 
 
 def headless(path):
-    """An answer that tells nothing of the budget, so that only what processes share can tell it."""
+    """An answer that says nothing of the budget, so that only what processes share can say it."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""The live stream against the local service: what it tells is what the points say, and what it refuses."""
+"""The live stream against the local service: what it sends is what the points say, and what it refuses."""
 
 import asyncio
 import contextlib
@@ -122,22 +122,22 @@ def test_every_known_channel_has_its_own_event(twin):
     assert first["BLOCK_BOOK_SNAPSHOT"].bids[0, 0] < first["BLOCK_BOOK_SNAPSHOT"].asks[-1, 0]
 
 
-def test_awaited_streams_tell_the_same(twin):
+def test_awaited_streams_receive_the_same(twin):
     async def main():
         async with twin.async_client("basic") as client, client.stream(mp.Channel(type="TRADE", **MARKET)) as stream:
             twin.advance(100)
-            told = []
+            received = []
             async for event in stream:
                 if event.time >= at(BEGIN + 60):
                     break
-                told.append(event)
+                received.append(event)
             assert await stream.poll(5.0)
-        return told
+        return received
 
-    told = asyncio.run(main())
+    received = asyncio.run(main())
     client = twin.client("unlimited")
     candle = client.candles(*PAIR, "1m", start=BEGIN, end=BEGIN + 60)[0]
-    assert told[-1].price == candle["close"][0]
+    assert received[-1].price == candle["close"][0]
 
 
 def test_a_wait_that_is_cancelled_loses_nothing(twin):
@@ -171,7 +171,7 @@ def test_polling_waits_for_the_first_and_no_longer(twin):
         assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
-def test_walls_are_told_by_their_names(twin):
+def test_walls_are_reported_by_their_names(twin):
     trades = [mp.Channel(type="TRADE", exchange="BYBIT", symbol=symbol) for symbol in ("BTCUSDT", "ETHUSDT")]
     with pytest.raises(mp.TierError, match="needs the plan basic") as caught:
         twin.client("free").stream(trades).open()
@@ -264,7 +264,7 @@ def store(tmp_path_factory):
     return made
 
 
-def test_a_store_is_told_as_its_dumps_say(store):
+def test_a_store_is_streamed_as_its_dumps_say(store):
     market = {"exchange": "BYBIT", "symbol": "BTCUSDT"}
     kinds = ["TRADE", "LIQUIDATION", "FUNDING_RATE", "OPEN_INTEREST"]
     channels = [mp.Channel(type=kind, **market) for kind in kinds]
@@ -274,26 +274,26 @@ def test_a_store_is_told_as_its_dumps_say(store):
         unlisted = pytest.warns(mp.UnknownSymbolWarning, match="lists nothing of TRADE_AGG for BYBIT")  # yet
         with unlisted, client.stream(channels) as stream:
             service.advance(80)
-            told = {}
-            while len(told.get("TRADE", [])) < 4 or len(told.get("BLOCK_BOOK_SNAPSHOT", [])) < 3:
+            received = {}
+            while len(received.get("TRADE", [])) < 4 or len(received.get("BLOCK_BOOK_SNAPSHOT", [])) < 3:
                 event = next(stream)
-                told.setdefault(event.type, []).append(event)
+                received.setdefault(event.type, []).append(event)
     seconds = {
         kind: [(event.time - at(1_700_000_000)) / np.timedelta64(1, "s") for event in events]
-        for kind, events in told.items()
+        for kind, events in received.items()
     }
     assert seconds["TRADE"] == [1, 1, 30.5, 70]
-    trades = [(event.side, event.price, event.amount) for event in told["TRADE"]]
+    trades = [(event.side, event.price, event.amount) for event in received["TRADE"]]
     assert trades == [("BUY", 100.5, 2), ("SELL", 100, 1), ("BUY", 101.5, 0.5), ("SELL", 99, 4)]
-    assert len({event.id for event in told["TRADE"]}) == 4
-    forced = told["LIQUIDATION"][0]
+    assert len({event.id for event in received["TRADE"]}) == 4
+    forced = received["LIQUIDATION"][0]
     assert (seconds["LIQUIDATION"], forced.side, forced.price, forced.amount) == ([30.5], "SELL", 101, 0.25)
-    rates = [(event.funding_rate, event.predicted_funding_rate) for event in told["FUNDING_RATE"]]
+    rates = [(event.funding_rate, event.predicted_funding_rate) for event in received["FUNDING_RATE"]]
     assert seconds["FUNDING_RATE"] == [3, 4]
     assert np.array_equal(rates, [(0.0001, np.nan), (np.nan, 0.0002)], equal_nan=True)
-    assert (seconds["OPEN_INTEREST"], told["OPEN_INTEREST"][0].open_interest) == ([3], 500)
-    # States change at 2.3 s and at 50 s; each is told at the next whole second, and nothing between.
-    books = told["BLOCK_BOOK_SNAPSHOT"]
+    assert (seconds["OPEN_INTEREST"], received["OPEN_INTEREST"][0].open_interest) == ([3], 500)
+    # States change at 2.3 s and at 50 s; each is sent at the next whole second, and nothing between.
+    books = received["BLOCK_BOOK_SNAPSHOT"]
     assert seconds["BLOCK_BOOK_SNAPSHOT"][1:] == [3, 51]
     assert [(book.bids.tolist(), book.asks.tolist()) for book in books] == [
         ([[99, 1], [98, 2]], [[100, 3]]),

@@ -20,7 +20,7 @@ def trade(name, payload="trade", symbol="BTCUSDT", **more):
 
 
 def played(*frames, **settings):
-    """What a stream of batches tells of these frames, to the first event whose id is ``last``; errors are among it."""
+    """What a stream of batches makes of these frames, to the first event whose id is ``last``; errors are among it."""
 
     def script(peer):
         peer.grant(), peer.grant()
@@ -86,9 +86,9 @@ def test_batches_hold_what_single_events_say():
 
 
 def test_columns_have_their_types():
-    untold = trade("", of={"side": "x"})
-    del untold["trade"]["timestamp"]
-    (batch,) = played({"points": [trade("é7", of={"side": "BUY"}), untold]})
+    without_time = trade("", of={"side": "x"})
+    del without_time["trade"]["timestamp"]
+    (batch,) = played({"points": [trade("é7", of={"side": "BUY"}), without_time]})
     types = {
         "times": "datetime64[ns]",
         "prices": "float64",
@@ -110,7 +110,7 @@ def test_columns_have_their_types():
 
 def test_what_is_no_row_comes_at_its_place():
     other = {"series": {"type": "FUNDING_RATE", **MARKETS[0]}, "fundingRate": {"fundingRate": 1}}
-    told = played(
+    received = played(
         {"points": [trade("1"), trade("2", "liquidation")]},
         {"points": [trade("3", fee=1)]},
         {"points": [trade("4"), other]},
@@ -122,7 +122,7 @@ def test_what_is_no_row_comes_at_its_place():
         {"points": []},
         {"points": [trade("8", of={"deep": {"er": 1}})]},
     )
-    rows = list(flat(told))
+    rows = list(flat(received))
     names = [row if isinstance(row, tuple) else type(row).__name__ for row in rows]
     assert names == [
         ("trade", "1"),
@@ -139,13 +139,13 @@ def test_what_is_no_row_comes_at_its_place():
         ("trade", "last"),
     ]
     assert rows[2].values["fee"] == 1 and rows[9].values["notice"] == "hello"
-    assert {"er": 1} in [series.get("deep") for series in told[-1].all_series]
+    assert {"er": 1} in [series.get("deep") for series in received[-1].all_series]
 
 
 def test_an_event_is_known_again_however_it_is_spelt():
     again = [trade("1"), trade("2", "liquidation"), trade("3", fee=1)]
-    told = played({"points": again}, {"points": again[:2]}, json.dumps({"points": again}), {"points": [again[1]]})
-    rows = list(flat(told))
+    received = played({"points": again}, {"points": again[:2]}, json.dumps({"points": again}), {"points": [again[1]]})
+    rows = list(flat(received))
     assert [row for row in rows if isinstance(row, tuple)] == [("trade", "1"), ("liquidation", "2"), ("trade", "last")]
     assert [row.id for row in rows if not isinstance(row, tuple)] == ["3"]
 

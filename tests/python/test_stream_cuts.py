@@ -1,4 +1,4 @@
-"""A stream whose connections break at random moments: every event once, and every break told."""
+"""A stream whose connections break at random moments: every event once, and every break reported."""
 
 import random
 import socket
@@ -27,17 +27,17 @@ def trade(number):
 
 def rows(items):
     """Identifier, time, price and side of every trade, and the places of the gaps among them."""
-    told, gaps = [], []
+    found, gaps = [], []
     for item in items:
         if isinstance(item, mp.StreamGap):
-            gaps.append((len(told), item))
+            gaps.append((len(found), item))
         elif isinstance(item, mp.TradeBatch):
             sides = np.where(item.sides > 0, "BUY", "SELL").tolist()
-            told += zip(item.ids.tolist(), item.times.tolist(), item.prices.tolist(), sides, strict=True)
+            found += zip(item.ids.tolist(), item.times.tolist(), item.prices.tolist(), sides, strict=True)
             assert {item.markets[code] for code in item.market_codes} == {tuple(MARKET.values())}
         else:
-            told.append((item.id, item.time.astype(int), item.price, item.side))
-    return told, gaps
+            found.append((item.id, item.time.astype(int), item.price, item.side))
+    return found, gaps
 
 
 def expected(number):
@@ -47,7 +47,7 @@ def expected(number):
 
 @pytest.mark.parametrize("batches", [False, True])
 def test_a_thousand_random_cuts_lose_and_double_nothing(batches):
-    """A service that replays some of what it told, or none, or goes on later; cut within frames as well as between."""
+    """A service that replays some of what it sent, or none, or goes on later; cut within frames as well as between."""
     chance = random.Random(18 + batches)
     sent, breaks = [], []  # every event that left as a whole, by its number; after how many each connection ended
     following, ended = [0], threading.Event()
@@ -67,7 +67,7 @@ def test_a_thousand_random_cuts_lose_and_double_nothing(batches):
         at = chance.randint(ends[0], len(data))
         peer.connection.sendall(data[:at])
         whole = [first + place for place, end in enumerate(ends) if end <= at]
-        # What was told already is a replay; what was left out before may come late.
+        # What was sent already is a replay; what was left out before may come late.
         sent.extend(number for number in whole if number not in sent)
         following[0] = max(following[0], whole[-1] + 1)
         breaks.append(len(sent))
@@ -89,16 +89,16 @@ def test_a_thousand_random_cuts_lose_and_double_nothing(batches):
                 if ended.is_set() and str(sent[-1]) in {row[0] for row in rows([item])[0]}:
                     break
             assert stream.reconnects == CUTS
-    told, gaps = rows(items)
-    assert told == [expected(number) for number in sent]
-    # One for each cut, after all that its connection told and before what the next one did.
+    received, gaps = rows(items)
+    assert received == [expected(number) for number in sent]
+    # One for each cut, after all that its connection sent and before what the next one did.
     assert [place for place, _ in gaps] == breaks
     assert {gap.attempts for _, gap in gaps} == {1}
 
 
 @contextmanager
 def cutting(target, chance, cuts):
-    """A way to a service that ends so many connections, each after some bytes of what it tells."""
+    """A way to a service that ends so many connections, each after some bytes of what it sends."""
     host, port = target.removeprefix("http://").split(":")
     left = [cuts]
 
@@ -142,8 +142,8 @@ def cutting(target, chance, cuts):
 
 
 @pytest.mark.parametrize("batches", [False, True])
-def test_cuts_of_the_local_service_are_told_and_what_is_missing_lies_in_them(batches):
-    """It replays nothing: what it told while no connection stood is missing, and a gap tells of it."""
+def test_cuts_of_the_local_service_are_reported_and_what_is_missing_lies_in_them(batches):
+    """It replays nothing: what it sent while no connection stood is missing, and a gap says so."""
     cuts = 20
     with mp.LocalService(now="2026-04-22T18:00:00", speed=0) as service:
         key = service.keys["unlimited"]
@@ -158,7 +158,7 @@ def test_cuts_of_the_local_service_are_told_and_what_is_missing_lies_in_them(bat
                 if stream.state == "open":
                     service.advance(60)
                 items += stream.poll(0.2)
-            # Both tell what comes now: the end of what is compared.
+            # Both send what comes now: the end of what is compared.
             service.advance(60)
             end = (service.now() - 1) * 1e9
             everything = []
@@ -167,12 +167,12 @@ def test_cuts_of_the_local_service_are_told_and_what_is_missing_lies_in_them(bat
             last = everything[-1].id
             while last not in {row[0] for row in rows(items[-3:])[0]}:
                 items += stream.poll(60)
-    told, gaps = rows(items)
+    received, gaps = rows(items)
     whole = [(one.id, one.time.astype(int), one.price, one.side) for one in everything]
-    told = told[: [row[0] for row in told].index(last) + 1]
-    assert len(gaps) == cuts and len({row[0] for row in told}) == len(told)
-    came = {row[0] for row in told}
-    assert [row for row in whole if row[0] in came] == told
+    received = received[: [row[0] for row in received].index(last) + 1]
+    assert len(gaps) == cuts and len({row[0] for row in received}) == len(received)
+    came = {row[0] for row in received}
+    assert [row for row in whole if row[0] in came] == received
     missing = [row for row in whole if row[0] not in came]
     spans = [(gap.start.astype(int), gap.end.astype(int)) for _, gap in gaps]
     assert missing and all(any(start <= row[1] <= end for start, end in spans) for row in missing)

@@ -80,7 +80,7 @@ def test_replays_after_a_break_are_dropped():
             assert stream.reconnects == 1
             assert "open" in repr(stream)
         assert "secret-key" not in repr(stream)
-    # The key was told and the channels were asked for on the first connection as on the second.
+    # The key was sent and the channels were asked for on the first connection as on the second.
     assert [[request["method"] for request in requests] for requests in seen if requests] == [
         ["public/authenticate", "public/subscribe"]
     ] * 2
@@ -221,7 +221,7 @@ def test_closing_ends_the_iteration(demo):
 
 @pytest.fixture
 def quiet(environment):
-    """Environment of a child process that talks to a service whose streams tell nothing."""
+    """Environment of a child process that talks to a service whose streams send nothing."""
     with playing(*[served(stay=True)] * 3) as (url, _):
         yield environment | {"MARKETPOINTS_BASE_URL": url}
 
@@ -262,7 +262,7 @@ def test_the_interpreter_ends_with_streams_open(quiet):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_is_told_and_can_open_its_own(quiet):
+def test_a_forked_child_is_refused_and_can_open_its_own(quiet):
     code = """
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)

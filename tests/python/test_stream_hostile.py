@@ -12,7 +12,7 @@ import pytest
 import marketpoints as mp
 from sockets import PING, framed, playing
 
-#: Takes nothing for some seconds, or what comes; tells how it went, and the largest memory beyond the beginning's.
+#: Takes nothing for some seconds, or what comes; prints how it went, and the largest memory beyond the beginning's.
 CHILD = """
 import json, sys, time
 import marketpoints as mp
@@ -24,22 +24,22 @@ def memory(name):
 url, seconds, takes = sys.argv[1], float(sys.argv[2]), sys.argv[3] == "takes"
 client = mp.Client("key-of-tests", url, check_symbols=False, timeout=10)
 channel = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
-before, told = memory("VmRSS"), {}
+before, report = memory("VmRSS"), {}
 with client.stream([channel], backoff=(0.01, 0.02), ping_after=30) as stream:
     until = time.monotonic() + seconds
-    while time.monotonic() < until and not told.get("last"):
+    while time.monotonic() < until and not report.get("last"):
         if not takes:
             time.sleep(0.05)
             continue
         try:
             for event in stream.poll(0.2, 1_000):
                 name = "last" if event.values.get("id") == "last" else type(event).__name__
-                told[name] = told.get(name, 0) + 1
+                report[name] = report.get(name, 0) + 1
         except mp.Error as error:
-            told[type(error).__name__] = told.get(type(error).__name__, 0) + 1
-            told["message"] = str(error)
-    told["state"] = stream.state
-print(json.dumps([memory("VmHWM") - before, told]))
+            report[type(error).__name__] = report.get(type(error).__name__, 0) + 1
+            report["message"] = str(error)
+    report["state"] = stream.state
+print(json.dumps([memory("VmHWM") - before, report]))
 """
 MEBI = 1 << 20
 
@@ -54,7 +54,7 @@ LAST = framed(json.dumps({"points": [trade("last")]}))
 
 
 def attacked(script, seconds, takes=True):
-    """How a client fared, in a process of its own: the memory in MiB that it took, and what it was told."""
+    """How a client fared, in a process of its own: the memory in MiB that it took, and what it received."""
     with playing(*[script] * 50) as (url, _seen):
         command = [sys.executable, "-c", CHILD, url, str(seconds), "takes" if takes else "waits"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
@@ -97,17 +97,17 @@ def endless(frame):
 @pytest.mark.parametrize("point", ["{}", "7", '{"a":1}', '{"series":{},"trade":{"id":"1"}}'])
 def test_a_frame_of_very_many_small_values_is_refused_before_it_takes_memory(point):
     frame = framed('{"points":[' + ",".join([point] * (12 * MEBI // (len(point) + 1))) + "]}")
-    memory, told = attacked(sends(frame, LAST), 60)
-    assert (told["DecodeError"], told["last"]) == (1, 1), told
-    assert "MiB of memory" in told["message"]
+    memory, report = attacked(sends(frame, LAST), 60)
+    assert (report["DecodeError"], report["last"]) == (1, 1), report
+    assert "MiB of memory" in report["message"]
     assert memory < 300, memory
 
 
 # faults.md row 17
 def test_events_that_nobody_takes_are_bounded_in_bytes_too():
     large = framed(json.dumps({"points": [{"series": {"type": "TRADE"}, "trade": {"note": "x" * 8 * MEBI}}]}))
-    memory, told = attacked(floods(endless(large)), 4, takes=False)
-    assert told["state"] == "open"
+    memory, report = attacked(floods(endless(large)), 4, takes=False)
+    assert report["state"] == "open"
     assert memory < 400, memory
 
 
@@ -190,19 +190,19 @@ def test_a_conversation_that_is_cut_at_any_place_goes_on_with_the_next_connectio
 
     places = sorted(random.Random(7).sample(range(1, len(whole)), 40))
     channel = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
-    told = []
+    received = []
     with (
         playing(*map(cut, places), sends(whole, LAST)) as (url, _seen),
         mp.Client("key-of-tests", url, check_symbols=False) as client,
         client.stream([channel], backoff=(0.001, 0.002), record=tmp_path) as stream,
     ):
         for event in stream:
-            told += [event.id] if isinstance(event, mp.TradeEvent) else []
-            if told[-1:] == ["last"]:
+            received += [event.id] if isinstance(event, mp.TradeEvent) else []
+            if received[-1:] == ["last"]:
                 break
-    assert told == ["1", "2", "last"]
+    assert received == ["1", "2", "last"]
     [day] = tmp_path.rglob("*.csv")
-    assert [line.rsplit(",", 1)[1] for line in day.read_text().splitlines()[1:]] == told
+    assert [line.rsplit(",", 1)[1] for line in day.read_text().splitlines()[1:]] == received
 
 
 def test_a_recording_holds_only_what_was_asked_and_lies_where_it_was_meant(tmp_path):
@@ -212,8 +212,8 @@ def test_a_recording_holds_only_what_was_asked_and_lies_where_it_was_meant(tmp_p
     with playing(script) as (url, _seen), mp.Client("key-of-tests", url, check_symbols=False) as client:
         channel = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")
         with client.stream([channel], record=tmp_path / "recorded") as stream:
-            told = [next(stream) for _ in range(7)]
-            assert [event.symbol for event in told[1:6]] == others
+            received = [next(stream) for _ in range(7)]
+            assert [event.symbol for event in received[1:6]] == others
             assert (stream.recorded, stream.unrecorded) == (2, 5)
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert names == {"recorded/recording.jsonl", "recorded/trades/BINANCE_FUTURES/BTCUSDT/2026-04-22.csv"}

@@ -41,12 +41,12 @@ def subscribed(twin):
 
 def all_of(connection):
     """What comes until the connection is closed."""
-    told = []
+    received = []
     try:
         while True:
-            told.append(json.loads(connection.recv(timeout=60)))
+            received.append(json.loads(connection.recv(timeout=60)))
     except ConnectionClosed:
-        return told
+        return received
 
 
 def ended(connection):

@@ -132,14 +132,14 @@ def test_records_are_equal_by_value_and_pickle(made):
 
 def test_categories_are_the_rows_of_their_frame():
     rows = [{"market_category": f"C{number} ", "count": 40 - number, "newer": number} for number in range(40)]
-    told = record(mp.UserCategories, {"wallet_address": "0xa", "category_breakdown": rows})
-    frame = told.to_pandas()
-    assert len(frame) == len(told.to_polars()) == told.to_arrow().num_rows == 40
+    categories = record(mp.UserCategories, {"wallet_address": "0xa", "category_breakdown": rows})
+    frame = categories.to_pandas()
+    assert len(frame) == len(categories.to_polars()) == categories.to_arrow().num_rows == 40
     assert frame["market_category"].tolist() == [row["market_category"] for row in rows]
     assert frame["count"].tolist() == [row["count"] for row in rows] and set(frame["wallet_address"]) == {"0xa"}
-    assert told.to_polars()["extra"][3] == '{"newer": 3}'
+    assert categories.to_polars()["extra"][3] == '{"newer": 3}'
     other = record(mp.UserCategories, {"wallet_address": "0xb", "category_breakdown": rows[:2]})
-    assert mp.Records([told, other]).to_pandas()["wallet_address"].tolist() == ["0xa"] * 40 + ["0xb"] * 2
+    assert mp.Records([categories, other]).to_pandas()["wallet_address"].tolist() == ["0xa"] * 40 + ["0xb"] * 2
     assert len(mp.UserCategories().to_pandas()) == 0
 
 
@@ -167,13 +167,13 @@ def test_distributions_are_one_tidy_table():
     assert mp.MarketSummary().distributions.to_arrow().num_rows == 0
 
 
-def test_what_is_not_told_is_missing_and_a_fraction_is_kept():
-    told = record(mp.TraderProfile, {"latest_open_position_ts": {"s": 1776595344, "ns": 123456789}})
-    both = mp.Records([told, mp.TraderProfile()])
+def test_what_is_not_sent_is_missing_and_a_fraction_is_kept():
+    profile = record(mp.TraderProfile, {"latest_open_position_ts": {"s": 1776595344, "ns": 123456789}})
+    both = mp.Records([profile, mp.TraderProfile()])
     assert both.to_arrow()["latest_open_position_ts"].cast("int64").to_pylist() == [1776595344123456789, None]
     assert both.to_pandas()["latest_open_position_ts"].isna().tolist() == [False, True]
     # The specification says whole numbers; a service that says otherwise is not cut short.
-    odd = mp.Records([record(mp.TraderProfile, {"total_position_count": 2.5}), told])
+    odd = mp.Records([record(mp.TraderProfile, {"total_position_count": 2.5}), profile])
     assert odd.to_arrow()["total_position_count"].to_pylist() == [2.5, 0.0]
     assert odd.to_pandas()["total_position_count"].tolist() == odd.to_polars()["total_position_count"].to_list()
 

@@ -1,4 +1,4 @@
-"""Names from files and from the network reach no terminal raw; what is open to others is told."""
+"""Names from files and from the network reach no terminal raw; what is open to others is warned of."""
 
 import io
 import json
@@ -89,19 +89,19 @@ def test_records_of_a_listing():
 
 # faults.md row 35
 def test_warnings_and_logs(caplog):
-    with pytest.warns(mp.UnknownSymbolWarning) as told:
+    with pytest.warns(mp.UnknownSymbolWarning) as caught:
         logs.warn(EVIL, mp.UnknownSymbolWarning)
     caplog.set_level(logging.DEBUG, "marketpoints")
     logs.emit(logging.WARNING, EVIL, {})
     logs.note(EVIL)
-    text = str(told[0].message) + "".join(record.getMessage() for record in caplog.records)
+    text = str(caught[0].message) + "".join(record.getMessage() for record in caplog.records)
     assert len(caplog.records) == 2 and "\n" not in text and not raw(text)
     # What the engine warns of: a field with a hostile name in a price's place.
     point = {"timestamp": {"s": 60}, "X\x1b[2J\u202e": 5}
     body = json.dumps({"series": [{"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [{"Point": point}]}]})
-    with pytest.warns(mp.RenamedFieldWarning) as told:
+    with pytest.warns(mp.RenamedFieldWarning) as caught:
         mp.decode_points(body.encode())
-    assert not raw("".join(str(one.message) for one in told))
+    assert not raw("".join(str(one.message) for one in caught))
 
 
 # faults.md row 35
@@ -130,21 +130,21 @@ def command(url, *words):
 
 def on_a_terminal(url, *words):
     """What a command writes on a terminal."""
-    told, own = pty.openpty()
+    terminal, own = pty.openpty()
     line, environment = command(url, *words)
     with subprocess.Popen(line, env=environment, stdin=own, stdout=own, stderr=own) as child:
         os.close(own)
         shown = b""
         while True:
             try:
-                part = os.read(told, 65_536)
+                part = os.read(terminal, 65_536)
             except OSError:  # the other end is closed
                 break
             if not part:
                 break
             shown += part
         child.wait(60)
-    os.close(told)
+    os.close(terminal)
     return shown.decode().replace("\r\n", "\n")
 
 
@@ -185,14 +185,14 @@ def test_names_of_keys_are_shown_escaped(tmp_path):
 
 # faults.md row 54
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_keys_file_that_others_may_read_is_told(tmp_path, mode):
+def test_a_keys_file_that_others_may_read_is_warned_of(tmp_path, mode):
     keys = tmp_path / "keys"
     keys.write_text("lab advanced mp-lab-key-1\n")
     keys.chmod(mode)
-    with pytest.warns(mp.ExposedKeysWarning, match="chmod 600") as told:
+    with pytest.warns(mp.ExposedKeysWarning, match="chmod 600") as caught:
         mp.LocalService(keys=keys).stop()
-    assert len(told) == 1 and ("every user" in str(told[0].message)) == bool(mode & 0o004)
-    assert "mp-lab-key-1" not in str(told[0].message)
+    assert len(caught) == 1 and ("every user" in str(caught[0].message)) == bool(mode & 0o004)
+    assert "mp-lab-key-1" not in str(caught[0].message)
     # A program that takes the warning for an error has no service that nobody can stop.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -212,7 +212,7 @@ def test_keys_that_only_their_owner_reads_and_hashes_are_no_matter(tmp_path):
 
 # faults.md row 54
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
-def test_a_service_that_other_machines_reach_is_told(host):
+def test_a_service_that_other_machines_reach_is_warned_of(host):
     try:
         with pytest.warns(mp.ExposedServiceWarning, match="open to other machines"):
             mp.LocalService(host=host).stop()

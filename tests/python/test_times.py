@@ -152,8 +152,8 @@ def test_durations_with_a_unit(value, seconds):
     ],
 )
 def test_what_is_no_duration_is_refused(value):
-    told = r"no length of time|differ in length|there is no unit|is negative|is not a whole number of seconds"
-    with pytest.raises(mp.InvalidRequest, match=rf"period: .*({told})"):
+    messages = r"no length of time|differ in length|there is no unit|is negative|is not a whole number of seconds"
+    with pytest.raises(mp.InvalidRequest, match=rf"period: .*({messages})"):
         to_duration(value)
 
 

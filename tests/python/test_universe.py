@@ -105,7 +105,7 @@ def test_a_cap_on_a_days_weight_takes_days(service, client, tmp_path):
     assert plan.eta_by_tier["advanced"] == pytest.approx((weight - 1_500) / 750 * 60)
 
 
-def test_walls_refuse_series_by_tier_and_are_told_before_anything_is_sent(service, tmp_path):
+def test_walls_refuse_series_by_tier_and_are_reported_before_anything_is_sent(service, tmp_path):
     universe = {"start": END - 20 * DAY, "exchange": "BINANCE_FUTURES", "interval": "1h"}
     blocks = [
         {**universe, "type": "candles", "symbol": "BTCUSDT"},
@@ -275,7 +275,7 @@ def test_a_service_that_is_down_is_left_alone(service, tmp_path):
     assert len(points(service)) <= 2 * 8 + 3
 
 
-def test_a_wrong_key_is_told_before_anything_is_paid(service, tmp_path):
+def test_a_wrong_key_is_reported_before_anything_is_paid(service, tmp_path):
     for tier in (None, "basic"):
         client = mp.Client("mp-wrong", service.url, tier=tier, clock=service.now)
         with client, pytest.raises(mp.AuthenticationError):
@@ -290,9 +290,9 @@ def test_max_weight_ends_it_before_paying(service, client, tmp_path):
 
 
 def test_progress_counts_requests_up_to_all_and_can_end_the_run(client, tmp_path):
-    told = []
-    mp.Archive(tmp_path / "a").sync_all(client, SMALL, progress=lambda done, total: told.append((done, total)))
-    assert [done for done, _ in told] == sorted({done for done, _ in told}) and told[-1] == (4, 4)
+    reported = []
+    mp.Archive(tmp_path / "a").sync_all(client, SMALL, progress=lambda done, total: reported.append((done, total)))
+    assert [done for done, _ in reported] == sorted({done for done, _ in reported}) and reported[-1] == (4, 4)
 
     class Enough(BaseException):
         pass
@@ -306,17 +306,17 @@ def test_progress_counts_requests_up_to_all_and_can_end_the_run(client, tmp_path
 
 def test_a_bar_tells_what_is_under_way(client, tmp_path, capsys):
     mp.Archive(tmp_path).sync_all(client, SMALL, progress=True)
-    told = capsys.readouterr().err
-    assert "weight 4/4" in told and "4/4 requests" in told
-    assert "BINANCE_FUTURES" in told
+    output = capsys.readouterr().err
+    assert "weight 4/4" in output and "4/4 requests" in output
+    assert "BINANCE_FUTURES" in output
 
 
 def test_reports_are_tables_and_json(client, tmp_path):
     archive = mp.Archive(tmp_path)
     plan, report = archive.plan_all(client, SMALL), archive.sync_all(client, SMALL)
-    told = json.loads(plan.to_json())
-    assert (told["planned"], told["kept"], told["refused"]) == (4, 0, 0)
-    assert told["weight"] == 4 and told["eta_by_tier"].keys() == mp.TIERS.keys()
+    parsed = json.loads(plan.to_json())
+    assert (parsed["planned"], parsed["kept"], parsed["refused"]) == (4, 0, 0)
+    assert parsed["weight"] == 4 and parsed["eta_by_tier"].keys() == mp.TIERS.keys()
     done = json.loads(report.to_json())
     assert (done["complete"], done["empty"], done["refused"], done["failed"]) == (4, 0, 0, 0)
     first = done["series"][0]

@@ -94,7 +94,7 @@ def test_killed_again_and_again_it_pays_once_and_ends_in_the_same_bytes(service,
             child.communicate(timeout=200)
             assert child.returncode == -signal.SIGKILL
             kept = before - archive.plan_all(client, UNIVERSE).weight
-            # Each progress is told when its answer is kept. What was in flight may be lost: eight requests at most.
+            # Each progress is reported when its answer is kept. What was in flight may be lost: eight requests at most.
             assert kept > 0 and kept <= spent_since(service, started) <= kept + 3 * 100 + 5 * 6
             assert archive.verify()
         left, started = archive.plan_all(client, UNIVERSE).weight, service.now()

@@ -1,4 +1,4 @@
-"""Universes as files: what is wrong is told with its place; `marketpoints sync` and its statuses."""
+"""Universes as files: what is wrong is refused with its place; `marketpoints sync` and its statuses."""
 
 import json
 import os
@@ -93,7 +93,7 @@ BLOCK = {"type": "candles", "exchange": "BYBIT", "symbol": "BTCUSDT", "interval"
         ({"sort": "asc"}, r"series\[1\]\.sort: there is no such key"),
     ],
 )
-def test_what_cannot_be_right_is_told_with_its_place(change, problem):
+def test_what_cannot_be_right_is_refused_with_its_place(change, problem):
     with pytest.raises(mp.InvalidRequest, match=f"^{problem}"):
         mp.Universe([BLOCK, {**BLOCK, **change}])
 
@@ -167,8 +167,8 @@ def test_the_command_plans_keeps_and_asks_nothing_twice(service, command, file):
     assert (status, err) == (0, "") and "complete 4" in out
     service.assert_spent(4)
     status, out, _ = command("sync", file(), "--json")
-    told = json.loads(out)
-    assert (status, told["complete"], told["requests"]) == (0, 4, 0)
+    parsed = json.loads(out)
+    assert (status, parsed["complete"], parsed["requests"]) == (0, 4, 0)
     assert json.loads(command("sync", file(), "--dry-run", "--json")[1])["kept"] == 4
     service.assert_spent(4)
     assert len(mp.Archive(file().parent / "history").contents()) == 4
@@ -185,7 +185,7 @@ def test_a_plan_needs_no_key_where_nobody_is_to_be_asked(service, command, file)
     assert status == 2 and "markets" in err and "MARKETPOINTS_API_KEY" in err
 
 
-def test_a_key_of_the_file_is_told_as_it_stands_there(command, file):
+def test_a_key_of_the_file_is_named_as_it_stands_there(command, file):
     status, out, err = command("sync", file(GOOD + "max_weight = 4\n"), "--dry-run")
     assert (status, out) == (2, "") and "].max_weight" in err and "--" not in err
 

@@ -30,9 +30,9 @@ def test_the_changelog_begins_with_this_version_or_with_what_is_not_released():
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     released = headings[1:] if headings[0] == "Unreleased" else headings
     # `## 0.1.0 (2026-12-01)`, newest first.
-    told = [re.fullmatch(r"(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)", one) for one in released]
-    assert None not in told, released
-    versions = [numbers(one[1]) for one in told]
+    matches = [re.fullmatch(r"(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)", one) for one in released]
+    assert None not in matches, released
+    versions = [numbers(one[1]) for one in matches]
     assert versions == sorted(versions, reverse=True)
     if headings[0] == "Unreleased":
         assert all(numbers(mp.__version__) >= one for one in versions)

@@ -84,14 +84,14 @@ def test_a_wheel_is_small(wheel):
 
 
 def test_the_tag_is_the_one_that_holds(wheel):
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", "--json", wheel],
         capture_output=True, text=True, check=True, timeout=120,
     ).stdout  # fmt: skip
-    overall = json.loads(told)["overall_tag"]
+    overall = json.loads(output)["overall_tag"]
     python, abi, machines = wheel.stem.split("-")[2:]
     assert (python, abi) == ("cp310", "abi3")
-    assert overall in machines.split("."), told
+    assert overall in machines.split("."), output
 
 
 def test_the_engine_needs_the_system_alone(engine):
@@ -114,11 +114,11 @@ def test_the_engine_is_stripped_and_shows_one_name(engine):
 
 
 def test_the_bill_of_materials_names_what_the_notices_name(files):
-    told = json.loads(files[f"{INFO}sboms/marketpoints.cyclonedx.json"])
-    assert told["bomFormat"] == "CycloneDX"
-    own = told["metadata"]["component"]
+    bill = json.loads(files[f"{INFO}sboms/marketpoints.cyclonedx.json"])
+    assert bill["bomFormat"] == "CycloneDX"
+    own = bill["metadata"]["component"]
     assert (own["name"], own["version"]) == ("marketpoints", VERSION)
-    named = Counter(f"{one['name']} {one['version']}" for one in told["components"])
+    named = Counter(f"{one['name']} {one['version']}" for one in bill["components"])
     listed = files[f"{INFO}licenses/THIRD-PARTY-NOTICES.txt"].decode().partition("=" * 100)[0]
     linked = set(re.findall(r"^(\S+ \d\S*)  \(", listed, re.MULTILINE))
     assert len(linked) > 100
@@ -126,20 +126,20 @@ def test_the_bill_of_materials_names_what_the_notices_name(files):
 
 
 def test_metadata_is_complete(files):
-    told = email.message_from_bytes(files[INFO + "METADATA"])
-    assert (told["Name"], told["Version"], told["License-Expression"]) == ("marketpoints", VERSION, "MIT")
-    assert told["Requires-Python"] == PROJECT["requires-python"]
-    assert told["Summary"] == PROJECT["description"]
-    assert told.get_all("Classifier") == PROJECT["classifiers"]
-    assert set(told.get_all("Provides-Extra")) == set(PROJECT["optional-dependencies"])
-    assert told.get_all("License-File") == PROJECT["license-files"]
-    assert told["Description-Content-Type"].startswith("text/markdown")
-    assert told.get_payload().startswith("# marketpoints")
+    metadata = email.message_from_bytes(files[INFO + "METADATA"])
+    assert (metadata["Name"], metadata["Version"], metadata["License-Expression"]) == ("marketpoints", VERSION, "MIT")
+    assert metadata["Requires-Python"] == PROJECT["requires-python"]
+    assert metadata["Summary"] == PROJECT["description"]
+    assert metadata.get_all("Classifier") == PROJECT["classifiers"]
+    assert set(metadata.get_all("Provides-Extra")) == set(PROJECT["optional-dependencies"])
+    assert metadata.get_all("License-File") == PROJECT["license-files"]
+    assert metadata["Description-Content-Type"].startswith("text/markdown")
+    assert metadata.get_payload().startswith("# marketpoints")
     entries = files[INFO + "entry_points.txt"].decode()
     assert "marketpoints=marketpoints.cli:main" in entries.replace(" ", "")
     assert "[pytest11]" in entries
     # Of addresses there are none that only some can reach.
-    addresses = [line.partition(",")[2].strip() for line in told.get_all("Project-URL", [])]
+    addresses = [line.partition(",")[2].strip() for line in metadata.get_all("Project-URL", [])]
     assert all(re.match(r"https://[\w-]+(\.[\w-]+)+(/|$)", address) for address in addresses)
 
 

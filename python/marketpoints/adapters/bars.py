@@ -69,7 +69,7 @@ def nautilus(candles: Series | SeriesSet, instrument: Instrument | None = None) 
     Raises:
         MissingDependencyError: pandas is not installed.
         SelectionError: It is no candle series, or a set of none or several.
-        InvalidRequest: The instrument tells no digits.
+        InvalidRequest: The instrument has no digits.
     """
     frame = _candles(candles, "right")
     if instrument is not None:

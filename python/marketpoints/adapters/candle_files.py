@@ -141,10 +141,10 @@ def _candles(series: Series) -> "tuple[npt.NDArray[np.datetime64], Columns]":
 def _rates(series: Series, payments: Any, rates_for: Any) -> "tuple[npt.NDArray[np.datetime64], Columns]":
     import numpy as np
 
-    every, told_for = to_duration(payments, "payments"), to_duration(rates_for, "rates_for")
+    every, rate_period = to_duration(payments, "payments"), to_duration(rates_for, "rates_for")
     if not every or every < 0 or DAY % every:
         raise InvalidRequest(f"payments: {payments!r} does not divide a day")
-    if not told_for or told_for < 0:
+    if not rate_period or rate_period < 0:
         raise InvalidRequest(f"rates_for: {rates_for!r} is no time that a rate is told for")
     bucket = series.bucket_nanoseconds // 1_000_000_000
     if every % bucket:
@@ -152,7 +152,7 @@ def _rates(series: Series, payments: Any, rates_for: Any) -> "tuple[npt.NDArray[
             f"payments: {payments!r} is no multiple of the buckets' {series.id.interval}; ask the rates with a shorter "
             "interval, such as '1h'"
         )
-    rates = series["rate_open"] * (every / told_for)
+    rates = series["rate_open"] * (every / rate_period)
     paid = series.timestamps.astype("int64") % (every * 1_000_000_000) == 0
     taken = paid & series.is_closed & ~np.isnan(rates)
     return series.timestamps[taken], {"funding_rate": rates[taken]}

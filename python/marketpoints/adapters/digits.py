@@ -31,14 +31,14 @@ def digits(instrument: Any) -> tuple[int, int]:
     """Digits behind the point of an instrument's prices and sizes.
 
     Raises:
-        InvalidRequest: It does not tell them.
+        InvalidRequest: It does not have them.
     """
-    told = [getattr(instrument, name, None) for name in ("price_precision", "size_precision")]
-    if not all(isinstance(one, int) and 0 <= one <= MOST for one in told):
+    precisions = [getattr(instrument, name, None) for name in ("price_precision", "size_precision")]
+    if not all(isinstance(one, int) and 0 <= one <= MOST for one in precisions):
         raise InvalidRequest(
             f"instrument: a {type(instrument).__name__} tells no price_precision and size_precision from 0 to {MOST}"
         )
-    return told[0], told[1]  # type: ignore[return-value]
+    return precisions[0], precisions[1]  # type: ignore[return-value]
 
 
 def units(values: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.int64]":

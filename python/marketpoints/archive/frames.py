@@ -201,9 +201,9 @@ def _may_be_several(holdings: Sequence[KeptSeries], sample: Sequence[Series]) ->
 def _labels(sample: Sequence[Series]) -> tuple[str, ...]:
     """The columns that tell series apart, as long frames have them: coins where there are no symbols."""
     taken = {name for one in sample for name in one.flat()[1]}
-    told = [name for name, part in LABELS.items() if any(getattr(one.id, part) is not None for one in sample)]
+    labels = [name for name, part in LABELS.items() if any(getattr(one.id, part) is not None for one in sample)]
     by_symbol = all(one.id.raw_symbol is not None for one in sample)
-    return tuple(name for name in told if name not in taken and not (name == "coin" and by_symbol))
+    return tuple(name for name in labels if name not in taken and not (name == "coin" and by_symbol))
 
 
 def _joined(read: Sequence[Series], labels: Sequence[str]) -> Any:
@@ -291,7 +291,7 @@ def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
     start, end = (int(start), int(end)) if bounds is None else bounds
     if start >= end:
         raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
-    # What lies before and after all that is kept the engine tells when it reads the columns.
+    # What lies before and after all that is kept the engine reports when it reads the columns.
     holes = [(one, other) for (_, one), (other, _) in pairwise(windows)]
     if missing := [hole for hole in holes if hole[0] < end and start < hole[1]]:
         first = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"

@@ -1,4 +1,4 @@
-"""What an archive keeps and kept, told without a client."""
+"""What an archive keeps and kept, read without a client."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -88,7 +88,7 @@ OPTION_KINDS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "NAME"},
     "whole": {"type": int, "metavar": "N"},
 }
-# Warnings that are told each time.
+# Warnings that are shown each time.
 SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
 # Options whose values may begin with a minus, which argparse takes for another option.
 SIGNED = ("--period", "--start", "--end", "--now")

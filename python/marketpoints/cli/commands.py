@@ -97,10 +97,10 @@ def serve(given: argparse.Namespace) -> int:
 def ingest(given: argparse.Namespace) -> int:
     """Turns raw dumps into a store."""
 
-    def tell(words: str) -> None:
+    def on_wait(words: str) -> None:
         print(printable(words), file=sys.stderr, flush=True)
 
-    report = store.ingest_telling(given.dumps, given.store, given.allow_fewer_rows, tell)
+    report = store.ingest_with_notice(given.dumps, given.store, given.allow_fewer_rows, on_wait)
     for problem in report.problems:
         print(problem, file=sys.stderr)
     lossy = any(loses_data(problem) for problem in report.problems)
@@ -134,7 +134,7 @@ def fetch(given: argparse.Namespace) -> int:
         if answer.why_empty is not None:
             print(printable(answer.why_empty), file=sys.stderr)
         if piped:
-            tables.tell(answer, form, sys.stdout)
+            tables.print_table(answer, form, sys.stdout)
             return 0
         if output is None:
             tables.show(answer, sys.stdout)

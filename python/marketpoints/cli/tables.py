@@ -17,7 +17,7 @@ from ..results.ragged import Nested, Ragged
 from ..results.series import Series
 from ..results.sets import SeriesSet
 
-__all__ = ["FORMATS", "lay_out", "show", "show_plan", "target", "tell", "write"]
+__all__ = ["FORMATS", "lay_out", "print_table", "show", "show_plan", "target", "write"]
 
 #: Forms of a table besides that on the screen; files of Parquet are not for a screen or a pipe.
 FORMATS = ("parquet", "csv", "json")
@@ -25,7 +25,7 @@ FORMATS = ("parquet", "csv", "json")
 MOST = 40
 # What a market is named besides its symbol.
 MARKET = ("normalized_symbol", "category", "coin")
-# The columns that say what a row is of, and the identity's field that each tells; named as in long frames.
+# The columns that say what a row is of, and the identity's field that each holds; named as in long frames.
 IDENTITY = {
     {"raw_symbol": "symbol"}.get(one.name, one.name): one.name for one in fields(SeriesId) if one.name != "extra"
 }
@@ -64,7 +64,7 @@ def write(answer: SeriesSet, file: Path) -> int:
     return len(columns[0][1])
 
 
-def tell(answer: SeriesSet, form: str, out: TextIO) -> None:
+def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:
     """Prints an answer as :func:`write` writes it, as ``csv`` or ``json``.
 
     Raises:

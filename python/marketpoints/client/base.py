@@ -247,7 +247,7 @@ class Connection(Caller):
 
     @property
     def budget(self) -> Budget | None:
-        """The budget as the client's own bucket sees it (section 8); None until an answer told it."""
+        """The budget as the client's own bucket sees it (section 8); None until an answer had it."""
         view = self._live.budget
         return None if view is None else numbers(view, Budget)
 
@@ -257,10 +257,12 @@ class Connection(Caller):
         return f"<{type(self).__name__} {printable(self.base_url)}, tier {self.tier or 'unknown'}{state}>"
 
     def _repr_html_(self) -> str:
-        told = self.budget  # the client's own bucket: nothing is asked
+        budget = self.budget  # the client's own bucket: nothing is asked
         facts = {"address": self.base_url, "tier": self.tier or "unknown"}
         return card(
-            type(self).__name__, facts | ({} if told is None else told._facts()), "" if told is None else left(told)
+            type(self).__name__,
+            facts | ({} if budget is None else budget._facts()),
+            "" if budget is None else left(budget),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

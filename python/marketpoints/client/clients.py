@@ -198,9 +198,9 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
 
 
 def _wrap_partial(error: BaseException, asked: Asked) -> None:
-    told = _package_error(error)
-    if isinstance(told, (PartialError, ArchiveError)):
-        told.results = wrap(told.results or [], *asked)
+    package_error = _package_error(error)
+    if isinstance(package_error, (PartialError, ArchiveError)):
+        package_error.results = wrap(package_error.results or [], *asked)
 
 
 def _package_error(error: BaseException) -> BaseException | None:

@@ -18,7 +18,7 @@ __all__ = ["Hidden", "hidden_text", "hide_locals", "redacted", "redacted_path"]
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
 
-#: Texts that are told whole: words such as a tier's name, and what is too short for a key.
+#: Texts that are shown whole: words such as a tier's name, and what is too short for a key.
 WORD, LONGEST_WORD, LONGEST = re.compile(r"[A-Za-z]?[a-z]+([_-][a-z]+)*|[A-Z]+"), 16, 7
 #: And times: numbers with signs between them.
 TIME = re.compile(r"\d{1,14}|(?=.*[-:./])[0-9TZ :.,+/-]{1,40}")
@@ -52,7 +52,7 @@ def hidden_text(value: Hidden[object], name: str) -> Hidden[str | None]:
     """The same value, which is a text or None.
 
     Raises:
-        InvalidRequest: It is something else; the message tells its type alone.
+        InvalidRequest: It is something else; the message names its type alone.
     """
     kind = type(value.reveal())
     if issubclass(kind, (str, type(None))):
@@ -97,9 +97,9 @@ def clear_frames(error: BaseException, before: Hidden[BaseException | None]) -> 
 
 
 def redacted(value: object) -> str:
-    """What a message may tell of an argument beside which a key stands: it may be the key, in the wrong place.
+    """What a message may show of an argument beside which a key stands: it may be the key, in the wrong place.
 
-    A short word and a number are told as they are; of any other text its length, of anything else its type.
+    A short word and a number are shown as they are; of any other text its length, of anything else its type.
     """
     if isinstance(value, str):
         word = (len(value) <= LONGEST_WORD and WORD.fullmatch(value)) or TIME.fullmatch(value)
@@ -113,7 +113,7 @@ def redacted(value: object) -> str:
 
 
 def redacted_path(path: str) -> str:
-    """As :func:`redacted`, of what should be a path: told where it looks like one."""
+    """As :func:`redacted`, of what should be a path: shown where it looks like one."""
     folder = os.path.dirname(path)  # noqa: PTH120 - of a text that may be none
     looks_so = os.path.isabs(path) or (folder and os.path.isdir(folder)) or ENDING.search(path)  # noqa: PTH112, PTH117
     return printable(path) if looks_so else redacted(path)

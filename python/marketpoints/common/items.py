@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 class Items(Generic[Item]):
-    """Read-only items by position, with what a tuple tells of them.
+    """Read-only items by position, with the methods of a tuple.
 
     Not a ``collections.abc.Sequence``: pandas and polars take each item of such for a row, whatever columns it offers.
     """

@@ -10,7 +10,7 @@ from ..errors import InvalidRequest
 from ..printable import printable
 from .optional import load_if_there
 
-__all__ = ["Progress", "Report", "RunningTotals", "Tell", "reporting"]
+__all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "reporting"]
 
 #: What a caller's own function takes: requests done, requests.
 Report: TypeAlias = Callable[[int, int], object]
@@ -18,27 +18,27 @@ Report: TypeAlias = Callable[[int, int], object]
 Progress: TypeAlias = bool | Report | None
 #: What the engine calls: requests done and all, weight done and all, rows, seconds that the next request still waits
 #: for budget, and seconds left. A run of many calls adds what is under way.
-Tell: TypeAlias = Callable[..., object]
+ProgressCallback: TypeAlias = Callable[..., object]
 
 
 class RunningTotals:
-    """What the engine calls while a call is under way: it remembers requests, weight and rows, and tells all of it on.
+    """What the engine calls while a call is under way: it remembers requests, weight and rows, and passes all of it on.
 
     Attributes:
         progress: Requests done, their weight and their rows.
     """
 
-    __slots__ = ("_tell", "progress")
+    __slots__ = ("_on_progress", "progress")
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell = tell
+    def __init__(self, on_progress: ProgressCallback | None) -> None:
+        self._on_progress = on_progress
         self.progress = (0, 0, 0)
 
     def __call__(self, done: int, total: int, weight_done: int, weight: int, rows: int, *how_far: Any) -> None:
         """How far it is."""
         self.progress = (done, weight_done, rows)
-        if self._tell is not None:
-            self._tell(done, total, weight_done, weight, rows, *how_far)
+        if self._on_progress is not None:
+            self._on_progress(done, total, weight_done, weight, rows, *how_far)
 
     @property
     def weight(self) -> int:
@@ -47,7 +47,7 @@ class RunningTotals:
 
 
 @contextmanager
-def reporting(progress: Progress) -> Iterator[Tell | None]:
+def reporting(progress: Progress) -> Iterator[ProgressCallback | None]:
     """The function that the engine calls while the context lasts.
 
     Raises:
@@ -85,20 +85,20 @@ def describe(
     return ", ".join(parts)
 
 
-def _answers(tell: Report) -> Tell:
+def _answers(on_answer: Report) -> ProgressCallback:
     """A caller's function, which is called after each answer alone."""
-    told = 0
+    last_done = 0
 
     def report(done: int, total: int, *_: float) -> None:
-        nonlocal told
-        if done > told:
-            told = done
-            tell(done, total)
+        nonlocal last_done
+        if done > last_done:
+            last_done = done
+            on_answer(done, total)
 
     return report
 
 
-def _bar(tqdm: Any) -> Iterator[Tell]:
+def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
     # How much there is to ask is known a moment later: until then there is nothing to draw a bar of.
     with tqdm.tqdm(desc="waiting for the first answer", bar_format="{desc}") as bar:
 
@@ -115,7 +115,7 @@ def _bar(tqdm: Any) -> Iterator[Tell]:
             bar.leave = bar.total is not None
 
 
-def _line() -> Iterator[Tell]:
+def _line() -> Iterator[ProgressCallback]:
     width = 0
 
     def report(*how_far: Any) -> None:

@@ -129,7 +129,7 @@ TYPED_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "extra": ("extra", pairs),
     "max_weight": ("max_weight", weight_bound),
 }
-# The others are told as texts, by their kind in the table.
+# The others are shown as texts, by their kind in the table.
 _SPELLED: dict[str, Callable[[Any, str], str | None]] = {
     "text": text,
     "flag": lambda value, name: "true" if flag(value, name) else None,
@@ -185,7 +185,7 @@ def build_query(
 
 
 def _check_edges(typed: dict[str, Any]) -> None:
-    """Windows of an archive are told in nanoseconds; a client's end may lie anywhere, since the present ends it."""
+    """Windows of an archive are given in nanoseconds; a client's end may lie anywhere, since the present ends it."""
     for name in ("start", "end"):
         seconds = typed.get(name)
         if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:

@@ -45,10 +45,10 @@ def spark(values: Any, places: Any = None, name: str = "") -> str:
         flat = bool(np.allclose(top[part], bottom[part], atol=0.05))
         dot = [f"{x[part[0]] + 1:.1f} {top[part[0]]:.1f}"] if len(part) == 1 else []
         lines.append(f"M{'L'.join(there + dot)}" if flat else f"M{'L'.join(there + back)}Z")
-    told = escape(f"{name} {low:,.6g} to {high:,.6g}".strip())
+    label = escape(f"{name} {low:,.6g} to {high:,.6g}".strip())
     return (
-        f'<svg width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{told}" '
-        f'style="{STYLE}"><title>{told}</title><path d="{"".join(lines)}" fill="currentColor" fill-opacity=".3" '
+        f'<svg width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{label}" '
+        f'style="{STYLE}"><title>{label}</title><path d="{"".join(lines)}" fill="currentColor" fill-opacity=".3" '
         'stroke="currentColor" stroke-opacity=".75" stroke-width="1" stroke-linejoin="round"/></svg>'
     )
 
@@ -56,9 +56,9 @@ def spark(values: Any, places: Any = None, name: str = "") -> str:
 def meter(share: float, name: str) -> str:
     """A bar that is filled by a share, 0 to 1, as inline SVG."""
     filled = 160 * min(1.0, max(0.0, share)) if share == share else 0.0
-    told = escape(name)
+    label = escape(name)
     return (
-        f'<svg width="160" height="8" role="img" aria-label="{told}" style="{STYLE}"><title>{told}</title>'
+        f'<svg width="160" height="8" role="img" aria-label="{label}" style="{STYLE}"><title>{label}</title>'
         '<rect width="160" height="8" rx="4" fill="currentColor" fill-opacity=".15"/>'
         f'<rect width="{filled:.1f}" height="8" rx="4" fill="currentColor" fill-opacity=".55"/></svg>'
     )

@@ -110,8 +110,8 @@ def sync(
     if only_plan:
         return planned
     check_weight(planned, most)
-    with reporting(progress) as tell:
-        run = Run(planned, tell, lambda: driver.budget)
+    with reporting(progress) as on_progress:
+        run = Run(planned, on_progress, lambda: driver.budget)
         driver = _Driver(distributed, cluster, place, run)
         driver.follow()
     # Of each series its name alone: a worker looks what the archive has of it.
@@ -139,7 +139,7 @@ class _Driver:
                 self._run.finished(piece, report)
                 if self._run.raised is not None:
                     raise self._run.raised
-                self._run.told()
+                self._run.report_progress()
                 for one in self._more():
                     futures.add(one)
         except BaseException as error:

@@ -92,9 +92,9 @@ def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
     if not grounds:
         raise SelectionError(f"{every[0].id} has no prices to explore; give it as over= of candles or of a heatmap")
     candles = roles["candles"][0] if roles["heatmap"] and roles["candles"] else None
-    told = [one for one in (candles, grounds[0]) if one is not None]
+    price_sources = [one for one in (candles, grounds[0]) if one is not None]
     liquidations = roles["liquidations"]
-    bubbles = Bubbles.of(liquidations, told) if liquidations else None
+    bubbles = Bubbles.of(liquidations, price_sources) if liquidations else None
     unit = amount_unit(liquidations[0]) if liquidations else None
     return grounds[0], Over(candles, bubbles, roles["profile"][0] if roles["profile"] else None, unit)
 

@@ -1,4 +1,4 @@
-"""What the explorer's page asks, and what it is told: messages in, messages with binary buffers out."""
+"""What the explorer's page asks, and what it gets: messages in, messages with binary buffers out."""
 
 import math
 from collections import deque
@@ -162,7 +162,7 @@ class Answers:
         return [edge / MILLI for edge in self.ground.window]
 
     def handle(self, message: object) -> None:
-        """Takes a message of the page. What is wrong is told the page: nothing is raised."""
+        """Takes a message of the page. An error is sent to the page: nothing is raised."""
         try:
             if not isinstance(message, Mapping):
                 raise InvalidRequest(f"{type(message).__name__} is no message")
@@ -207,12 +207,18 @@ class Answers:
         return found, lower
 
     def _answer(self, asked: Asked) -> None:
-        with self._telling_errors(asked):
+        with self._sending_errors(asked):
             place = _place(asked)
             if self.ground.has_levels:
                 pixels, lower = self.pixels(asked)
-                told = {"kind": "view", "w": asked.size[0], "h": asked.size[1], "side": asked.side, "scale": asked.norm}
-                self._send(place | told, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
+                header = {
+                    "kind": "view",
+                    "w": asked.size[0],
+                    "h": asked.size[1],
+                    "side": asked.side,
+                    "scale": asked.norm,
+                }
+                self._send(place | header, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
             if self.pictures.has_newer:
                 return
             self._send_lists(place, self.lists(asked), last=not self._beside)
@@ -223,13 +229,13 @@ class Answers:
 
     def _answer_profile(self, asked: Asked) -> None:
         """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
-        with self._telling_errors(asked):
+        with self._sending_errors(asked):
             if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
                 self._send_lists(_place(asked), self.profile(asked), last=True)
 
     @contextmanager
-    def _telling_errors(self, asked: Asked) -> Iterator[None]:
-        """The page is told what fails, and the next is made."""
+    def _sending_errors(self, asked: Asked) -> Iterator[None]:
+        """Sends the page what fails, and lets the next be made."""
         try:
             yield
         except Error as problem:
@@ -238,8 +244,8 @@ class Answers:
             self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
 
     def _send_lists(self, place: Mapping[str, Any], lists: Mapping[str, Any], *, last: bool) -> None:
-        told = {"kind": "over", "last": last, "lists": [[name, len(values)] for name, values in lists.items()]}
-        self._send({**place, **told}, [values.tobytes() for values in lists.values()])
+        header = {"kind": "over", "last": last, "lists": [[name, len(values)] for name, values in lists.items()]}
+        self._send({**place, **header}, [values.tobytes() for values in lists.values()])
 
     @property
     def _beside(self) -> str:

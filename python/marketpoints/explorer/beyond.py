@@ -1,4 +1,4 @@
-"""Past the loaded window: read from an archive for nothing, or bought from the service for a weight told before."""
+"""Past the loaded window: read from an archive for nothing, or bought from the service for a weight shown before."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
@@ -35,10 +35,10 @@ class More(Protocol):
     """Where what is not loaded comes from."""
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """Loads what a view needs and costs nothing, or offers it; what the page is told."""
+        """Loads what a view needs and costs nothing, or offers it; returns the message for the page."""
 
     def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Loads what was offered; what the page is told."""
+        """Loads what was offered; returns the message for the page."""
 
 
 class Beyond:
@@ -76,7 +76,7 @@ class Beyond:
         self._not_kept: set[tuple[int, int]] = set()
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """What of a view is not loaded: read from the archive, or offered; None where there is nothing to tell."""
+        """What of a view is not loaded: read from the archive, or offered; None where there is nothing to send."""
         missing = self.missing(ground, view[0])
         if not missing:
             return {"kind": "offer", "offer": 0}
@@ -139,7 +139,7 @@ class Beyond:
         }
 
     def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Loads what was offered, for no more than was told; an offer is taken once.
+        """Loads what was offered, for no more than was offered; an offer is taken once.
 
         Raises:
             Error: As of the client's call, where nothing was loaded.

@@ -88,7 +88,7 @@ class Ground:
 
     @property
     def beside(self) -> str:
-        """What :meth:`resting` tells, in words; nothing of candles."""
+        """What :meth:`resting` counts, in words; nothing of candles."""
         if self.adds_up:
             return "liquidated volume"
         return "mean resting volume" if self.has_levels else ""

@@ -58,8 +58,8 @@ def page(answers: Answers) -> str:
         size = _size(answers, *view)
         for side in ("bids", "asks") if ground.has_sides else ("both",):
             pixels, _ = answers.pixels(replace(asked, view=view, size=size, side=side))
-            told = {"side": side, "place": _place(view), "w": size[0], "h": size[1]}
-            planes.append(told | {"data": _packed(pixels.tobytes())})
+            header = {"side": side, "place": _place(view), "w": size[0], "h": size[1]}
+            planes.append(header | {"data": _packed(pixels.tobytes())})
     lists = answers.lists(replace(asked, size=(COLUMNS, ROWS)))
     lists |= _candles(answers)
     if about["profile"]:

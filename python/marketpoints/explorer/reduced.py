@@ -50,7 +50,7 @@ class Trace:
     def columns(self, start: int, end: int, width: int) -> dict[str, Any]:
         """The line in so many columns of pixels: of each its time in milliseconds, lowest, highest and last value.
 
-        A column without a row after one that has some is told once, with NaN: the line breaks there.
+        A column without a row after one that has some is kept once, with NaN: the line breaks there.
         """
         import numpy as np
 

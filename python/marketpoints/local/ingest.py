@@ -77,7 +77,7 @@ def ingest(
 ) -> IngestReport:
     """Turns raw dumps into a store for ``LocalService(data=store)``; Ctrl-C stops it, also within a file.
 
-    A file that the store holds already is skipped, a changed one replaces what the old one told, a bad row is reported
+    A file that the store holds already is skipped, a changed one replaces what the old one held, a bad row is reported
     and skipped. A changed file with fewer good rows than the store holds of it is a problem in the report, and the
     store keeps what it has. What is in the store is whole at any time. One ingest at a time changes a store: another
     one waits until it has ended, logs that (WARNING, the logger ``marketpoints``), and Ctrl-C ends the wait.
@@ -93,16 +93,16 @@ def ingest(
     Raises:
         InvalidRequest: There is no such folder, the store cannot be written, or a link lies in it.
     """
-    return ingest_telling(dumps, store, allow_fewer_rows, lambda words: emit(logging.WARNING, words, {}))
+    return ingest_with_notice(dumps, store, allow_fewer_rows, lambda words: emit(logging.WARNING, words, {}))
 
 
-def ingest_telling(
+def ingest_with_notice(
     dumps: str | os.PathLike[str],
     store: str | os.PathLike[str],
     allow_fewer_rows: bool,
-    tell: Callable[[str], object],
+    on_wait: Callable[[str], object],
 ) -> IngestReport:
-    """As :func:`ingest`; ``tell`` gets a sentence when it has to wait for another ingest."""
-    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows, tell)
+    """As :func:`ingest`; ``on_wait`` gets a sentence when it has to wait for another ingest."""
+    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows, on_wait)
     problems = [Problem(*problem) for problem in report.problems]
     return IngestReport(report.files, report.unchanged, report.rows, problems)

@@ -212,10 +212,10 @@ class LocalService:
         spent = self.spent
         if spent == weight:
             return
-        before, told = last([one for one in self.requests if one.weight])
-        of_what = "; of all requests these were charged:" if told else ""
+        before, requests = last([one for one in self.requests if one.weight])
+        of_what = "; of all requests these were charged:" if requests else ""
         more = [f"and {before} before these"] if before else []
-        raise AssertionError("\n  ".join([f"spent {spent}, not {weight}{of_what}", *more, *told]))
+        raise AssertionError("\n  ".join([f"spent {spent}, not {weight}{of_what}", *more, *requests]))
 
     @property
     def _data_end(self) -> float | None:

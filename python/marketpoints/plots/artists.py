@@ -166,7 +166,7 @@ class Cells(WholeAxes):
 
 
 def heightened(canvas: Any, edges: Any) -> Any:
-    """Rows of cells as rows of pixels, whose edges are told in rows.
+    """Rows of cells as rows of pixels, whose edges are given in rows.
 
     A pixel shows the row around its centre; where rows are lower than a pixel, the largest of those that start in it.
     """

@@ -1,4 +1,4 @@
-"""Numbers that pictures hold: larger ones are told before anything is drawn."""
+"""Numbers that pictures hold: larger ones are refused before anything is drawn."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +27,7 @@ def check_all(every: Iterable[Drawable]) -> None:
 
 
 def check(what: str, values: Any, where: Any = None) -> None:
-    """Numbers that a picture is to show; ``where`` tells the place of one by its index.
+    """Numbers that a picture is to show; ``where`` names the place of one by its index.
 
     Raises:
         SelectionError: One is larger than any picture holds.

@@ -43,14 +43,14 @@ def add_cells(
     colours, ticker = load("matplotlib.colors"), load("matplotlib.ticker")
     positive = total > 0
     cell, row, total = cell[positive], row[positive], total[positive]
-    norm, told = None, []
+    norm, ticks = None, []
     if total.size:
         bottom, top = map(float, np.quantile(total, [0.02, 0.998]))
         most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.3)))
         if top > bottom * 1.001:
-            told = numbers(bottom, top, most)
+            ticks = numbers(bottom, top, most)
         else:  # one volume everywhere: the colour in the middle
-            told, bottom, top = [bottom], bottom / 2, bottom * 2
+            ticks, bottom, top = [bottom], bottom / 2, bottom * 2
         norm = colours.LogNorm(bottom, top, clip=True)
     # Without its darkest part: the smallest volume is still more than none.
     palette = colours.ListedColormap(load("matplotlib").colormaps["inferno"](np.linspace(0.1, 1, 256)))
@@ -62,7 +62,7 @@ def add_cells(
     # The few smallest and largest volumes share the colours of the ends.
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, extend="both")
     bar.set_label(text)
-    bar.set_ticks(told)
+    bar.set_ticks(ticks)
     bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     bar.outline.set_visible(False)

@@ -1,4 +1,4 @@
-"""What a picture can be told, by what it shows; everything else is refused with what it is of."""
+"""The choices that a picture takes, by what it shows; all else is refused with what it is of."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 
 def choices_of(shown: Drawable) -> tuple[str, ...]:
-    """The names of what a picture of a result can be told."""
+    """The names of the choices that a picture of a result takes."""
     return CHOICES[_picture(shown)]
 
 
@@ -29,7 +29,7 @@ def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None
     """Checks that each option is of the picture of one of several results.
 
     Raises:
-        InvalidRequest: One is not; it says of which results it is, and what these can be told.
+        InvalidRequest: One is not; it says of which results it is, and what these take.
     """
     if not options:
         return
@@ -41,13 +41,13 @@ def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None
         of = [picture for picture, names in CHOICES.items() if name in names]
         kinds = f" ({', '.join(map(repr, KINDS))})" if name == "kind" else ""
         if name == "layout":
-            told = "several series are drawn in a layout, and this is one"
+            reason = "several series are drawn in a layout, and this is one"
         elif of:
-            told = f"{name}= is of {' and of '.join(of)}{kinds}"
+            reason = f"{name}= is of {' and of '.join(of)}{kinds}"
         else:
-            told = f"there is no such choice{did_you_mean(_engine.closest(name, known)) or ''}"
+            reason = f"there is no such choice{did_you_mean(_engine.closest(name, known)) or ''}"
         choices = ", ".join(f"{one}=" for one in known)
-        raise InvalidRequest(f"{name}: {told}; a picture of {' and of '.join(pictures) or ROWS} takes {choices}")
+        raise InvalidRequest(f"{name}: {reason}; a picture of {' and of '.join(pictures) or ROWS} takes {choices}")
 
 
 def check_axes(ax: Any) -> None:

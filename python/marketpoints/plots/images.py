@@ -32,8 +32,8 @@ class Raster(WholeAxes):
     Args:
         ax: The axes to draw on.
         planes: What is painted, and the colour map of each. Where several have a volume the largest is seen.
-        reduce: What a pixel shows of several levels, as ``Heatmap.raster`` tells.
-        unit: Unit of the volumes, for what is told under the cursor.
+        reduce: What a pixel shows of several levels, as in ``Heatmap.raster``.
+        unit: Unit of the volumes, for what is shown under the cursor.
         style: As of ``AxesImage``, such as ``norm``.
     """
 
@@ -58,7 +58,7 @@ class Raster(WholeAxes):
             return None, 0, 0, None
         edges = [left / magnification, right / magnification, bottom / magnification, top / magnification]
         planes = [self._seen(plane, edges, (width, height)) for plane, _ in self._planes]
-        self._A = np.ma.masked_invalid(np.fmax.reduce(planes))  # what get_array() tells: the pixels drawn last
+        self._A = np.ma.masked_invalid(np.fmax.reduce(planes))  # what get_array() returns: the pixels drawn last
         pixels = self._coloured(planes)
         return pixels, left / magnification, bottom / magnification, IdentityTransform()
 
@@ -88,8 +88,8 @@ class Raster(WholeAxes):
         made = plane.raster((window[0], window[1]), prices, (width, rows), self._reduce)
         if uneven:
             middles = bottom + (np.arange(height) + 0.5) * (top - bottom) / height
-            told = to_data.transform(np.column_stack([np.full(height, left), middles]))[:, 1]
-            made = made[np.clip((told - prices[0]) / (prices[1] - prices[0]) * rows, 0, rows - 1).astype(int)]
+            row_prices = to_data.transform(np.column_stack([np.full(height, left), middles]))[:, 1]
+            made = made[np.clip((row_prices - prices[0]) / (prices[1] - prices[0]) * rows, 0, rows - 1).astype(int)]
         elif high < low:
             made = made[::-1]
         if end < start:

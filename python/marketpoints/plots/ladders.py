@@ -166,12 +166,12 @@ class Numbers(Composed):
         right, _ = pixels_of(ax, ends[seen], np.zeros(int(seen.sum())))
         if not len(left) or np.median(right - left) < CELL[0] * scale_of(ax) * 0.8:
             return
-        told = [f"{'+' if value > 0 else ''}{short(value)}" for value in values[seen]]
-        size = letters_of(ax, float(np.median(right - left)), CELL[1] * scale_of(ax) * 1.2, max(map(len, told)))
+        labels = [f"{'+' if value > 0 else ''}{short(value)}" for value in values[seen]]
+        size = letters_of(ax, float(np.median(right - left)), CELL[1] * scale_of(ax) * 1.2, max(map(len, labels)))
         if size is None:
             return
         height = ax.bbox.y0 + self._place * ax.bbox.height
-        for x, what in zip((left + right) / 2, told, strict=True):
+        for x, what in zip((left + right) / 2, labels, strict=True):
             yield text(x, height, what, size, ha="center", color=ink(ax))
 
 

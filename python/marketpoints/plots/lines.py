@@ -28,7 +28,7 @@ class Panel:
         unit: Unit of the axis; ``"amount"`` for that of the market's amounts.
         fraction: Whether the values are fractions that the axis shows in percent.
         upside_down: Whether small is good, as of ranks.
-        steps: Whether the first columns are of what holds until it is told anew, and are drawn as steps.
+        steps: Whether the first columns are of what holds until the next value is published, and are drawn as steps.
     """
 
     what: str
@@ -125,8 +125,8 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
     ax = make(ax, 5.0 if len(drawn) == 1 else height(len(drawn)))
     every = panels(ax, [1.0] * len(drawn))
-    told = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
-    parts = [part for one, name in zip(series, told, strict=True) for part in _parts(one, name)]
+    labels = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
+    parts = [part for one, name in zip(series, labels, strict=True) for part in _parts(one, name)]
     for panel, below in zip(drawn, every, strict=True):
         _panel(panel, parts, below)
     for one in filled:

@@ -63,8 +63,8 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
             )
         ax.remove()
     grid = place.subgridspec(down, across)
-    told, first = names([identity_of(one) for one in every]) if len(every) > 1 else [""], None
-    for number, (one, name) in enumerate(zip(every, told, strict=True)):
+    labels, first = names([identity_of(one) for one in every]) if len(every) > 1 else [""], None
+    for number, (one, name) in enumerate(zip(every, labels, strict=True)):
         panel = figure.add_subplot(grid[number // across, number % across], sharex=first)
         small = {"volume": False} if candles.is_candles(one) else {}
         panel = one.plot(ax=panel, **{**small, **options})

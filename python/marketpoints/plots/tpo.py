@@ -62,7 +62,7 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
 def _sessions(shown: DrawableTpo) -> tuple[Any, Any]:
     try:
         return days(shown.timestamps), days(shown.closes_at)
-    except SelectionError:  # neither interval nor session is told
+    except SelectionError:  # neither interval nor session is known
         return spans(shown)
 
 
@@ -145,7 +145,7 @@ def _column(shown: DrawableTpo, name: str) -> Any:
 
 
 def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, height: float) -> None:
-    """Value area and initial balance behind the cells and the point of control over them, where they are told."""
+    """Value area and initial balance behind the cells and the point of control over them, where they are known."""
     import numpy as np
 
     from .strokes import boxes
@@ -186,7 +186,7 @@ def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, hei
 
 
 def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, height: float, rights: Rights) -> None:
-    """Single prints right beside what stands in their rows, poor highs and lows along them, where they are told."""
+    """Single prints right beside what stands in their rows, poor highs and lows along them, where they are known."""
     import numpy as np
 
     from .strokes import boxes

@@ -156,10 +156,10 @@ def names(ids: Sequence[SeriesId]) -> list[str]:
     """What tells each of several series from the others, for a legend."""
     common = shared(ids).known()
     different = [{name: value for name, value in one.known().items() if name not in common} for one in ids]
-    told = [" ".join(map(brief, _least(values).values())) for values in different]
-    if len(set(told)) < len(told):
-        told = [" ".join(values.values()) for values in different]
-    return [name or f"series {place + 1}" for place, name in enumerate(told)]
+    labels = [" ".join(map(brief, _least(values).values())) for values in different]
+    if len(set(labels)) < len(labels):
+        labels = [" ".join(values.values()) for values in different]
+    return [name or f"series {place + 1}" for place, name in enumerate(labels)]
 
 
 def _least(values: dict[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.display import lines, safe_repr
-from ..common.progress import RunningTotals, Tell
+from ..common.progress import ProgressCallback, RunningTotals
 from ..common.protocols import ArchiveLike
 from ..common.queries import build_query
 from ..common.times import from_seconds, iso, no_time, to_duration, to_unix
@@ -224,8 +224,8 @@ class PieceReport:
 
 def kept(piece: Piece, reports: Iterable[tuple[str, Mapping[str, Any]]] | None) -> PieceReport:
     """A piece brought an answer, or had nothing to ask."""
-    told = [about for _, about in reports or ()]
-    sums = {name: sum(about[name] for about in told) for name in ("requests", "weight", "rows")}
+    counts = [about for _, about in reports or ()]
+    sums = {name: sum(about[name] for about in counts) for name in ("requests", "weight", "rows")}
     return PieceReport(piece.series, piece.requests, **sums)
 
 
@@ -250,14 +250,16 @@ def failed(piece: Piece, error: Error, progress: Sequence[int]) -> PieceReport:
     )
 
 
-def sync_piece(piece: Piece, client: "ClientLike", archive: _engine.Archive, tell: Tell | None = None) -> PieceReport:
-    """Does a piece with a client that waits; ``tell`` is what the engine calls meanwhile."""
-    live, told = client._live, RunningTotals(tell)
+def sync_piece(
+    piece: Piece, client: "ClientLike", archive: _engine.Archive, on_progress: ProgressCallback | None = None
+) -> PieceReport:
+    """Does a piece with a client that waits; ``on_progress`` is what the engine calls meanwhile."""
+    live, totals = client._live, RunningTotals(on_progress)
     try:
         query = piece.query(live.now(), client.tier)
-        return kept(piece, query and live.sync(query, archive, told))
+        return kept(piece, query and live.sync(query, archive, totals))
     except Error as error:
-        return failed(piece, error, told.progress)
+        return failed(piece, error, totals.progress)
 
 
 def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
@@ -268,7 +270,7 @@ def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
         rows = {one["key"]: one["rows"] for one in archive.contents()[0]}
         keys = archive.keys([query for _, query in asked])
     except ArchiveError:
-        # A ledger that cannot be read is told by verify(); what it has is not known.
+        # A ledger that cannot be read is reported by verify(); what it has is not known.
         return [1] * len(parts)
     for (place, _), key in zip(asked, keys, strict=True):
         counts[place] = rows.get(key or "", 0)

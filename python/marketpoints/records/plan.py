@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Budget", "Plan", "PlannedRequest", "Usage"]
 
 Record = TypeVar("Record")
-#: What a budget tells at a glance: without the burst, more left than the limit would look wrong.
+#: What a budget shows at a glance: without the burst, more left than the limit would look wrong.
 SHOWN = ("limit", "burst", "remaining", "used", "reset")
 
 
@@ -193,8 +193,8 @@ def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
         InvalidRequest: The dictionary holds something else than numbers.
     """
     try:
-        told: dict[str, Any] = {one.name: int(record.get(one.name, 0)) for one in fields(kind)}  # type: ignore[arg-type]
-        return kind(**told | {"reset": from_seconds(told["reset"]) if told["reset"] else no_time()})
+        counts: dict[str, Any] = {one.name: int(record.get(one.name, 0)) for one in fields(kind)}  # type: ignore[arg-type]
+        return kind(**counts | {"reset": from_seconds(counts["reset"]) if counts["reset"] else no_time()})
     except (TypeError, ValueError) as problem:
         raise InvalidRequest(f"{kind.__name__}: {problem}") from None
 

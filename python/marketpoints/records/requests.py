@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RequestQuery", "ServiceRequest", "journal", "last"]
 
-#: Requests that a failed test tells.
-TOLD = 20
+#: Requests that the message of a failed test lists.
+MOST_LISTED = 20
 
 
 class RequestQuery(Mapping[str, str]):
@@ -120,7 +120,7 @@ def journal(rows: Sequence[tuple[int, str, str, int, int, str, str, int, int]]) 
 
 def last(requests: Sequence[ServiceRequest]) -> tuple[int, list[str]]:
     """The last of many requests, a line for each; and, first, how many came before them."""
-    return max(0, len(requests) - TOLD), [str(one) for one in requests[-TOLD:]]
+    return max(0, len(requests) - MOST_LISTED), [str(one) for one in requests[-MOST_LISTED:]]
 
 
 def _record(row: tuple[int, str, str, int, int, str, str, int, int]) -> ServiceRequest:

@@ -74,7 +74,7 @@ class Tabular(frames.Exported):
 class TypedRecord(Tabular):
     """A record with frames of one row. Records are equal when their fields are, arrays by value."""
 
-    #: The fields that the short repr and the card tell; none is all of them.
+    #: The fields that the short repr and the card show; none is all of them.
     SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:

@@ -131,9 +131,9 @@ class SeriesTable:
         return {"series": f"{len(self.series):,}"} | counts
 
     def _problems(self) -> list[str]:
-        told = [f"{one.status}: {one}: {one.reason}" for one in self._with_status("refused", "failed")]
-        more = [f"… and {len(told) - SHOWN:,} more" for _ in range(len(told) > SHOWN)]
-        return [printable(line) for line in told[:SHOWN]] + more
+        problems = [f"{one.status}: {one}: {one.reason}" for one in self._with_status("refused", "failed")]
+        more = [f"… and {len(problems) - SHOWN:,} more" for _ in range(len(problems) > SHOWN)]
+        return [printable(line) for line in problems[:SHOWN]] + more
 
     @safe_repr
     def __repr__(self) -> str:

@@ -31,8 +31,8 @@ def align(
 
     A row counts from the moment its values are known (:attr:`Series.known_at`): a bucket from its end, a market profile
     from its ``period_end``, token supply from its stamp. A funding rate is in the bucket in which it was paid, and a
-    predicted one in that in which it was told: both are known when that bucket ends. A row of ``left`` gets of every
-    other series the latest row that was known by then, and NaN (NaT, None) where that is older than ``max_age``.
+    predicted one in that in which it was published: both are known when that bucket ends. A row of ``left`` gets of
+    every other series the latest row that was known by then, and NaN (NaT, None) where that is older than ``max_age``.
 
     Args:
         left: Gives the rows: a series, or moments (datetime64, ascending) without columns of their own.

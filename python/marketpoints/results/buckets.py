@@ -41,7 +41,7 @@ def step_of(interval: str | None, session: str | None = None) -> "np.timedelta64
 
 
 def step_between(starts: Any, ends: Any) -> "np.timedelta64 | None":
-    """Length of buckets that tell their own end; None where none does.
+    """Length of buckets that have their own end; None where none does.
 
     Whole calendar months differ in length and count as months.
     """

@@ -32,9 +32,9 @@ def set_card(every: Sequence[Any], hints: Sequence[str], paid: Mapping[str, str]
     for one in every[:SHOWN]:
         ends = [iso(edge) for edge in one.timestamps[[0, -1]]] if len(one) else ["", ""]
         rows.append([str(one.id), f"{len(one):,}", *ends, _window(one).get("gaps", "")])
-    told = "".join(f"<div>{escape(hint.strip())}</div>" for hint in hints)
+    notes = "".join(f"<div>{escape(hint.strip())}</div>" for hint in hints)
     trends = [trend(one) for one in every[:SHOWN]]
-    return card(f"SeriesSet of {len(every):,}", paid, grid(header, rows, [], 0, beside=trends, left=1) + told)
+    return card(f"SeriesSet of {len(every):,}", paid, grid(header, rows, [], 0, beside=trends, left=1) + notes)
 
 
 def _window(series: Any) -> dict[str, str]:

@@ -45,7 +45,7 @@ Described: TypeAlias = tuple[str, str, Any]
 SIDES = ("bid", "ask")
 # Columns that tell the series of a long frame apart: name in the frame, field of the identity.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
-# Labels that are told as codes: of more, polars gets texts and casts them itself.
+# Labels that are written as codes: of more, polars gets texts and casts them itself.
 MOST_CODED = 256
 
 
@@ -137,8 +137,8 @@ def set_to_pandas(every: Sequence[FrameSource], label: Label = "left") -> Any:
 
 def _usd(every: Sequence[FrameSource]) -> dict[str, bool]:
     """Whether values are in USD, where that is known and the same of all series."""
-    told = {series.usd for series in every}
-    return {"usd": one} if len(told) == 1 and (one := told.pop()) is not None else {}
+    flags = {series.usd for series in every}
+    return {"usd": one} if len(flags) == 1 and (one := flags.pop()) is not None else {}
 
 
 def _metadata(every: Sequence[FrameSource]) -> dict[str, str]:

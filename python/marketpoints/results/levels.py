@@ -177,11 +177,11 @@ class Sessions(Series):
         """
         import numpy as np
 
-        told = self._ends()
-        if told is not None and not np.isnat(told).any():
-            return told
+        period_ends = self._ends()
+        if period_ends is not None and not np.isnat(period_ends).any():
+            return period_ends
         ends = closing(self.timestamps, self._step())
-        return ends if told is None else np.where(np.isnat(told), ends, told)
+        return ends if period_ends is None else np.where(np.isnat(period_ends), ends, period_ends)
 
     def _ends(self) -> "npt.NDArray[np.datetime64] | None":
         if "period_end" not in self:
@@ -192,9 +192,9 @@ class Sessions(Series):
     def _step(self) -> "np.timedelta64":
         """The session's length: as asked, else as the rows tell it, else the interval."""
         if self._session is None and (ends := self._ends()) is not None:
-            told = step_between(self.timestamps, ends)
-            if told is not None:
-                return told
+            step = step_between(self.timestamps, ends)
+            if step is not None:
+                return step
         return step_of(self.id.interval, self._session)
 
 

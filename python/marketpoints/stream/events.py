@@ -1,4 +1,4 @@
-"""What the live stream tells, as typed events (supplement, section 7)."""
+"""The messages of the live stream, as typed events (supplement, section 7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class StreamEvent:
         coin: Base asset.
         name: Key under which the values came, such as ``trade``; empty for a frame that is no data frame.
         series: What the event is of, by wire name, as sent.
-        values: What it tells, by wire name: times as ``datetime64[ns]``, lists of numbers as float64 arrays.
+        values: What it holds, by wire name: times as ``datetime64[ns]``, lists of numbers as float64 arrays.
         extra: What else the point held.
     """
 
@@ -124,8 +124,8 @@ class FundingRateEvent(StreamEvent):
     """A reading of the funding rate, a fraction (0.0001 is 0.01 %) per the venue's own interval.
 
     Attributes:
-        funding_rate: The rate; NaN where it is not told.
-        predicted_funding_rate: The rate predicted for the next settlement; NaN where it is not told.
+        funding_rate: The rate; NaN where it is not sent.
+        predicted_funding_rate: The rate predicted for the next settlement; NaN where it is not sent.
     """
 
     funding_rate: float
@@ -137,7 +137,7 @@ class OpenInterestEvent(StreamEvent):
     """A reading of the open interest.
 
     Attributes:
-        open_interest: Open interest in the venue's native unit; NaN where it is not told.
+        open_interest: Open interest in the venue's native unit; NaN where it is not sent.
     """
 
     open_interest: float
@@ -162,7 +162,7 @@ class VolumeProfileEvent(StreamEvent):
 
     Attributes:
         profile: float64 (N, 3): price, bought and sold volume of each block, ascending.
-        block_size: Width of a block, in quote; NaN where it is not told.
+        block_size: Width of a block, in quote; NaN where it is not sent.
     """
 
     profile: "npt.NDArray[np.float64]" = field(repr=False)
@@ -181,12 +181,12 @@ class TradeBatch(StreamEvent):
         times: datetime64[ns] in UTC; NaT where the frame does not say.
         prices: float64, in quote.
         amounts: float64, in the venue's native unit.
-        sides: int8: 1 for ``BUY``, -1 for ``SELL``, of the taker or of the forced order; 0 where it is not told.
-        ids: Identifiers given by the exchange, as NumPy's texts; empty where none is told.
+        sides: int8: 1 for ``BUY``, -1 for ``SELL``, of the taker or of the forced order; 0 where it is not sent.
+        ids: Identifiers given by the exchange, as NumPy's texts; empty where none is sent.
         market_codes: int32, the place of each row's exchange and symbol in ``markets``.
-        markets: Exchange and symbol of each market that the stream told of so far; places never change.
+        markets: Exchange and symbol of each market that the stream sent so far; places never change.
         series_codes: int32, the place of what each row is of in ``all_series``.
-        all_series: What rows are of, by wire name, as sent: all that the stream told of so far; places never change.
+        all_series: What rows are of, by wire name, as sent: all that came so far; places never change.
     """
 
     times: "npt.NDArray[np.datetime64]" = field(repr=False)
@@ -208,7 +208,7 @@ class StreamGap(StreamEvent):
     """A connection broke and stands again: events from ``start`` to ``end`` may be missing. ``time`` is ``start``.
 
     It comes after the last event of the old connection and before the first of the new one. What the service replays of
-    the gap comes after it, without what was told before. Times are the service's own, ``datetime64[ns]``.
+    the gap comes after it, without what was sent before. Times are the service's own, ``datetime64[ns]``.
 
     Attributes:
         start: Time of the last event before the break, or of the connection's opening where there was none.
@@ -227,32 +227,32 @@ class StreamGap(StreamEvent):
     channels: tuple[Mapping[str, str], ...] = field(repr=False)
 
 
-def event_of(told: Mapping[str, Any]) -> StreamEvent:
-    """The typed event of what the engine tells. What is not known comes as a plain :class:`StreamEvent`.
+def event_of(message: Mapping[str, Any]) -> StreamEvent:
+    """The typed event of a message of the engine. What is not known comes as a plain :class:`StreamEvent`.
 
     Raises:
         DecodeError: A known value is not what it should be.
     """
-    if "gap" in told:
-        gap = told["gap"]
+    if "gap" in message:
+        gap = message["gap"]
         return StreamGap(**{**gap, "channels": tuple(gap["channels"])}, time=gap["start"])
-    if "batch" in told:
-        return _batch(told["batch"])
-    series, values, name = told["series"], told["values"], told["name"]
+    if "batch" in message:
+        return _batch(message["batch"])
+    series, values, name = message["series"], message["values"], message["name"]
     kind, build = KINDS.get(name, (StreamEvent, _nothing))
     event: StreamEvent = kind(
         type=_text(series, "type"),
         exchange=_text(series, "exchange"),
         symbol=_text(series, "symbol"),
         side=_text(series, "side") or None,
-        time=no_time() if told["time"] is None else told["time"],
+        time=no_time() if message["time"] is None else message["time"],
         normalized_symbol=_text(series, "normalizedSymbol"),
         category=_text(series, "category"),
         coin=_text(series, "coin"),
         name=name,
         series=series,
         values=values,
-        extra=told["extra"],
+        extra=message["extra"],
         **build(values, series),
     )
     return event

@@ -44,12 +44,12 @@ class _EventBuffer:
             Error: What went wrong at this place of the stream.
         """
         try:
-            told = self._events.popleft()
+            message = self._events.popleft()
         except IndexError:
             return None
-        if isinstance(told, Exception):
-            raise told
-        return event_of(told)
+        if isinstance(message, Exception):
+            raise message
+        return event_of(message)
 
     def _several(self, most: int) -> list[StreamEvent]:
         """Events that are there, at most so many; an error that comes first is raised, a later one left for later."""
@@ -109,7 +109,7 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
     """Events as they come; made by :meth:`Client.stream`.
 
     An iterator that waits for the next event, and a context manager: entering connects, leaving closes. A connection
-    that broke and stands again is told as a :class:`~marketpoints.StreamGap` between the events before and after. An
+    that broke and stands again comes as a :class:`~marketpoints.StreamGap` between the events before and after. An
     error of a single frame is raised at its place, and the stream goes on after it; a refusal of the service ends it.
     """
 

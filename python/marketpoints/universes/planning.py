@@ -110,13 +110,13 @@ async def planned_later(client: AsyncClient, universe: Universe, archive: _engin
             planned: UniversePlan = done.value
             return planned
 
-    while not isinstance(told := await asyncio.to_thread(step), UniversePlan):
-        name, asked = told
+    while not isinstance(question := await asyncio.to_thread(step), UniversePlan):
+        name, asked = question
         if name == "look_up":
             answer = await asyncio.gather(*(look_up(one) for one in asked))
         else:
             answer = await getattr(client, name)(**asked)
-    return told
+    return question
 
 
 def _returning_errors(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -166,7 +166,7 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
         else:
             client._warn(words)
     _estimate_bytes(entries, _kept(archive))
-    return _told(entries, client.budget)
+    return _universe_plan(entries, client.budget)
 
 
 def _prepare(entry: Entry, now: float, tier: str | None) -> None:
@@ -226,7 +226,7 @@ def _plan(entry: Entry, planner: _engine.Client, beyond: _engine.Client) -> None
 
 
 def _kept(archive: _engine.Archive) -> list[dict[str, Any]]:
-    """What the archive tells of each query; nothing where a ledger cannot be read."""
+    """What the archive holds of each query; nothing where a ledger cannot be read."""
     try:
         return archive.contents()[0]
     except ArchiveError:
@@ -249,7 +249,7 @@ def _estimate_bytes(entries: Iterable[Entry], kept: Iterable[Mapping[str, Any]])
         entry.bytes = round(entry.points * each)
 
 
-def _told(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
+def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
     series, parts = [], [entry.part() for entry in entries]
     for entry, part in zip(entries, parts, strict=True):
         status = "refused" if entry.refusal else "planned" if entry.requests or entry.unknown else "kept"

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
-from ..common.progress import Progress, RunningTotals, Tell, reporting
+from ..common.progress import Progress, ProgressCallback, RunningTotals, reporting
 from ..errors import Error, InvalidRequest
 from ..records.pieces import Piece, PieceReport, failed, kept, rows_kept, sync_piece
 from ..records.plan import Budget
@@ -24,43 +24,45 @@ MOST_FAILURES = 3
 
 
 class EndedError(BaseException):
-    """Raised in the engine's calls to end them: an ``Exception`` of who is told how far they are does not."""
+    """Raised in the engine's calls to end them: an ``Exception`` of a ``progress`` function does not."""
 
 
 class Run:
     """One run: what is handed out, what came of it, and how far it is. Used from several threads at once."""
 
-    def __init__(self, plan: UniversePlan, tell: Tell | None, budget: Callable[[], Budget | None]) -> None:
+    def __init__(
+        self, plan: UniversePlan, on_progress: ProgressCallback | None, budget: Callable[[], Budget | None]
+    ) -> None:
         self._parts, self._budget = plan._parts, budget
         self.schedule = Schedule(self._parts)
         self.raised: BaseException | None = None
         self._reports: list[PieceReport] = []
-        self._tell, self._lock = tell, threading.Lock()
+        self._on_progress, self._lock = on_progress, threading.Lock()
         self._failures = 0
         self._began = time.monotonic()
         self._all = [plan.requests, plan.weight]
         self._done = [0, 0, 0]  # requests, weight, rows
         self._under_way: dict[int, tuple[int, int, int, float]] = {}
 
-    def progress_of(self, piece: Piece) -> Tell:
+    def progress_of(self, piece: Piece) -> ProgressCallback:
         """What the engine calls while a piece is under way; it raises where the run has ended."""
 
-        def tell(done: int, _: int, weight_done: int, __: int, rows: int, waiting: float, ___: float) -> None:
+        def on_progress(done: int, _: int, weight_done: int, __: int, rows: int, waiting: float, ___: float) -> None:
             if self.raised is not None:
                 raise EndedError("the run was ended")
             with self._lock:
                 self._under_way[piece.series] = (done, weight_done, rows, waiting)
                 self._report()
 
-        return tell
+        return on_progress
 
     def started(self, piece: Piece) -> None:
-        """A piece is under way where nobody tells how far it is."""
+        """A piece is under way where nobody reports how far it is."""
         with self._lock:
             self._under_way[piece.series] = (0, 0, 0, 0.0)
 
     def _report(self) -> None:
-        if self._tell is None or not self._all[0]:
+        if self._on_progress is None or not self._all[0]:
             return
         parts = list(self._under_way.values())
         done = self._done[0] + sum(part[0] for part in parts)
@@ -71,7 +73,7 @@ class Run:
         names = [str(self._parts[place].wanted) for place in list(self._under_way)[:1]]
         more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
         try:
-            self._tell(
+            self._on_progress(
                 done,
                 requests,
                 weight,
@@ -82,7 +84,7 @@ class Run:
                 "".join(names) + more,
             )
         except Exception:
-            raise  # the engine tells it and goes on: no answer that was paid is lost for it
+            raise  # the engine reports it and goes on: no answer that was paid is lost for it
         except BaseException as error:
             self.end(error)
             raise
@@ -130,7 +132,7 @@ class Run:
         self._all[0] += report.requests - piece.requests
         self._all[1] += report.weight - piece.weight
 
-    def told(self) -> None:
+    def report_progress(self) -> None:
         """Tells how far it is, where nobody does so while a piece is under way."""
         with self._lock:
             self._report()
@@ -156,8 +158,8 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
 
 def run_blocking(client: Client, plan: UniversePlan, archive: _engine.Archive, progress: Progress) -> UniverseReport:
     """Runs a plan with a client that waits: each worker is a thread that waits for the engine."""
-    with reporting(progress) as tell:
-        run = Run(plan, tell, lambda: client.budget)
+    with reporting(progress) as on_progress:
+        run = Run(plan, on_progress, lambda: client.budget)
 
         def work() -> None:
             while (piece := run.schedule.take()) is not None:
@@ -181,16 +183,16 @@ async def run_later(
     """Runs a plan with a client that is awaited: each worker is a task."""
     import asyncio  # not loaded with the package: whoever awaits has it
 
-    with reporting(progress) as tell:
-        run = Run(plan, tell, lambda: client.budget)
+    with reporting(progress) as on_progress:
+        run = Run(plan, on_progress, lambda: client.budget)
 
         async def ask(piece: Piece) -> PieceReport:
-            told = RunningTotals(run.progress_of(piece))
+            totals = RunningTotals(run.progress_of(piece))
             try:
                 query = piece.query(client._live.now(), client.tier)
-                return kept(piece, query and await client._live.sync_async(query, archive, told))
+                return kept(piece, query and await client._live.sync_async(query, archive, totals))
             except Error as error:
-                return failed(piece, error, told.progress)
+                return failed(piece, error, totals.progress)
 
         async def work() -> None:
             while (piece := run.schedule.take()) is not None:

@@ -29,7 +29,7 @@ class Coarse:
     Attributes:
         starts: Start of each bucket, int64 nanoseconds.
         offsets: Where the levels of each begin, int64 (buckets + 1).
-        bids: Bids of each, int64; -1 where sides are not told.
+        bids: Bids of each, int64; -1 where sides are not known.
         levels: Price and volume, float64 (levels, 2).
     """
 

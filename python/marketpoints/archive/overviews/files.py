@@ -71,10 +71,10 @@ class Written:
 def _ledger_of(archive: Path, key: str) -> dict[str, Any]:
     """The ledger of what an archive keeps of a query; empty where it keeps nothing."""
     try:
-        told = json.loads((archive / "_marketpoints" / "ledger" / f"{key}.json").read_text("utf-8"))
+        ledger = json.loads((archive / "_marketpoints" / "ledger" / f"{key}.json").read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return ledger if isinstance(ledger, dict) else {}
 
 
 def months_of(archive: Path, key: str) -> list[Month]:

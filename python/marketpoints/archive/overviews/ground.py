@@ -107,7 +107,7 @@ class Detail(Ground):
 
     @property
     def beside(self) -> str:
-        """What :meth:`resting` tells, in words."""
+        """What :meth:`resting` counts, in words."""
         return super().beside if self.adds_up else "mean of the largest resting volume"
 
     def raster(self, view: View, size: tuple[int, int], side: str) -> Any:
@@ -164,7 +164,7 @@ class Detail(Ground):
                     return
                 del self._days[farthest]
 
-    def told(self, window: tuple[int, int]) -> str:
+    def description(self, window: tuple[int, int]) -> str:
         """What a view shows, in words."""
         level = self.level(window, self._width)
         if self.needed(window, self._width) is not None:
@@ -187,7 +187,7 @@ class Days:
         self._bad: dict[int, str] = {}
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """Reads the days that a view wants; what the page is told."""
+        """Reads the days that a view wants; returns the message for the page."""
         assert isinstance(ground, Detail)
         missing = [day for day in ground.missing(view[0]) if day not in self._bad]
         for day in missing:
@@ -200,8 +200,8 @@ class Days:
                 ground.keep(day, shown, view[0])
         if any(day not in self._bad for day in missing):
             return {"kind": "loaded", "again": True}
-        told = [self._bad[day] for day in ground.days(view[0]) if day in self._bad]
-        return {"kind": "offer", "offer": 0, "text": told[0] if told else ground.told(view[0])}
+        problems = [self._bad[day] for day in ground.days(view[0]) if day in self._bad]
+        return {"kind": "offer", "offer": 0, "text": problems[0] if problems else ground.description(view[0])}
 
     def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Nothing is offered here."""
