@@ -266,7 +266,10 @@ async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() 
 /// Records of a stream's log while it is waited for.
 fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
     let records = Arc::clone(records);
-    Listener { least: Level::Warning, tell: Arc::new(move |record| records.lock().unwrap().push(record.to_string())) }
+    Listener {
+        least: Level::Warning,
+        on_record: Arc::new(move |record| records.lock().unwrap().push(record.to_string())),
+    }
 }
 
 #[tokio::test]
