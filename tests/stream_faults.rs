@@ -60,13 +60,13 @@ impl Server {
     async fn start(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (tell, requests) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut acts = VecDeque::from(acts);
             while let Ok((stream, _)) = listener.accept().await {
                 match acts.pop_front() {
                     Some(Act::Refuse(bytes)) => refuse(stream, bytes).await,
-                    Some(Act::Play(steps)) => drop(tokio::spawn(play(stream, steps, tell.clone()))),
+                    Some(Act::Play(steps)) => drop(tokio::spawn(play(stream, steps, sender.clone()))),
                     None => drop(stream),
                 }
             }
@@ -101,17 +101,17 @@ async fn refuse(mut stream: TcpStream, bytes: &str) {
     let _ = stream.shutdown().await;
 }
 
-async fn play(stream: TcpStream, steps: Vec<Step>, tell: mpsc::UnboundedSender<Value>) {
+async fn play(stream: TcpStream, steps: Vec<Step>, sender: mpsc::UnboundedSender<Value>) {
     let Ok(mut socket) = accept_async(stream).await else { return };
     for step in steps {
         let done = match step {
-            Step::Answer(answer) => answer_with(&mut socket, &tell, answer).await,
-            Step::Grant => answer_with(&mut socket, &tell, json!({"result": {}})).await,
+            Step::Answer(answer) => answer_with(&mut socket, &sender, answer).await,
+            Step::Grant => answer_with(&mut socket, &sender, json!({"result": {}})).await,
             Step::Text(text) => socket.send(Message::text(text)).await.is_ok(),
             Step::Bytes(bytes) => socket.send(Message::binary(bytes)).await.is_ok(),
             Step::Ping => {
                 let sent = socket.send(Message::Ping(vec![4, 2].into())).await.is_ok();
-                sent && matches!(socket.next().await, Some(Ok(Message::Pong(told))) if told.as_ref() == [4, 2])
+                sent && matches!(socket.next().await, Some(Ok(Message::Pong(payload))) if payload.as_ref() == [4, 2])
             }
             Step::AwaitPing => {
                 let is_ping = matches!(socket.next().await, Some(Ok(Message::Ping(_))));
@@ -138,7 +138,7 @@ async fn play(stream: TcpStream, steps: Vec<Step>, tell: mpsc::UnboundedSender<V
 
 async fn answer_with(
     socket: &mut WebSocketStream<TcpStream>,
-    tell: &mpsc::UnboundedSender<Value>,
+    sender: &mpsc::UnboundedSender<Value>,
     mut answer: Value,
 ) -> bool {
     let Some(Ok(Message::Text(text))) = socket.next().await else { return false };
@@ -146,7 +146,7 @@ async fn answer_with(
     if answer.get("id").is_none() {
         answer["id"] = request["id"].clone();
     }
-    let _ = tell.send(request);
+    let _ = sender.send(request);
     socket.send(Message::text(answer.to_string())).await.is_ok()
 }
 
@@ -179,14 +179,14 @@ fn hasty() -> (StreamOptions, Arc<Mutex<Vec<f64>>>) {
     (StreamOptions { backoff, ..StreamOptions::default() }, pauses)
 }
 
-async fn told(stream: &EventStream) -> Option<Result<StreamItem, ClientError>> {
+async fn next_item(stream: &EventStream) -> Option<Result<StreamItem, ClientError>> {
     tokio::time::timeout(PATIENCE, stream.next()).await.expect("nothing comes")
 }
 
 /// The next event or error; gaps are left out.
 async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
     loop {
-        match told(stream).await? {
+        match next_item(stream).await? {
             Ok(StreamItem::Event(event)) => return Some(Ok(event)),
             Ok(StreamItem::Gap(_)) => {}
             Ok(StreamItem::Trades(_)) => panic!("nobody asked for batches"),
@@ -196,7 +196,7 @@ async fn next(stream: &EventStream) -> Option<Result<Event, ClientError>> {
 }
 
 async fn gap(stream: &EventStream) -> Gap {
-    match told(stream).await {
+    match next_item(stream).await {
         Some(Ok(StreamItem::Gap(gap))) => gap,
         other => panic!("no gap but {other:?}"),
     }
@@ -243,22 +243,22 @@ async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() 
     let (options, _) = hasty();
     let stream = server.stream(StreamOptions { record: Some(folder.path().to_owned()), ..options });
     stream.open().await.unwrap();
-    let (mut told_ids, mut gaps) = (Vec::new(), 0);
-    while told_ids.len() < 3 * CONNECTIONS {
-        match told(&stream).await.unwrap().unwrap() {
-            StreamItem::Event(event) => told_ids.push(event.id().unwrap().to_owned()),
+    let (mut received_ids, mut gaps) = (Vec::new(), 0);
+    while received_ids.len() < 3 * CONNECTIONS {
+        match next_item(&stream).await.unwrap().unwrap() {
+            StreamItem::Event(event) => received_ids.push(event.id().unwrap().to_owned()),
             StreamItem::Gap(_) => gaps += 1,
             StreamItem::Trades(_) => panic!("nobody asked for batches"),
         }
     }
     stream.close();
-    assert_eq!(told_ids, names(0..3 * CONNECTIONS));
+    assert_eq!(received_ids, names(0..3 * CONNECTIONS));
     assert_eq!((gaps, stream.recorded()), (CONNECTIONS - 1, (3 * CONNECTIONS as u64, 0)));
     assert!(server.methods().len() >= 2 * CONNECTIONS);
     let day = folder.path().join("trades/BINANCE_FUTURES/BTCUSDT/1970-01-01.csv");
     let text = std::fs::read_to_string(day).unwrap();
     let recorded: Vec<_> = text.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().to_owned()).collect();
-    assert_eq!(recorded, told_ids);
+    assert_eq!(recorded, received_ids);
     let about = std::fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
     assert_eq!(about.lines().count(), 2 + gaps, "a header, the opening, the gaps");
 }
@@ -266,7 +266,10 @@ async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() 
 /// Records of a stream's log while it is waited for.
 fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
     let records = Arc::clone(records);
-    Listener { least: Level::Warning, tell: Arc::new(move |record| records.lock().unwrap().push(record.to_string())) }
+    Listener {
+        least: Level::Warning,
+        on_record: Arc::new(move |record| records.lock().unwrap().push(record.to_string())),
+    }
 }
 
 #[tokio::test]
@@ -280,14 +283,14 @@ async fn a_broken_connection_is_told_between_the_events_before_and_after() {
     let (stream, records) = (server.stream(options), Arc::default());
     assert_eq!(stream.state(), StreamState::NotOpen);
     let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as i64;
-    let told = listening(Some(listener(&records)), async {
+    let listened = listening(Some(listener(&records)), async {
         stream.open().await.unwrap();
         assert_eq!(ids(&stream, 2).await, ["1", "2"]);
         let gap = gap(&stream).await;
         assert_eq!(ids(&stream, 2).await, ["3", "4"]);
         gap
     });
-    let gap = told.await;
+    let gap = listened.await;
     assert_eq!((stream.reconnects(), stream.state()), (1, StreamState::Open));
     assert_eq!(&*gap.channels, [Channel::new("TRADE", "BINANCE_FUTURES", "BTCUSDT")]);
     assert!(gap.reason.contains("1012 restart"), "{gap:?}");
@@ -362,9 +365,9 @@ async fn a_refused_key_is_told_without_the_key_and_not_tried_again() {
     ] {
         let mut server = Server::start(vec![Act::Play(vec![Step::Answer(json!({"error": error}))])]).await;
         let stream = server.stream(hasty().0);
-        let told = refused(&stream).await;
-        assert_eq!(told.kind, ErrorKind::Authentication, "{told}");
-        assert!(!format!("{told:?}").contains(KEY), "{told:?}");
+        let error = refused(&stream).await;
+        assert_eq!(error.kind, ErrorKind::Authentication, "{error}");
+        assert!(!format!("{error:?}").contains(KEY), "{error:?}");
         assert_eq!(server.methods(), ["public/authenticate"]);
     }
 }

@@ -88,9 +88,9 @@ async fn every_event_of_an_hour_comes_once_and_in_order_to_a_slow_taker() {
     let mut subscription = market.subscribe(&trades("BTCUSDT"), NOW * SECOND).unwrap();
     let events = market.events(&mut subscription, (NOW + 3_600) * SECOND + 1).unwrap();
     assert!(events.len() > 300);
-    for told in &events {
+    for expected in &events {
         let event = next(&stream).await;
-        assert_eq!(event.time(), Some(told.at));
+        assert_eq!(event.time(), Some(expected.at));
         tokio::task::yield_now().await;
     }
 }

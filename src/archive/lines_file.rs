@@ -126,7 +126,7 @@ mod tests {
 
     const HEADER: &str = "a,b\n";
 
-    fn told(outcome: Result<(LinesFile, String), ArchiveError>) -> String {
+    fn problem_of(outcome: Result<(LinesFile, String), ArchiveError>) -> String {
         outcome.map(|(_, tail)| tail).unwrap_err().problem
     }
 
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(tail, "");
         file.append(b"1,2\n3,4\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n", "there at once");
-        assert!(told(LinesFile::open(&path, HEADER)).contains("another recording"));
+        assert!(problem_of(LinesFile::open(&path, HEADER)).contains("another recording"));
         drop(file);
         fs::write(&path, "a,b\n1,2\n3,4\n5").unwrap();
         let (mut file, tail) = LinesFile::open(&path, HEADER).unwrap();
@@ -190,11 +190,11 @@ mod tests {
         let path = folder.path().join("day.csv");
         for text in ["b,a\n1,2\n", "something\n", "some", "a;b\n", &format!("{HEADER}{}", "x".repeat(2 << 20))] {
             fs::write(&path, text).unwrap();
-            assert!(told(LinesFile::open(&path, HEADER)).starts_with("no recording: it"), "{}", &text[..4]);
+            assert!(problem_of(LinesFile::open(&path, HEADER)).starts_with("no recording: it"), "{}", &text[..4]);
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(told(LinesFile::open(&path, HEADER)).contains("no file"));
+        assert!(problem_of(LinesFile::open(&path, HEADER)).contains("no file"));
     }
 }

@@ -91,8 +91,8 @@ mod tests {
         for (name, words) in
             [("link", "a link"), ("dangling", "a link"), ("second", "hard link"), ("folder", "no file")]
         {
-            let told = open_own_to_write(&at(name), false).unwrap_err().to_string();
-            assert!(told.contains(words) && told.ends_with("in its place"), "{name}: {told}");
+            let message = open_own_to_write(&at(name), false).unwrap_err().to_string();
+            assert!(message.contains(words) && message.ends_with("in its place"), "{name}: {message}");
         }
         for name in ["link", "dangling", "folder", "pipe"] {
             #[cfg(feature = "service")]

@@ -56,15 +56,15 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, ArchiveError> {
     of_file(path, |file| Ok(pairs(&footer(&file)?)))
 }
 
-/// The hash of a file's values, as its footer tells it.
+/// The hash of a file's values, as its footer has it.
 #[cfg(feature = "service")]
 pub(crate) fn read_content_hash(path: &Path) -> Option<String> {
     let metadata = read_metadata(path).ok()?;
     metadata.into_iter().find(|(name, _)| name == CONTENT).map(|(_, hash)| hash)
 }
 
-/// The least value of a column of whole numbers or times, as the footer tells it; `None` where the file has no rows or
-/// does not tell.
+/// The least value of a column of whole numbers or times, as the footer has it; `None` where the file has no rows or
+/// does not have it.
 ///
 /// # Errors
 /// As [`read_parquet`], as far as the footer shows it.
@@ -107,7 +107,7 @@ pub(super) fn pairs(footer: &ParquetMetaData) -> Metadata {
     pairs.into_iter().flatten().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
 }
 
-/// The least and the most of a column's values in a group of rows, as far as they are told.
+/// The least and the most of a column's values in a group of rows, as far as the footer has them.
 fn bounds(footer: &ParquetMetaData, group: &RowGroupMetaData, column: &str) -> Option<(Option<i64>, Option<i64>)> {
     let fields = footer.file_metadata().schema_descr();
     let place = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column)?;

@@ -116,12 +116,12 @@ mod tests {
 
     use super::*;
 
-    fn told<T: std::fmt::Debug>(outcome: io::Result<T>) -> String {
+    fn message_of<T: std::fmt::Debug>(outcome: io::Result<T>) -> String {
         outcome.unwrap_err().to_string()
     }
 
     #[test]
-    fn what_is_no_file_is_told_at_once() {
+    fn what_is_no_file_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
@@ -132,17 +132,17 @@ mod tests {
             (folder.path(), "a folder"),
             (Path::new("/dev/zero"), "a device"),
         ] {
-            assert_eq!(told(open_plain(path)), format!("{kind}, not a file"));
-            assert_eq!(told(read_settings(path)), format!("{kind}, not a file"));
+            assert_eq!(message_of(open_plain(path)), format!("{kind}, not a file"));
+            assert_eq!(message_of(read_settings(path)), format!("{kind}, not a file"));
             let both = open_plain_with(OpenOptions::new().read(true).write(true), path);
-            assert_eq!(told(both), format!("{kind}, not a file"));
+            assert_eq!(message_of(both), format!("{kind}, not a file"));
         }
-        assert_eq!(told(open_log(&pipe)), "a named pipe, not a file");
-        assert_eq!(told(open_log(&socket)), "a socket, not a file");
+        assert_eq!(message_of(open_log(&pipe)), "a named pipe, not a file");
+        assert_eq!(message_of(open_log(&socket)), "a socket, not a file");
         let file = folder.path().join("file");
         std::fs::write(&file, "text").unwrap();
         assert_eq!(read_settings_text(&file).unwrap(), "text");
         std::fs::File::create(&file).unwrap().set_len(LARGEST + 1).unwrap();
-        assert_eq!(told(read_settings(&file)), "larger than 16 MB");
+        assert_eq!(message_of(read_settings(&file)), "larger than 16 MB");
     }
 }

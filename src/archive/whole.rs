@@ -191,8 +191,8 @@ mod tests {
         let _listener = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         std::fs::create_dir(at("folder")).unwrap();
         for (name, kind) in [("pipe", "a named pipe"), ("socket", "a socket"), ("folder", "a folder")] {
-            let told = write_whole(&at(name), |_| Ok(())).unwrap_err();
-            assert_eq!((told.path, told.problem), (at(name), format!("{kind}, not a file")));
+            let fault = write_whole(&at(name), |_| Ok(())).unwrap_err();
+            assert_eq!((fault.path, fault.problem), (at(name), format!("{kind}, not a file")));
         }
         assert!(std::fs::symlink_metadata(at("pipe")).unwrap().file_type().is_fifo());
         assert!(std::fs::symlink_metadata(at("socket")).unwrap().file_type().is_socket());

@@ -148,9 +148,9 @@ impl Archive {
 
     /// Buckets compared with what finer ones make, and the values that differ.
     fn consistency<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyList>)> {
-        let told = self.beside(py, points::Archive::consistency)?;
+        let consistency = self.beside(py, points::Archive::consistency)?;
         let list = PyList::empty(py);
-        for one in told.found {
+        for one in consistency.found {
             let entry = about(py, &one.key, &[])?;
             entry.set_item("finer", one.finer)?;
             revised(
@@ -166,7 +166,7 @@ impl Archive {
             )?;
             list.append(entry)?;
         }
-        Ok((told.compared, list))
+        Ok((consistency.compared, list))
     }
 
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -21,7 +21,7 @@ use super::plan::Plan;
 use super::query::{MarketFilters, Query, analytics_query};
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use super::times::told_by;
+use super::times::python_clock;
 use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed};
 use crate::protocol::{self, Tier};
 
@@ -89,7 +89,7 @@ impl Client {
             dialect: dialect.map(|dialect| dialect.0.clone()).unwrap_or_default(),
             check_symbols,
             any_block_size,
-            clock: clock.as_ref().map(|clock| told_by(clock.clone_ref(py))),
+            clock: clock.as_ref().map(|clock| python_clock(clock.clone_ref(py))),
             ..Config::new(api_key, base_url)
         };
         let process = Process::current(py)?;

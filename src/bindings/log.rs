@@ -17,14 +17,17 @@ const MODULE: &str = "marketpoints.common.logs";
 ///
 /// # Errors
 /// What ends a program: a Ctrl-C that comes while the logger is asked must not be lost with the answer.
-pub(super) fn listener(py: Python<'_>, tell: impl Fn(Record) + Send + Sync + 'static) -> PyResult<Option<Listener>> {
+pub(super) fn listener(
+    py: Python<'_>,
+    on_record: impl Fn(Record) + Send + Sync + 'static,
+) -> PyResult<Option<Listener>> {
     let threshold: i64 = match py.import(MODULE).and_then(|module| module.call_method0("threshold")?.extract()) {
         Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
         Err(_) => return Ok(None),
         Ok(threshold) => threshold,
     };
     let least = [Level::Debug, Level::Warning].into_iter().find(|level| *level as i64 >= threshold);
-    Ok(least.map(|least| Listener { least, tell: Arc::new(tell) }))
+    Ok(least.map(|least| Listener { least, on_record: Arc::new(on_record) }))
 }
 
 /// Logs a record.

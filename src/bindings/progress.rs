@@ -14,14 +14,14 @@ pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 /// The function as the engine calls it. An error of its own is written to `sys.unraisablehook`: it must not lose an
 /// answer that was paid. What is no `Exception`, such as `KeyboardInterrupt` and `SystemExit`, ends the call.
-pub(super) fn progress_and_raised(tell: Option<Py<PyAny>>) -> (Option<Progress>, Raised) {
+pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Progress>, Raised) {
     let raised = Raised::default();
     let kept = raised.clone();
-    let progress = tell.map(|tell| -> Progress {
+    let progress = on_progress.map(|on_progress| -> Progress {
         Arc::new(move |how_far: &HowFar| {
             let HowFar { done, requests, weight_done, weight, rows, waiting, left } = *how_far;
             let call = |py: Python<'_>| {
-                match tell.call1(py, (done, requests, weight_done, weight, rows, waiting, left)) {
+                match on_progress.call1(py, (done, requests, weight_done, weight, rows, waiting, left)) {
                     Err(error) if !error.is_instance_of::<PyException>(py) => {
                         *kept.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                         return ControlFlow::Break(());

@@ -260,10 +260,10 @@ impl IngestReport {
 
     #[getter]
     fn problems(&self) -> Vec<(String, u64, String, String)> {
-        let told = |problem: &market::Problem| {
+        let parts = |problem: &market::Problem| {
             (problem.file.clone(), problem.line, problem.what.clone(), problem.column.clone())
         };
-        self.0.problems.iter().map(told).collect()
+        self.0.problems.iter().map(parts).collect()
     }
 }
 
@@ -299,10 +299,10 @@ pub(super) fn ingest(
     };
     let ingest = Ingest::new(&dumps, &store).allow_fewer_rows(allow_fewer_rows);
     let said = |words: &str| {
-        let told = Python::try_attach(|py| tell.as_ref().map_or(Ok(()), |tell| tell.call1(py, (words,)).map(drop)));
-        told.and_then(Result::err).map(end);
+        let outcome = Python::try_attach(|py| tell.as_ref().map_or(Ok(()), |tell| tell.call1(py, (words,)).map(drop)));
+        outcome.and_then(Result::err).map(end);
     };
-    let report = py.detach(|| ingest.run_telling(&|| keep_going() && !is_ended(&interrupted), &said));
+    let report = py.detach(|| ingest.run_with_notices(&|| keep_going() && !is_ended(&interrupted), &said));
     if let Some(error) = interrupted.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }

@@ -39,12 +39,12 @@ fn channel((kind, exchange, symbol, category, parameters, extra): ChannelParts) 
 pub(super) struct EventStream {
     stream: Arc<client::EventStream>,
     process: Arc<Process>,
-    /// What the trades of batches are of, as Python was told last.
-    told: Mutex<Option<Told>>,
+    /// What the trades of batches are of, as Python got them last.
+    tuples: Mutex<Option<Tuples>>,
 }
 
 /// Markets and series of batches as tuples.
-struct Told {
+struct Tuples {
     series: Py<PyTuple>,
     markets: Py<PyTuple>,
 }
@@ -60,7 +60,7 @@ impl EventStream {
     ) -> PyResult<Self> {
         let channels = channels.into_iter().map(channel).collect();
         let stream = client.stream(channels, options).map_err(|error| from_client(py, error))?;
-        Ok(Self { stream: Arc::new(stream), process, told: Mutex::default() })
+        Ok(Self { stream: Arc::new(stream), process, tuples: Mutex::default() })
     }
 
     fn own(&self, py: Python<'_>) -> PyResult<Arc<client::EventStream>> {
@@ -87,8 +87,8 @@ impl EventStream {
 
 impl EventStream {
     /// An event, a gap or a batch as a dictionary, or an error to raise in its turn.
-    fn handed_over(&self, py: Python<'_>, told: Result<StreamItem, ClientError>) -> PyResult<Py<PyAny>> {
-        let event = match told {
+    fn handed_over(&self, py: Python<'_>, item: Result<StreamItem, ClientError>) -> PyResult<Py<PyAny>> {
+        let event = match item {
             Ok(StreamItem::Event(event)) => event,
             Ok(StreamItem::Gap(gap)) => return gap_parts(py, &gap),
             Ok(StreamItem::Trades(trades)) => return self.batch(py, trades),
@@ -105,14 +105,14 @@ impl EventStream {
 
     /// Trades or liquidations as a dictionary of arrays.
     fn batch(&self, py: Python<'_>, trades: Trades) -> PyResult<Py<PyAny>> {
-        let mut known = self.told.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let before = known.as_ref().map_or(0, |told| told.series.bind(py).len());
+        let mut known = self.tuples.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let before = known.as_ref().map_or(0, |tuples| tuples.series.bind(py).len());
         // Nothing of Python is made while the table is held: connections wait for it.
         let grown: Option<TradeTable> =
             self.stream.trade_table(|table| (table.all.len() != before).then(|| table.clone()));
         if let Some(table) = grown {
             let fields: PyResult<Vec<_>> = table.all.iter().map(|one| fields(py, &one.fields)).collect();
-            *known = Some(Told {
+            *known = Some(Tuples {
                 series: PyTuple::new(py, fields?)?.unbind(),
                 markets: PyTuple::new(py, table.markets)?.unbind(),
             });
@@ -122,9 +122,9 @@ impl EventStream {
             of.map(|one| (one.market as i32, one.side)).unzip()
         });
         let dict = PyDict::new(py);
-        if let Some(told) = known.as_ref() {
-            dict.set_item("series", &told.series)?;
-            dict.set_item("markets", &told.markets)?;
+        if let Some(tuples) = known.as_ref() {
+            dict.set_item("series", &tuples.series)?;
+            dict.set_item("markets", &tuples.markets)?;
         }
         drop(known);
         dict.set_item("name", trades.name())?;

@@ -35,11 +35,11 @@ pub(super) fn microseconds(seconds: f64) -> i64 {
 
 /// A function of Python that tells the time, as the engine asks it while a call is under way. What it raises is written to
 /// `sys.unraisablehook`: it must not lose an answer that was paid.
-pub(super) fn told_by(clock: Py<PyAny>) -> Now {
+pub(super) fn python_clock(clock: Py<PyAny>) -> Now {
     Arc::new(move || {
         let call = |py: Python<'_>| {
-            let told = clock.call0(py).and_then(|told| told.extract::<f64>(py));
-            told.map_err(|error| error.write_unraisable(py, None)).ok()
+            let seconds = clock.call0(py).and_then(|seconds| seconds.extract::<f64>(py));
+            seconds.map_err(|error| error.write_unraisable(py, None)).ok()
         };
         // It may take its time: the worker's other tasks move on.
         tokio::task::block_in_place(|| Python::try_attach(call)).flatten()

@@ -86,7 +86,7 @@ pub enum Outcome {
     /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
     Refused {
         /// What its headers said.
-        told: BudgetHeaders,
+        headers: BudgetHeaders,
         /// When to come again.
         wait: Option<Duration>,
     },
@@ -159,18 +159,18 @@ impl Account {
         match outcome {
             Outcome::Unknown => {}
             Outcome::NotSent => self.refund(weight, now),
-            Outcome::Answered(told) => {
+            Outcome::Answered(headers) => {
                 if weight > 0 {
                     self.day_spent = None;
                 }
-                self.observe(told, latest, now);
+                self.observe(headers, latest, now);
             }
-            Outcome::Refused { told, wait } => {
+            Outcome::Refused { headers, wait } => {
                 self.refund(weight, now);
-                self.observe(told, latest, now);
+                self.observe(headers, latest, now);
                 if let Some(bucket) = &mut self.bucket {
                     // Without a word about the time, all of it has to refill.
-                    let least = wait.unwrap_or_else(|| match told.remaining {
+                    let least = wait.unwrap_or_else(|| match headers.remaining {
                         Some(_) => Duration::ZERO,
                         None => bucket.refill(u64::from(u32::MAX), now),
                     });
@@ -338,16 +338,16 @@ impl Account {
         }
     }
 
-    fn observe(&mut self, told: BudgetHeaders, latest: bool, now: i64) {
-        if let Some(limit) = told.limit.filter(|limit| *limit > 0) {
+    fn observe(&mut self, headers: BudgetHeaders, latest: bool, now: i64) {
+        if let Some(limit) = headers.limit.filter(|limit| *limit > 0) {
             self.limits_told = true;
             if self.limits().is_none_or(|known| known.per_minute != limit) {
                 self.set_limits(Limits::of_rate(limit), now);
             }
         }
-        if let (Some(bucket), Some(remaining)) = (&mut self.bucket, told.remaining) {
+        if let (Some(bucket), Some(remaining)) = (&mut self.bucket, headers.remaining) {
             bucket.observe_remaining(remaining, latest, now);
-            if let Some(used) = told.used.filter(|_| latest) {
+            if let Some(used) = headers.used.filter(|_| latest) {
                 bucket.observe_used(used, now);
             }
         }

@@ -183,9 +183,9 @@ impl Bucket {
         let whole = i128::from(remaining) * UNITS;
         // The service rounds down: a level within the next whole token agrees with it.
         let agrees = whole..whole + UNITS;
-        let told = if agrees.contains(&self.level) { self.level } else { whole };
-        let told = told.min(self.capacity());
-        self.level = if latest { told } else { self.level.min(told) };
+        let level = if agrees.contains(&self.level) { self.level } else { whole };
+        let level = level.min(self.capacity());
+        self.level = if latest { level } else { self.level.min(level) };
     }
 
     /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.

@@ -40,7 +40,7 @@ impl Client {
     /// of the query are ignored.
     ///
     /// The order may move between two pages: a row that moves up past the edge of a page is on none of them, and pushes one
-    /// that was told already onto the next. So when a row comes again on a later page, the pages are walked again, until
+    /// that was sent already onto the next. So when a row comes again on a later page, the pages are walked again, until
     /// no row does or [`MOST_WALKS`] have been made. The order is that of the last walk; what only an earlier one met comes
     /// behind. All of it weighs nothing.
     ///

@@ -34,32 +34,32 @@ impl Inner {
                 let sent = Instant::now();
                 let answer = match self.transport.get(&url, &mut body).await {
                     Ok(answer) => answer,
-                    Err(broken) => return self.tell_attempt(&url, sent, None, Some(&broken.error)),
+                    Err(broken) => return self.log_attempt(&url, sent, None, Some(&broken.error)),
                 };
                 let refused = (answer.status != 200)
                     .then(|| ClientError::refused(ErrorBody::parse(answer.status, &answer.refusal)));
-                self.tell_attempt(&url, sent, Some(answer.status), refused.as_ref());
-                let mut told = answer.told;
+                self.log_attempt(&url, sent, Some(answer.status), refused.as_ref());
+                let mut budget = answer.budget;
                 if answer.status == 200
                     && let Some(usage) = self.usage_of(&body.into_bytes())
                     && usage.limit > 0
                 {
-                    told.limit = u32::try_from(usage.limit).ok();
-                    told.remaining = u64::try_from(usage.remaining).ok();
-                    told.used = u64::try_from(usage.used).ok();
+                    budget.limit = u32::try_from(usage.limit).ok();
+                    budget.remaining = u64::try_from(usage.remaining).ok();
+                    budget.used = u64::try_from(usage.used).ok();
                 }
                 match answer.status {
-                    429 => permit.refused(told, answer.retry_after).await,
-                    _ => permit.answered(told).await,
+                    429 => permit.refused(budget, answer.retry_after).await,
+                    _ => permit.answered(budget).await,
                 }
             })
             .await;
     }
 
-    /// Tells the log of the only attempt of a request of weight 0 that a call makes for itself.
-    pub(super) fn tell_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
+    /// Logs the only attempt of a request of weight 0 that a call makes for itself.
+    pub(super) fn log_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
         let words = || error.map(|error| self.transport.redact(&error.message));
-        log::tell(Level::Debug, || attempt_record(url, 0, sent, 0, status, words(), None));
+        log::emit(Level::Debug, || attempt_record(url, 0, sent, 0, status, words(), None));
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {
@@ -85,8 +85,8 @@ impl Inner {
             let sent = Instant::now();
             let mut failed = match self.attempt(url, permit, patience, reading()).await {
                 Ok(value) => {
-                    let told = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
-                    log::tell(Level::Debug, told);
+                    let record = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
+                    log::emit(Level::Debug, record);
                     return Ok(value);
                 }
                 Err(failed) => failed,
@@ -116,7 +116,7 @@ impl Inner {
             };
             let level = if again_in.is_some() { Level::Warning } else { Level::Debug };
             let (status, words) = (failed.error.status, &failed.error.message);
-            log::tell(level, || attempt_record(url, weight, sent, attempt, status, Some(words.clone()), again_in));
+            log::emit(level, || attempt_record(url, weight, sent, attempt, status, Some(words.clone()), again_in));
             match next {
                 Verdict::GiveUp if attempt > 0 || !why.is_empty() => {
                     let tries = if attempt == 0 { "attempt" } else { "attempts" };
@@ -169,7 +169,7 @@ impl Inner {
         reading: R,
     ) -> Result<(R::Value, Option<i64>), Failed> {
         if answer.status == 200 {
-            permit.answered(answer.told).await;
+            permit.answered(answer.budget).await;
             let value = reading.finish().map_err(|Unreadable { cut, mut error }| {
                 error.status = Some(answer.status);
                 Failed { cut, ..Failed::of(error) }
@@ -179,10 +179,10 @@ impl Inner {
         let body = ErrorBody::parse(answer.status, &answer.refusal);
         let bare_forbidden = answer.status == 403 && !body.names_a_plan_limit();
         if answer.status == 429 {
-            let told = answer.retry_after.or_else(|| body.retry_after.map(|seconds| asked_wait(seconds as f64)));
-            permit.refused(answer.told, told).await;
+            let wait = answer.retry_after.or_else(|| body.retry_after.map(|seconds| asked_wait(seconds as f64)));
+            permit.refused(answer.budget, wait).await;
         } else {
-            permit.answered(answer.told).await;
+            permit.answered(answer.budget).await;
         }
         let mut error = ClientError::refused(body);
         if let Some(wait) = answer.retry_after {

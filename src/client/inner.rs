@@ -43,8 +43,8 @@ impl Inner {
     pub(super) fn answer_clock(&self, now: f64) -> impl Fn() -> i64 + Send + Sync + '_ {
         let began = Instant::now();
         move || {
-            let told = self.clock.as_ref().and_then(|clock| clock()).filter(|told| told.is_finite());
-            (told.unwrap_or_else(|| now + began.elapsed().as_secs_f64()) * 1e6).round() as i64
+            let seconds = self.clock.as_ref().and_then(|clock| clock()).filter(|seconds| seconds.is_finite());
+            (seconds.unwrap_or_else(|| now + began.elapsed().as_secs_f64()) * 1e6).round() as i64
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a call did, told while it happens: one record for each attempt, and notices about the budget. The bindings hand
+//! What a call did, said while it happens: one record for each attempt, and notices about the budget. The bindings hand
 //! them to Python's `logging`; without a listener nothing is put together.
 
 use std::fmt;
@@ -77,10 +77,10 @@ impl fmt::Display for Record {
 /// Takes the records of a call.
 #[derive(Clone)]
 pub struct Listener {
-    /// Only records that matter at least as much are told.
+    /// Only records that matter at least as much are emitted.
     pub least: Level,
     /// Called where the call runs: it must not wait.
-    pub tell: Arc<dyn Fn(Record) + Send + Sync>,
+    pub on_record: Arc<dyn Fn(Record) + Send + Sync>,
 }
 
 /// Runs a call whose records go to `listener`.
@@ -91,11 +91,11 @@ pub async fn listening<T>(listener: Option<Listener>, call: impl Future<Output =
     }
 }
 
-/// Tells a record of this level, which is only put together when somebody listens.
-pub(super) fn tell(level: Level, record: impl FnOnce() -> Record) {
-    let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.tell)));
-    if let Ok(Some(tell)) = listener {
-        tell(record());
+/// Emits a record of this level, which is only put together when somebody listens.
+pub(super) fn emit(level: Level, record: impl FnOnce() -> Record) {
+    let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.on_record)));
+    if let Ok(Some(on_record)) = listener {
+        on_record(record());
     }
 }
 

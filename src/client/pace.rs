@@ -278,13 +278,13 @@ impl Patience {
 
 impl Permit {
     /// The service answered and charged.
-    pub(super) async fn answered(self, told: BudgetHeaders) {
-        self.settle(Outcome::Answered(told)).await;
+    pub(super) async fn answered(self, headers: BudgetHeaders) {
+        self.settle(Outcome::Answered(headers)).await;
     }
 
     /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
-    pub(super) async fn refused(self, told: BudgetHeaders, wait: Option<Duration>) {
-        self.settle(Outcome::Refused { told, wait }).await;
+    pub(super) async fn refused(self, headers: BudgetHeaders, wait: Option<Duration>) {
+        self.settle(Outcome::Refused { headers, wait }).await;
     }
 
     /// The request surely did not reach the service.

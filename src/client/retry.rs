@@ -6,7 +6,7 @@ use super::error::{ClientError, ErrorKind};
 
 /// Largest step of the back-off.
 const LARGEST_STEP: Duration = Duration::from_secs(30);
-/// Longest `Retry-After` that is told, some thirty years: more is no time.
+/// Longest `Retry-After` that is reported, some thirty years: more is no time.
 const LONGEST_RETRY_AFTER: f64 = 1e9;
 
 /// A wait that the service asks for in seconds.

@@ -66,8 +66,8 @@ pub(super) struct Run<'a> {
     failures: AtomicUsize,
     counts: Mutex<Counts>,
     max_weight: Option<u64>,
-    tell: Option<Progress>,
-    /// Whether who is told ended the call.
+    on_progress: Option<Progress>,
+    /// Whether the progress callback ended the call.
     ended: watch::Sender<bool>,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Step<'r, 'a> {
 
 impl<'a> Run<'a> {
     /// A call that may weigh `max_weight` in all.
-    pub(super) fn new(inner: &'a Inner, tell: Option<Progress>, max_weight: Option<u64>) -> Self {
+    pub(super) fn new(inner: &'a Inner, on_progress: Option<Progress>, max_weight: Option<u64>) -> Self {
         Self {
             inner,
             slots: Semaphore::new(PARALLEL),
@@ -103,12 +103,12 @@ impl<'a> Run<'a> {
             failures: AtomicUsize::new(0),
             counts: Mutex::default(),
             max_weight,
-            tell,
+            on_progress,
             ended: watch::Sender::new(false),
         }
     }
 
-    /// Waits until who is told how far the call is ends it.
+    /// Waits until the progress callback ends the call.
     pub(super) async fn ended(&self) {
         // The sender is this one's own, so the wait has no other end.
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
 
     /// Runs the call, and tells meanwhile how far it is.
     pub(super) async fn watched<T>(&self, work: impl Future<Output = T>) -> T {
-        if self.tell.is_none() {
+        if self.on_progress.is_none() {
             return work.await;
         }
         let mut work = pin!(work);
@@ -166,9 +166,9 @@ impl<'a> Run<'a> {
     }
 
     fn report(&self) {
-        let Some(tell) = self.tell.as_ref().filter(|_| !*self.ended.borrow()) else { return };
+        let Some(on_progress) = self.on_progress.as_ref().filter(|_| !*self.ended.borrow()) else { return };
         let how_far = self.how_far();
-        if how_far.requests > 0 && tell(&how_far).is_break() {
+        if how_far.requests > 0 && on_progress(&how_far).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             self.ended.send_replace(true);
         }

@@ -42,8 +42,8 @@ pub(super) struct Transport {
     way: Way,
     /// Time that an attempt may take.
     timeout: Duration,
-    /// The service's clock in the latest answer that told it, and when that came.
-    told_time: Mutex<Option<(i64, Instant)>>,
+    /// The service's clock in the latest answer that had it, and when that came.
+    latest_date: Mutex<Option<(i64, Instant)>>,
     /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
 }
@@ -86,7 +86,7 @@ impl Way {
 pub(super) struct Answer {
     pub status: u16,
     /// What its headers said about the budget.
-    pub told: BudgetHeaders,
+    pub budget: BudgetHeaders,
     pub retry_after: Option<Duration>,
     /// The service's clock when it answered, Unix seconds.
     pub date: Option<i64>,
@@ -107,8 +107,8 @@ impl Transport {
         let http = builder.build().map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
-        let (told_time, sockets) = (Mutex::new(None), OnceLock::new());
-        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, told_time, sockets })
+        let (latest_date, sockets) = (Mutex::new(None), OnceLock::new());
+        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, latest_date, sockets })
     }
 
     /// Base address without a trailing slash.
@@ -136,8 +136,8 @@ impl Transport {
 
     /// What the service's clock says now, Unix seconds, going by its latest answer; `None` before the first.
     pub(super) fn service_time(&self) -> Option<f64> {
-        let told = *self.told_time.lock().unwrap_or_else(PoisonError::into_inner);
-        told.map(|(date, came)| date as f64 + came.elapsed().as_secs_f64())
+        let latest = *self.latest_date.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.map(|(date, came)| date as f64 + came.elapsed().as_secs_f64())
     }
 
     /// Time that an attempt may take.
@@ -171,12 +171,12 @@ impl Transport {
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
-        let told = budget_headers(response.headers());
+        let budget = budget_headers(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|text| retry_after(text, SystemTime::now()));
         let date = date(response.headers());
         if let Some(date) = date {
-            *self.told_time.lock().unwrap_or_else(PoisonError::into_inner) = Some((date, Instant::now()));
+            *self.latest_date.lock().unwrap_or_else(PoisonError::into_inner) = Some((date, Instant::now()));
         }
         let refusal = if status == 200 {
             self.body(&mut response, reading).await?;
@@ -184,7 +184,7 @@ impl Transport {
         } else {
             self.refusal(&mut response).await?
         };
-        Ok(Answer { status, told, retry_after: wait, date, refusal })
+        Ok(Answer { status, budget, retry_after: wait, date, refusal })
     }
 
     async fn body<R: Reading>(&self, response: &mut reqwest::Response, reading: &mut R) -> Result<(), Broken> {

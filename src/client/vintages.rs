@@ -10,7 +10,7 @@ use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
 use crate::clock::Window;
 
-/// What was kept of some queries, or of all, and is told otherwise since, by key.
+/// What was kept of some queries, or of all, and has changed since, by key.
 ///
 /// # Errors
 /// [`super::ErrorKind::Archive`] where a file is not what was written.

@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn the_wall_clock_is_this_machines_and_never_runs_back() {
         let machine = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-        let (before, told, after) = (machine(), WallClock::default().now(), machine());
-        assert!((before..=after).contains(&told));
+        let (before, now, after) = (machine(), WallClock::default().now(), machine());
+        assert!((before..=after).contains(&now));
         let ahead = WallClock(AtomicI64::new(i64::MAX));
         assert_eq!((ahead.now(), ahead.now()), (i64::MAX, i64::MAX));
     }

@@ -6,13 +6,13 @@ use crate::protocol::excerpt::{excerpt, within};
 
 /// Keys of an error body (supplement 6).
 const REFUSALS: [&str; 3] = ["error", "code", "message"];
-/// Most characters of what is told of one.
-const MOST_TOLD: usize = 400;
+/// Most characters of the description of one.
+const MOST_DESCRIBED: usize = 400;
 
 /// What stood there, in words, and where.
 pub(super) struct Refusal {
     offset: usize,
-    told: String,
+    description: String,
     /// Whether there was the key `error`.
     pub(super) is_error: bool,
 }
@@ -26,16 +26,18 @@ impl Refusal {
         if !refuses && !holds_data {
             return;
         }
-        let told = format!("{}: {}", within(key, 80), excerpt(value));
+        let description = format!("{}: {}", within(key, 80), excerpt(value));
         let is_error = refuses && key == "error";
         *known = Some(match known.take() {
-            None => Self { offset, told, is_error },
+            None => Self { offset, description, is_error },
             // The code stands first, the message behind it; what is not for people only where there is nothing else.
-            Some(first) if is_error => {
-                Self { told: within(&format!("{told}, {}", first.told), MOST_TOLD), is_error, ..first }
-            }
+            Some(first) if is_error => Self {
+                description: within(&format!("{description}, {}", first.description), MOST_DESCRIBED),
+                is_error,
+                ..first
+            },
             Some(first) if key == "message" => {
-                Self { told: within(&format!("{}, {told}", first.told), MOST_TOLD), ..first }
+                Self { description: within(&format!("{}, {description}", first.description), MOST_DESCRIBED), ..first }
             }
             Some(first) => first,
         });
@@ -43,6 +45,6 @@ impl Refusal {
 
     /// The error that it is.
     pub(super) fn into_error(self) -> DecodeError {
-        DecodeError::new(self.offset, format!("an error object, not series ({})", self.told))
+        DecodeError::new(self.offset, format!("an error object, not series ({})", self.description))
     }
 }

@@ -368,8 +368,8 @@ mod tests {
             for other in ["true", "\"1\"", "{}", "[1]", "9007199254740993", "1e999"] {
                 let mut mixed = texts.clone();
                 mixed[row] = other.to_owned();
-                let told = mixed.iter().map(|text| Some(text.trim_matches('"').to_owned())).collect();
-                assert_eq!(column_of(&raw(false, mixed), 0), Some(Column::Text(told)), "{other} in row {row}");
+                let expected = mixed.iter().map(|text| Some(text.trim_matches('"').to_owned())).collect();
+                assert_eq!(column_of(&raw(false, mixed), 0), Some(Column::Text(expected)), "{other} in row {row}");
             }
         }
         // A field that a table knows may be true where it is mostly a number.
@@ -378,8 +378,8 @@ mod tests {
         let truths = raw(false, ["true", "false"].map(str::to_owned));
         assert_eq!(column_of(&truths, 0), Some(Column::Float(vec![1.0, 0.0])));
         for lists in [["[1]", "[{}]"], ["[1]", "1"], ["[9007199254740993]", "[1]"], ["[[1]]", "[]"]] {
-            let told = lists.map(|text| Some(text.to_owned())).to_vec();
-            assert_eq!(column_of(&raw(false, lists.map(str::to_owned)), 0), Some(Column::Text(told)));
+            let expected = lists.map(|text| Some(text.to_owned())).to_vec();
+            assert_eq!(column_of(&raw(false, lists.map(str::to_owned)), 0), Some(Column::Text(expected)));
         }
     }
 

@@ -20,13 +20,13 @@ pub struct TradePoint<'a> {
     pub is_liquidation: bool,
     /// The JSON object of what it is of, which holds no other object. Its grammar is not checked.
     pub series: &'a [u8],
-    /// Identifier; empty where it is not told.
+    /// Identifier; empty where it is not sent.
     pub id: &'a str,
-    /// Price in quote; 0 where it is not told.
+    /// Price in quote; 0 where it is not sent.
     pub price: f64,
-    /// Amount in the venue's unit; 0 where it is not told.
+    /// Amount in the venue's unit; 0 where it is not sent.
     pub amount: f64,
-    /// Unix nanoseconds; [`NO_TIME`] where it is not told.
+    /// Unix nanoseconds; [`NO_TIME`] where it is not sent.
     pub time: i64,
 }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_nothing_and_keys_come_in_any_order() {
+    fn what_is_not_sent_is_nothing_and_keys_come_in_any_order() {
         let frame = format!(r#"{{"points":[{}]}}"#, point("trade", "{}"));
         let found = read(&frame).unwrap();
         assert_eq!((found[0].id, found[0].price, found[0].amount, found[0].time), ("", 0.0, 0.0, NO_TIME));

@@ -88,8 +88,8 @@ mod tests {
                 "1e-9 is no multiple of 0.001, which GET /v1/block-sizes recommends; the nearest that fits is 0.001",
             ),
         ] {
-            let told = problem(size, &recommended).unwrap();
-            assert!(told.contains(words), "{told}");
+            let message = problem(size, &recommended).unwrap();
+            assert!(message.contains(words), "{message}");
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) const fn hundred(is: fn(&str) -> bool) -> Inverse {
     Inverse { is, bitcoin: 100.0, other: 10.0 }
 }
 
-/// Amounts that are told in USD.
+/// Amounts that are stated in USD.
 pub(super) const fn dollars(is: fn(&str) -> bool) -> Inverse {
     Inverse { is, bitcoin: 1.0, other: 1.0 }
 }

@@ -1,8 +1,8 @@
-//! What a message may tell of an argument beside which a key stands: it may be the key, in the wrong place.
+//! What a message may show of an argument beside which a key stands: it may be the key, in the wrong place.
 
-/// Texts up to it are told whole: too short for a key.
+/// Texts up to it are shown whole: too short for a key.
 const SHORT: usize = 7;
-/// Longest text that is told where it looks like words.
+/// Longest text that is shown where it looks like words.
 const LONGEST: usize = 32;
 
 /// A text as it is, in quotes, where it is short or looks like words (letters of one case with `_` or `-` between them);

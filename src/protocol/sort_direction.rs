@@ -1,4 +1,4 @@
-//! In which order points are told (service.md 4.1).
+//! In which order points are sent (service.md 4.1).
 
 /// Order of points in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -147,7 +147,7 @@ impl<const F: usize> Cells<'_, F> {
         check_field::<F>(self.field)
     }
 
-    /// The stretches of a snapshot's levels that count, each of ascending prices; `None` where the side is not told.
+    /// The stretches of a snapshot's levels that count, each of ascending prices; `None` where the side is not known.
     pub(super) fn runs(&self, snapshot: usize) -> Option<[Range<usize>; 2]> {
         runs(self.offsets, self.split, snapshot, self.side)
     }

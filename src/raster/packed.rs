@@ -206,7 +206,7 @@ impl<'a> Painter<'a> {
         Line { largest: vec![0.0; self.packed.prices.len()], touched: 0..0 }
     }
 
-    /// Paints the largest volumes of some snapshots, or of the first of them whose side is told, into a column of pixels.
+    /// Paints the largest volumes of some snapshots, or of the first whose side is known, into a column of pixels.
     pub(super) fn column(
         &self,
         snapshots: impl Iterator<Item = usize>,
@@ -226,14 +226,14 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Puts the volumes of a snapshot into a line; returns whether its side is told.
+    /// Puts the volumes of a snapshot into a line; returns whether its side is known.
     fn put(&self, snapshot: usize, line: &mut Line) -> bool {
-        let told = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
+        let is_split = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
         let [bids, asks] = [2 * snapshot, 2 * snapshot + 1].map(|number| self.packed.stretches[number]);
         let stretches: &[Stretch] = match self.side {
             Side::Both => &[bids, asks],
-            Side::Bids if told => &[bids],
-            Side::Asks if told => &[asks],
+            Side::Bids if is_split => &[bids],
+            Side::Asks if is_split => &[asks],
             _ => return false,
         };
         for stretch in stretches {

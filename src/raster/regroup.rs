@@ -9,7 +9,7 @@ pub struct Regrouped {
     pub levels: Vec<[f64; 2]>,
     /// Where each snapshot starts; one more than there are snapshots.
     pub offsets: Vec<i64>,
-    /// Bids of each snapshot: all or none where one side was asked, negative where the side was not told or both were.
+    /// Bids of each snapshot: all or none where one side was asked, negative where the side is unknown or both were.
     pub split: Vec<i64>,
 }
 
@@ -36,9 +36,9 @@ pub fn regroup<const F: usize>(
     let mut made = Regrouped { levels: Vec::new(), offsets: vec![0], split: Vec::with_capacity(rows) };
     for snapshot in 0..rows {
         let from = made.levels.len();
-        let told = runs(offsets, split, snapshot, side);
+        let side_runs = runs(offsets, split, snapshot, side);
         let mut ascends = true;
-        for level in told.iter().flatten().flat_map(|run| &levels[run.clone()]) {
+        for level in side_runs.iter().flatten().flat_map(|run| &levels[run.clone()]) {
             let price = (level[0] / step + 1e-6).floor() * step;
             let volume = volume(level, field);
             match made.levels[from..].last_mut() {
@@ -66,8 +66,8 @@ pub fn regroup<const F: usize>(
         }
         let count = (made.levels.len() - from) as i64;
         made.split.push(match side {
-            Side::Bids if told.is_some() => count,
-            Side::Asks if told.is_some() => 0,
+            Side::Bids if side_runs.is_some() => count,
+            Side::Asks if side_runs.is_some() => 0,
             _ => -1,
         });
         made.offsets.push(made.levels.len() as i64);

@@ -43,8 +43,8 @@ impl From<Uncharged> for Refused {
 impl axum::response::IntoResponse for Refused {
     fn into_response(self) -> Response<Body> {
         let mut response = reply::refusal(&self.0);
-        if let Some(told) = self.1 {
-            response.extensions_mut().insert(told);
+        if let Some(budget) = self.1 {
+            response.extensions_mut().insert(budget);
         }
         response
     }

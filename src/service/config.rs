@@ -80,7 +80,7 @@ impl Allowance {
 pub enum KeySecret {
     /// The key.
     Known(SecretString),
-    /// Its SHA-256. Such a key is told by nobody, [`super::RunningService::keys`] leaves it out.
+    /// Its SHA-256. Such a key is shown by nobody, [`super::RunningService::keys`] leaves it out.
     Hashed([u8; 32]),
 }
 

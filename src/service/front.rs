@@ -23,7 +23,7 @@ use super::faults::{Fault, Injected, header};
 use super::journal::Entry;
 use super::link::Link;
 use super::log;
-use super::reply::{self, is_dropped, refusal, tell, weight_of};
+use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
 use super::shared::Shared;
 use crate::protocol::ErrorBody;
@@ -69,7 +69,7 @@ impl Front {
             microseconds: log::microseconds(begun.elapsed()),
         };
         if let Some(log) = &shared.access_log {
-            log::tell(log, &shared.journal.told(&entry));
+            log::emit(log, &shared.journal.redacted(&entry));
         }
         // Before the peer has the answer: whoever got it finds its request in the journal.
         shared.journal.add(entry);
@@ -149,8 +149,8 @@ impl Asked<'_> {
             refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
         });
         if let Some(access) = access {
-            let told = response.extensions_mut().remove::<BudgetOfBody>().map(|BudgetOfBody(usage)| usage);
-            tell(&mut response, &told.unwrap_or_else(|| access.usage()));
+            let usage = response.extensions_mut().remove::<BudgetOfBody>().map(|BudgetOfBody(usage)| usage);
+            insert_usage_headers(&mut response, &usage.unwrap_or_else(|| access.usage()));
         }
         front.shared.dated(response)
     }
@@ -177,7 +177,7 @@ async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
     let refuse = |error: &ErrorBody| {
         let mut response = refusal(error);
         if let Some(access) = &access {
-            tell(&mut response, &access.usage());
+            insert_usage_headers(&mut response, &access.usage());
         }
         shared.dated(response)
     };

@@ -14,7 +14,7 @@ use super::redact::redacted_request_line;
 /// Most bytes of all methods and targets together: a few peers that send very long ones must not take the memory of thousands.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
 
-/// One request as it came. Keys in it are hidden when it is told: that takes longer than a short answer.
+/// One request as it came. Keys in it are hidden when it is read: that takes longer than a short answer.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) time: i64,
@@ -54,7 +54,7 @@ struct Kept {
 }
 
 impl Journal {
-    /// One that keeps the last `most`; targets longer than `longest` are told by their length alone.
+    /// One that keeps the last `most`; targets longer than `longest` are shown by their length alone.
     pub(super) fn new(most: usize, longest: usize, keys: Arc<KeyRing>) -> Self {
         Self { kept: Arc::default(), keys, most, longest }
     }
@@ -86,7 +86,7 @@ impl Journal {
     pub fn requests(&self) -> Vec<AccessRecord> {
         // Copied first: hiding keys takes longer, and every answer under way would wait for it.
         let entries = self.kept().entries.clone();
-        entries.iter().map(|entry| self.told(entry)).collect()
+        entries.iter().map(|entry| self.redacted(entry)).collect()
     }
 
     /// How many requests are kept no more, because later ones took their place.
@@ -105,7 +105,7 @@ impl Journal {
     }
 
     /// A request without keys.
-    pub(super) fn told(&self, entry: &Entry) -> AccessRecord {
+    pub(super) fn redacted(&self, entry: &Entry) -> AccessRecord {
         let (method, target) = redacted_request_line(entry.method.as_str(), &entry.target, self.longest, &self.keys);
         AccessRecord {
             time: entry.time,

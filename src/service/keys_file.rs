@@ -158,9 +158,12 @@ mod tests {
         let text =
             format!("\u{feff}# keys\n\nlab Advanced a-key\r\n  student\tfree sha256:{ABC}\nload unlimited k#1\n");
         let keys = parse_keys(&text).unwrap();
-        let told: Vec<_> = keys.iter().map(|entry| (entry.name.as_str(), entry.allowance)).collect();
+        let found: Vec<_> = keys.iter().map(|entry| (entry.name.as_str(), entry.allowance)).collect();
         let free = Allowance::Tier(Tier::Free);
-        assert_eq!(told, [("lab", Allowance::Tier(Tier::Advanced)), ("student", free), ("load", Allowance::Unlimited)]);
+        assert_eq!(
+            found,
+            [("lab", Allowance::Tier(Tier::Advanced)), ("student", free), ("load", Allowance::Unlimited)]
+        );
         assert_eq!(keys[1].key.digest(), KeySecret::from("abc".to_owned()).digest());
         assert!(!format!("{keys:?}").contains("a-key"));
     }

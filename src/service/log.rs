@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One request as the access log and the journal tell it.
+/// One request as the access log and the journal show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRecord {
     /// The service's time at the start of the request, Unix nanoseconds.
@@ -35,7 +35,7 @@ pub struct AccessRecord {
 pub type AccessLog = Arc<dyn Fn(&AccessRecord) + Send + Sync>;
 
 /// Hands a record over.
-pub(super) fn tell(log: &AccessLog, record: &AccessRecord) {
+pub(super) fn emit(log: &AccessLog, record: &AccessRecord) {
     // The request was answered; a log that fails is its owner's concern.
     let _ = catch_unwind(AssertUnwindSafe(|| log(record)));
 }

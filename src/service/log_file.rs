@@ -85,9 +85,9 @@ impl LogFile {
     pub fn finish(&self) {
         let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let deadline = Instant::now() + PATIENCE;
-        let mut told = false;
+        let mut end_sent = false;
         while !writer.is_finished() && Instant::now() < deadline {
-            told = told || self.sender.try_send(Message::End).is_ok();
+            end_sent = end_sent || self.sender.try_send(Message::End).is_ok();
             std::thread::sleep(PAUSE);
         }
         if writer.is_finished() {

@@ -4,10 +4,10 @@ use super::access::KeyRing;
 
 /// What stands in a key's place.
 const INSTEAD: &str = "[key]";
-/// Longest method that is told; those of HTTP have seven letters.
+/// Longest method that is shown; those of HTTP have seven letters.
 const MAX_METHOD: usize = 32;
 
-/// A request line's method and target for the log. One that is too long is refused unread, and so it is not told either.
+/// A request line's method and target for the log. One that is too long is refused unread, and it is not shown either.
 pub(super) fn redacted_request_line(method: &str, target: &str, longest: usize, keys: &KeyRing) -> (String, String) {
     let method = if method.len() > MAX_METHOD { "[long method]" } else { hidden(method, keys) };
     let target = match target.len() {

@@ -82,8 +82,8 @@ pub(super) async fn cut(response: Response<Body>, after: usize) -> Response<Body
     Response::from_parts(parts, Body::from_stream(pieces))
 }
 
-/// Tells the caller's budget in the headers of section 8.5.
-pub(super) fn tell(response: &mut Response<Body>, usage: &Usage) {
+/// Inserts the caller's budget as the headers of section 8.5.
+pub(super) fn insert_usage_headers(response: &mut Response<Body>, usage: &Usage) {
     let headers = response.headers_mut();
     for (name, value) in [
         (LIMIT_HEADER, usage.limit),

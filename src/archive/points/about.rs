@@ -72,7 +72,7 @@ impl Archive {
     pub fn check_source(&self, source: &str) -> Result<(), ArchiveFault> {
         match self.source() {
             Ok(Some(holds)) if holds != source => Err(self.of_another(holds, source)),
-            // What is damaged is mended, or told, by whoever keeps something.
+            // What is damaged is mended, or reported, by whoever keeps something.
             _ => Ok(()),
         }
     }

@@ -23,7 +23,7 @@ struct NewFile {
     partition: String,
     file: Option<Box<dyn Staged>>,
     seen: Version,
-    /// The rows of buckets that were told otherwise.
+    /// The rows that buckets had before they changed.
     vintage: Option<NewVintage>,
 }
 
@@ -63,7 +63,7 @@ impl KeyWriter {
     }
 
     /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
-    /// are not kept. Buckets that are told otherwise than before become a vintage; `at` is when that was answered, Unix
+    /// are not kept. Buckets that differ from before become a vintage; `at` is when that was answered, Unix
     /// microseconds.
     pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
         let mut set = Vec::new();
@@ -160,7 +160,7 @@ impl KeyWriter {
             let series = joined(&self.key, vec![kept, fresh], &[parts[0].whole])?;
             let mut asked = within(&self.ledger.asked(), parts[0].whole);
             add_all(&mut asked, &windows);
-            let told = vintage.as_ref().map(|coming| (coming.name.clone(), coming.vintage.clone()));
+            let named = vintage.as_ref().map(|coming| (coming.name.clone(), coming.vintage.clone()));
             let part = if series.is_empty() && self.archive.store.removes() {
                 coming.push(NewFile { partition: partition.clone(), file: None, seen, vintage });
                 None
@@ -172,7 +172,7 @@ impl KeyWriter {
                 coming.push(NewFile { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
             };
-            self.ledger.pending.insert(partition, Pending::new(part, &windows, Some(at), told));
+            self.ledger.pending.insert(partition, Pending::new(part, &windows, Some(at), named));
         }
         if !coming.is_empty() {
             self.save()?;

@@ -92,21 +92,21 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Access`] when the folder cannot be read.
     pub fn consistency(&self) -> Result<Consistency, ArchiveFault> {
-        let mut told = Consistency::default();
+        let mut consistency = Consistency::default();
         let kept = self.contents()?.0;
         for coarse in kept.iter().filter(|content| !folds(&content.key).is_empty()) {
             for fine in kept.iter().filter(|content| is_finer(&content.key, &coarse.key)) {
                 for window in shared_buckets(coarse, fine) {
                     let read = |key| self.read(key, window);
                     match read(&coarse.key).and_then(|one| Ok((one, read(&fine.key)?))) {
-                        Ok((one, other)) => told.compare(&coarse.key, &fine.key, (&one, &other), window),
+                        Ok((one, other)) => consistency.compare(&coarse.key, &fine.key, (&one, &other), window),
                         Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {}
                         Err(fault) => return Err(fault),
                     }
                 }
             }
         }
-        Ok(told)
+        Ok(consistency)
     }
 }
 
@@ -215,19 +215,19 @@ impl Fold {
     fn of(self, column: &Column, from: usize, to: usize) -> Option<Value> {
         match column {
             Column::Float(values) => {
-                let mut told = values[from..to].iter().copied().filter(|value| !value.is_nan());
+                let mut known = values[from..to].iter().copied().filter(|value| !value.is_nan());
                 let value = match self {
-                    Self::First => told.next(),
-                    Self::Last => told.next_back(),
-                    Self::Least => told.reduce(f64::min),
-                    Self::Most => told.reduce(f64::max),
-                    Self::Sum => told.reduce(|sum, value| sum + value),
+                    Self::First => known.next(),
+                    Self::Last => known.next_back(),
+                    Self::Least => known.reduce(f64::min),
+                    Self::Most => known.reduce(f64::max),
+                    Self::Sum => known.reduce(|sum, value| sum + value),
                 };
                 value.map(Value::Number)
             }
             Column::Time(values) => {
-                let mut told = values[from..to].iter().copied().filter(|value| *value != NO_TIME);
-                let value = if self == Self::First { told.next() } else { told.next_back() };
+                let mut known = values[from..to].iter().copied().filter(|value| *value != NO_TIME);
+                let value = if self == Self::First { known.next() } else { known.next_back() };
                 value.map(Value::Time)
             }
             _ => None,

@@ -167,15 +167,15 @@ mod tests {
                 }
                 prop_assert!(set.windows(2).all(|two| two[0].window.to <= two[1].window.from));
                 for bucket in 0..40 {
-                    let (told, real) = (since(&set, bucket), model.get(&bucket).copied());
-                    prop_assert_eq!(told.is_some(), real.is_some());
-                    let (Some(told), Some(real)) = (told, real) else { continue };
+                    let (noted, real) = (since(&set, bucket), model.get(&bucket).copied());
+                    prop_assert_eq!(noted.is_some(), real.is_some());
+                    let (Some(noted), Some(real)) = (noted, real) else { continue };
                     let close = (bucket + 1) * MINUTE * SECOND;
-                    prop_assert!(real <= told, "{bucket}: {told} is sooner than {real}");
-                    prop_assert!(told == real || told - close <= 2 * (PROMPT + 301) * SECOND, "{bucket}: {told} {real}");
+                    prop_assert!(real <= noted, "{bucket}: {noted} is sooner than {real}");
+                    prop_assert!(noted == real || noted - close <= 2 * (PROMPT + 301) * SECOND, "{bucket}: {noted} {real}");
                     let seen = |moment| set.iter().filter_map(|known| known.by(&key, moment))
                         .any(|window| window.from <= bucket * MINUTE && bucket * MINUTE < window.to);
-                    prop_assert!(!seen(told - 1) && seen(told));
+                    prop_assert!(!seen(noted - 1) && seen(noted));
                 }
             }
         }

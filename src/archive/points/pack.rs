@@ -177,8 +177,8 @@ fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
 /// The series of a table. An error says what of it does not fit.
 pub(super) fn unpack(mut table: Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
-    let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
-    if told != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
+    let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
+    if declared != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
         return Err("the number of rows is not what the file says".to_owned());
     }
     let mut done = 0;

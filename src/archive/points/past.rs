@@ -14,7 +14,7 @@ use super::{ledger, vintage};
 use crate::clock::{MICROS_PER_SECOND, Window, utc};
 use crate::columns::Series;
 
-/// Buckets that the service told otherwise later.
+/// Buckets that the service changed later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     /// Their starts.
@@ -142,7 +142,7 @@ impl Archive {
         Ok(ledger.vintages.values().any(|vintage| !vintage.dropped && vintage.replaced <= before))
     }
 
-    /// What was kept and is told otherwise since, in the order in which it was replaced.
+    /// What was kept and has changed since, in the order in which it was replaced.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.

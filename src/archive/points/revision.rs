@@ -143,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn changed_new_and_vanished_values_are_told() {
+    fn changed_new_and_vanished_values_are_found() {
         let before = [series("BUY", &[1, 2, 3], &[1.0, f64::NAN, 3.0])];
         let after = [series("BUY", &[1, 2, 4], &[1.5, f64::NAN, 4.0]), series("SELL", &[1], &[9.0])];
-        let told: Vec<_> = revisions(&before, &after)
+        let found: Vec<_> = revisions(&before, &after)
             .into_iter()
             .map(|one| (one.id.side.unwrap(), one.time, one.before, one.after))
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 ("BUY".to_owned(), 1, Cell::Float(1.0), Cell::Float(1.5)),
                 ("BUY".to_owned(), 3, Cell::Float(3.0), Cell::Absent),
@@ -178,7 +178,7 @@ mod tests {
         assert!(revisions(&before, &wider).is_empty() && revisions(&wider, &before).is_empty());
         wider[0].columns[1].1 = Column::Text(vec![Some("a".into())]);
         assert_eq!(revisions(&before, &wider).len(), 1);
-        // A row that is gone is told, whatever it held.
+        // A row that is gone is reported, whatever it held.
         let nothing = series("BUY", &[1], &[f64::NAN]);
         assert_eq!(revisions(&[nothing], &[]).len(), 1);
     }
@@ -187,7 +187,7 @@ mod tests {
     fn rows_of_one_time_are_paired_in_their_order() {
         let before = [series("", &[1, 1], &[1.0, 2.0])];
         let after = [series("", &[1, 1, 1], &[1.0, 2.5, 3.0])];
-        let told: Vec<_> = revisions(&before, &after).into_iter().map(|one| (one.before, one.after)).collect();
-        assert_eq!(told, [(Cell::Float(2.0), Cell::Float(2.5)), (Cell::Absent, Cell::Float(3.0))]);
+        let found: Vec<_> = revisions(&before, &after).into_iter().map(|one| (one.before, one.after)).collect();
+        assert_eq!(found, [(Cell::Float(2.0), Cell::Float(2.5)), (Cell::Absent, Cell::Float(3.0))]);
     }
 }

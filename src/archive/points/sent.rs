@@ -55,7 +55,7 @@ fn lay_columns(
         match column {
             Column::Raw(raw) => {
                 let of_its_kind = alone(name, raw, id);
-                let mut told = Sent {
+                let mut entry = Sent {
                     within: within.map(str::to_owned),
                     field: name.to_string(),
                     known: raw.known,
@@ -73,11 +73,11 @@ fn lay_columns(
                     if texts.iter().any(Option::is_some) {
                         let spelt = free(&laid, format!("{name}_as_sent"));
                         laid.push((spelt.clone().into(), Column::Text(texts)));
-                        told.spelt = Some(spelt);
+                        entry.spelt = Some(spelt);
                     }
-                    told.column = Some(name);
+                    entry.column = Some(name);
                 }
-                sent.push(told);
+                sent.push(entry);
             }
             Column::Rows(Rows { offsets, columns }) => {
                 let columns = lay_columns(columns, Some(name), id, sent);
@@ -110,7 +110,7 @@ fn alone(name: &Name, raw: &Raw, id: &SeriesId) -> Option<(String, Column)> {
 }
 
 /// Makes the columns as they were sent again. An error says what of it does not fit. `None` is a file of before such columns
-/// were told: fields that no table knows are taken as they would have been sent.
+/// were described: fields that no table knows are taken as they would have been sent.
 pub(super) fn restore(series: &mut Series, sent: Option<&[Sent]>) -> Result<(), String> {
     let fields: &[Field] = series.data_type().map_or(&[], |known| known.spec().fields);
     let Some(sent) = sent else {
@@ -149,11 +149,11 @@ fn restore_one(columns: &mut Vec<(Name, Column)>, rows: usize, one: &Sent) -> Re
     let spelt = one.spelt.as_ref().map(&mut take).transpose()?;
     let mut raw = Raw::blank(one.known, 0);
     for row in 0..rows {
-        let told = match &spelt {
+        let spelling = match &spelt {
             Some(Column::Text(texts)) => texts.get(row).and_then(Option::as_deref),
             _ => None,
         };
-        match told {
+        match spelling {
             Some(text) => raw.push(Some(text)),
             None => raw.push(column.as_ref().and_then(|column| column.json(row)).as_deref()),
         }

@@ -1,4 +1,4 @@
-//! What others took the place of: a file of the buckets that a service told otherwise, with the rows that they had, since
+//! What others took the place of: a file of the buckets that a service changed, with the rows that they had, since
 //! when these were known and when the archive learned otherwise. Such files lie beside the data, where no reader takes them
 //! for data, and a ledger names them in the order in which they were replaced.
 
@@ -108,7 +108,7 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 }
 
 /// The buckets of some windows in which two readings differ.
-pub(super) fn told_otherwise(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
+pub(super) fn changed_buckets(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
         let start = key.grid().floor(second_of(revision.time));

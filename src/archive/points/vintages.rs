@@ -18,7 +18,7 @@ pub(super) struct NewVintage {
 }
 
 impl KeyWriter {
-    /// The buckets of a partition that an answer tells otherwise than they are kept, as a file that is yet to be put in
+    /// The buckets of a partition that an answer has otherwise than they are kept, as a file that is yet to be put in
     /// place; `None` where there are none.
     pub(super) fn vintage(
         &self,
@@ -42,12 +42,12 @@ impl KeyWriter {
             series
         };
         let before = of(before, &windows);
-        let changed = vintage::told_otherwise(&self.key, &windows, &before, &of(after, &windows));
+        let changed = vintage::changed_buckets(&self.key, &windows, &before, &of(after, &windows));
         if changed.is_empty() {
             return Ok(None);
         }
         let known = self.ledger.known(&changed);
-        let (told, bytes) = vintage::make(&self.key, at, &known, &of(&before, &changed))?;
+        let (vintage, bytes) = vintage::make(&self.key, at, &known, &of(&before, &changed))?;
         // Of several partitions of one answer, each has a number of its own; a writer that was overtaken may have left one.
         let mut number = vintage::next_number(&self.ledger);
         let mut name = vintage::name(number, partition);
@@ -56,7 +56,7 @@ impl KeyWriter {
             name = vintage::name(number, partition);
         }
         let file = self.archive.store.stage(&self.key.name, &vintage::file(&self.key, &name), bytes)?;
-        Ok(Some(NewVintage { name, vintage: told, file }))
+        Ok(Some(NewVintage { name, vintage, file }))
     }
 
     /// Takes a vintage for one that is there, if it is. Whatever became of the file that was to follow it: what a vintage

@@ -18,7 +18,7 @@ fn left(account: &mut Account, now: i64) -> u64 {
     account.bucket(now).unwrap().remaining(now)
 }
 
-fn told(remaining: u64) -> BudgetHeaders {
+fn headers(remaining: u64) -> BudgetHeaders {
     BudgetHeaders { remaining: Some(remaining), ..BudgetHeaders::default() }
 }
 
@@ -65,7 +65,12 @@ fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
     account.take(1, 20, 0).unwrap();
     assert!(account.take(2, 10, 0).is_err());
     account.take(3, 0, 0).unwrap();
-    account.settle(1, 20, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) }, 0);
+    account.settle(
+        1,
+        20,
+        Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) },
+        0,
+    );
     assert_eq!(account.take(4, 0, 0), Err(seconds(7)));
     account.take(4, 0, 7 * SECOND).unwrap();
 }
@@ -74,7 +79,12 @@ fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
 fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
     let mut account = free();
     account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) }, 0);
+    account.settle(
+        1,
+        5,
+        Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) },
+        0,
+    );
     for id in 2..5 {
         assert_eq!(account.take(id, 5, 0), Err(seconds(30)), "{id}");
     }
@@ -88,13 +98,13 @@ fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
 fn d3_02_a_refusal_without_a_time_waits_until_the_weight_has_refilled() {
     let mut account = free();
     account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: None }, 0);
+    account.settle(1, 5, Outcome::Refused { headers: BudgetHeaders::default(), wait: None }, 0);
     assert_eq!(left(&mut account, 0), 0);
     assert_eq!(account.take(2, 5, 0), Err(seconds(30)));
     // Its headers say what is there.
     let mut account = free();
     account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { told: told(3), wait: None }, 0);
+    account.settle(1, 5, Outcome::Refused { headers: headers(3), wait: None }, 0);
     assert_eq!(account.take(2, 5, 0), Err(seconds(12)));
 }
 
@@ -121,14 +131,14 @@ fn d3_05_an_older_answer_never_raises_the_level() {
     let mut account = free();
     account.take(1, 1, 0).unwrap();
     account.take(2, 1, 0).unwrap();
-    account.settle(2, 1, Outcome::Answered(told(10)), 0); // others spent 8
+    account.settle(2, 1, Outcome::Answered(headers(10)), 0); // others spent 8
     assert_eq!(left(&mut account, 0), 10);
-    account.settle(1, 1, Outcome::Answered(told(11)), 0); // sent first, arrives last
+    account.settle(1, 1, Outcome::Answered(headers(11)), 0); // sent first, arrives last
     assert_eq!(left(&mut account, 0), 10);
     // The answer of a request that was alone is the latest word.
     account.take(3, 1, 0).unwrap();
     account.take(4, 0, 0).unwrap();
-    account.settle(3, 1, Outcome::Answered(told(15)), 0);
+    account.settle(3, 1, Outcome::Answered(headers(15)), 0);
     assert_eq!(left(&mut account, 0), 15);
 }
 
@@ -136,7 +146,7 @@ fn d3_05_an_older_answer_never_raises_the_level() {
 fn d3_06_a_drop_that_others_caused_is_absorbed() {
     let mut account = free();
     account.take(1, 1, 0).unwrap();
-    account.settle(1, 1, Outcome::Answered(told(0)), 0);
+    account.settle(1, 1, Outcome::Answered(headers(0)), 0);
     assert_eq!(account.take(2, 3, 0), Err(seconds(18)));
 }
 
@@ -287,8 +297,8 @@ proptest! {
             }) {
                 let (id, weight, _) = sent.remove(late);
                 prop_assert!(service.try_take(weight, now).is_ok(), "a 429");
-                let told = BudgetHeaders { limit: Some(rate), remaining: Some(service.remaining(now)), used: None };
-                answered.push((id, weight, told));
+                let headers = BudgetHeaders { limit: Some(rate), remaining: Some(service.remaining(now)), used: None };
+                answered.push((id, weight, headers));
             }
             if kind < 4 {
                 id += 1;
@@ -297,8 +307,8 @@ proptest! {
                     Err(_) => account.leave(id),
                 }
             } else if !answered.is_empty() {
-                let (id, weight, told) = answered.remove(pick % answered.len());
-                let outcome = if kind == 8 { Outcome::Unknown } else { Outcome::Answered(told) };
+                let (id, weight, headers) = answered.remove(pick % answered.len());
+                let outcome = if kind == 8 { Outcome::Unknown } else { Outcome::Answered(headers) };
                 account.settle(id, weight, outcome, now);
                 let text = serde_json::to_vec(&account).unwrap();
                 account = serde_json::from_slice::<Account>(&text).unwrap().checked(now).unwrap();
@@ -317,7 +327,7 @@ fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     let day = Duration::from_secs(80_349);
     let refused = |account: &mut Account, now| {
         account.take(1, 5, now).unwrap();
-        account.settle(1, 5, Outcome::Refused { told: BudgetHeaders::default(), wait: Some(day) }, now);
+        account.settle(1, 5, Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(day) }, now);
     };
     let mut account = free();
     refused(&mut account, 0);
@@ -335,7 +345,7 @@ fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     assert_eq!(other.take(5, 1, 9 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
     // After ten minutes one looks whether it still holds; an answer that was charged ends it.
     account.take(6, 1, 600 * SECOND).unwrap();
-    account.settle(6, 1, Outcome::Answered(told(10)), 600 * SECOND);
+    account.settle(6, 1, Outcome::Answered(headers(10)), 600 * SECOND);
     account.take(7, 1, 600 * SECOND).unwrap();
     // An account that an older version kept has no word of it.
     let older: Account = serde_json::from_str(&text.replace("day_spent", "dayspent")).unwrap();

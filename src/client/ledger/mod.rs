@@ -47,7 +47,7 @@ struct OwnView {
     ahead: i64,
     /// Until when a backend that failed is left alone; `None` while it works.
     failed_until: Option<Instant>,
-    /// What the next call with a listener is told.
+    /// The notice for the next call with a listener.
     notice: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Ledger {
         if log::is_heard(Level::Warning)
             && let Some(words) = lock(&self.own).notice.take()
         {
-            log::tell(Level::Warning, || Record::Notice(words));
+            log::emit(Level::Warning, || Record::Notice(words));
         }
         value
     }

@@ -114,8 +114,8 @@ async fn a_link_in_the_files_place_is_refused_and_what_it_points_to_stays() {
             fs::hard_link(&foreign, file_in(place.path())).unwrap();
         }
         take(&own, 2, 10).await.unwrap();
-        let told = lock(&own.own).notice.clone().unwrap();
-        assert!(told.contains(if link { "is a link" } else { "hard link" }), "{told}");
+        let notice = lock(&own.own).notice.clone().unwrap();
+        assert!(notice.contains(if link { "is a link" } else { "hard link" }), "{notice}");
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "notes of mine");
         fs::remove_file(file_in(place.path())).unwrap();
     }
@@ -171,11 +171,11 @@ async fn a_place_that_cannot_be_used_stops_nobody_and_is_told_once() {
     let blocked = place.path().join("a file and no folder");
     fs::write(&blocked, "").unwrap();
     let own = ledger(&folder(&blocked));
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&records);
     let listener = Listener {
         least: Level::Warning,
-        tell: Arc::new(move |record| heard.lock().unwrap().push(record.to_string())),
+        on_record: Arc::new(move |record| heard.lock().unwrap().push(record.to_string())),
     };
     let spend = async {
         take(&own, 1, 100).await.unwrap();
@@ -183,9 +183,12 @@ async fn a_place_that_cannot_be_used_stops_nobody_and_is_told_once() {
         left(&own).await
     };
     assert!((20..=22).contains(&listening(Some(listener), spend).await));
-    let told = told.lock().unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("not shared for now") && told[0].contains("goes on with its own view"), "{told:?}");
+    let records = records.lock().unwrap();
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert!(
+        records[0].contains("not shared for now") && records[0].contains("goes on with its own view"),
+        "{records:?}"
+    );
 }
 
 #[tokio::test]

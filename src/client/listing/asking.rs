@@ -36,7 +36,7 @@ impl Asks for Inner {
             }
             Ok(Err(broken)) => (None, Err(broken.error)),
             Ok(Ok(answer)) => {
-                permit.answered(answer.told).await;
+                permit.answered(answer.budget).await;
                 let list = match answer.status {
                     200 => reading.finish().map_err(|unreadable| unreadable.error).and_then(|mut record| {
                         serde_json::from_value(entries(endpoint, &mut record)).map_err(|bad| {
@@ -50,7 +50,7 @@ impl Asks for Inner {
                 (Some(answer.status), list)
             }
         };
-        self.tell_attempt(&url, sent, status, list.as_ref().err());
+        self.log_attempt(&url, sent, status, list.as_ref().err());
         list.ok()
     }
 }

@@ -43,8 +43,8 @@ impl Question<f64> for SizeQuestion {
     }
 
     fn judge(&self, list: &[f64]) -> Result<Listed, ClientError> {
-        let told = list.iter().filter(|size| **size > 0.0).count();
-        if told == 0 || (self.summed && told > 1) {
+        let positive = list.iter().filter(|size| **size > 0.0).count();
+        if positive == 0 || (self.summed && positive > 1) {
             return Ok(Listed::Unknown);
         }
         match check_block_size(self.size, list.iter().copied()) {

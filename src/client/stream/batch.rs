@@ -25,7 +25,7 @@ const ROW: usize = 40;
 pub struct Trades {
     /// Whether they are liquidations.
     pub are_liquidations: bool,
-    /// Unix nanoseconds; the least number where none is told.
+    /// Unix nanoseconds; the least number where none is sent.
     pub times: Vec<i64>,
     /// Prices in quote.
     pub prices: Vec<f64>,
@@ -78,7 +78,7 @@ impl Trades {
         self.times.is_empty()
     }
 
-    /// The identifiers; empty where none is told.
+    /// The identifiers; empty where none is sent.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.ids[start..*end])
@@ -116,7 +116,7 @@ pub struct TradeSeries {
     pub fields: Map<String, Value>,
     /// Place of its exchange and symbol in [`TradeTable::markets`].
     pub market: u32,
-    /// 1 for what was bought, -1 for what was sold, 0 where it is not told.
+    /// 1 for what was bought, -1 for what was sold, 0 where it is not sent.
     pub side: i8,
 }
 

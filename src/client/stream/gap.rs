@@ -10,7 +10,7 @@ use super::event::Event;
 use crate::clock::{SECOND, nanos_of};
 use crate::protocol::stream::Channel;
 
-/// What a stream tells.
+/// What a stream delivers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamItem {
     /// An event of a channel.
@@ -23,12 +23,12 @@ pub enum StreamItem {
     Gap(Gap),
 }
 
-/// A time of which events may be missing. What the service replays of it is told as well.
+/// A time of which events may be missing. What the service replays of it is delivered as well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
     /// The channels of the connection that broke.
     pub channels: Arc<[Channel]>,
-    /// Unix nanoseconds by the service's clock: the time of the last event that came, or, of a connection that told none,
+    /// Unix nanoseconds by the service's clock: the time of the last event that came, or, of a connection without one,
     /// when it stood.
     pub from: i64,
     /// Unix nanoseconds by the service's clock, up to a second late: when the channels were open again.

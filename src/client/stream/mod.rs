@@ -6,13 +6,13 @@ mod batch;
 mod common;
 mod cost;
 mod event;
+mod frames;
 mod gap;
 mod queue;
 mod record;
 mod seen;
 mod session;
 mod socket;
-mod telling;
 mod texts;
 
 pub use backoff::{Backoff, Pause};
@@ -160,8 +160,8 @@ impl EventStream {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         if standing.is_empty() {
             for (family, channels) in &self.channels {
-                let (tell, stands) = watch::channel(None);
-                let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), tell);
+                let (sender, stands) = watch::channel(None);
+                let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), sender);
                 // It ends by itself with the queue.
                 drop(tokio::spawn(session.run()));
                 standing.push(stands);

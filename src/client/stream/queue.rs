@@ -49,28 +49,28 @@ struct State {
 impl State {
     /// Drops the oldest event or batch; of what tells that something is missing only when nothing else waits.
     fn drop_oldest(&mut self) {
-        let is_event = |told: &Result<_, _>| matches!(told, Ok(StreamItem::Event(_) | StreamItem::Trades(_)));
-        let oldest = self.waiting.iter().position(|(told, _)| is_event(told)).unwrap_or(0);
-        if let Some((told, bytes)) = self.waiting.remove(oldest) {
+        let is_event = |item: &Result<_, _>| matches!(item, Ok(StreamItem::Event(_) | StreamItem::Trades(_)));
+        let oldest = self.waiting.iter().position(|(item, _)| is_event(item)).unwrap_or(0);
+        if let Some((item, bytes)) = self.waiting.remove(oldest) {
             self.bytes -= bytes;
-            self.events -= count(&told);
-            self.dropped += count(&told) as u64;
+            self.events -= count(&item);
+            self.dropped += count(&item) as u64;
         }
     }
 
     /// What waits first, where it is no more than `most` events, or `any`.
     fn next(&mut self, most: usize, any: bool) -> Option<Result<StreamItem, ClientError>> {
-        let events = self.waiting.front().map(|(told, _)| count(told)).filter(|events| any || *events <= most)?;
-        let (told, bytes) = self.waiting.pop_front()?;
+        let events = self.waiting.front().map(|(item, _)| count(item)).filter(|events| any || *events <= most)?;
+        let (item, bytes) = self.waiting.pop_front()?;
         self.bytes -= bytes;
         self.events -= events;
-        Some(told)
+        Some(item)
     }
 }
 
-/// Events that something told counts for.
-fn count(told: &Result<StreamItem, ClientError>) -> usize {
-    if let Ok(StreamItem::Trades(trades)) = told { trades.len() } else { 1 }
+/// Events that an item counts for.
+fn count(item: &Result<StreamItem, ClientError>) -> usize {
+    if let Ok(StreamItem::Trades(trades)) = item { trades.len() } else { 1 }
 }
 
 pub(super) struct Queue {
@@ -92,7 +92,7 @@ impl Queue {
     }
 
     /// Adds one that takes about so many bytes; `false` when the stream has ended.
-    pub(super) async fn push(&self, told: Result<StreamItem, ClientError>, bytes: usize) -> bool {
+    pub(super) async fn push(&self, item: Result<StreamItem, ClientError>, bytes: usize) -> bool {
         loop {
             // Registered before the look, so that what is taken in between is noticed.
             let emptied = self.emptied.notified();
@@ -111,8 +111,8 @@ impl Queue {
                     state.drop_oldest();
                 }
                 if !full(&state) {
-                    state.events += count(&told);
-                    state.waiting.push_back((told, bytes));
+                    state.events += count(&item);
+                    state.waiting.push_back((item, bytes));
                     state.bytes += bytes;
                     drop(state);
                     self.filled.notify_waiters();
@@ -157,7 +157,7 @@ impl Queue {
                 (std::mem::take(&mut state.notices), state.ended || !state.waiting.is_empty())
             };
             for words in notices {
-                log::tell(Level::Warning, || Record::Notice(words));
+                log::emit(Level::Warning, || Record::Notice(words));
             }
             if is_ready {
                 return;
@@ -185,16 +185,16 @@ impl Queue {
         let mut events: Vec<Result<StreamItem, ClientError>> = Vec::new();
         let mut left = most;
         while left > 0
-            && let Some(told) = state.next(left, events.is_empty())
+            && let Some(item) = state.next(left, events.is_empty())
         {
-            left = left.saturating_sub(count(&told));
-            match (events.last_mut(), told) {
+            left = left.saturating_sub(count(&item));
+            match (events.last_mut(), item) {
                 (Some(Ok(StreamItem::Trades(last))), Ok(StreamItem::Trades(more)))
                     if last.are_liquidations == more.are_liquidations =>
                 {
                     last.append(more);
                 }
-                (_, told) => events.push(told),
+                (_, item) => events.push(item),
             }
         }
         let ended = state.ended && state.waiting.is_empty();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn names(taken: Taken) -> Vec<String> {
-        let name = |told| match told {
+        let name = |item| match item {
             Ok(StreamItem::Event(event)) => event.name,
             Ok(StreamItem::Gap(gap)) => gap.reason,
             Ok(StreamItem::Trades(trades)) => trades.ids().collect::<Vec<_>>().join("+"),
@@ -245,8 +245,8 @@ mod tests {
     #[tokio::test]
     async fn what_tells_of_missing_events_is_not_dropped_for_newer_ones() {
         let queue = Queue::new(3, Overflow::DropOldest);
-        for told in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
-            assert!(queue.push(Ok(told), 1).await);
+        for item in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
+            assert!(queue.push(Ok(item), 1).await);
         }
         assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["broke".into(), "c".into(), "d".into()], 2));
         // Unless nothing else waits: memory is bounded.
@@ -268,14 +268,14 @@ mod tests {
     #[tokio::test]
     async fn batches_count_by_their_rows_and_those_that_follow_one_another_are_taken_as_one() {
         let queue = Queue::new(6, Overflow::DropOldest);
-        for told in [trades(&["a", "b"], false), trades(&["c"], false), gap("broke"), trades(&["d"], false)] {
-            assert!(queue.push(Ok(told), 1).await);
+        for item in [trades(&["a", "b"], false), trades(&["c"], false), gap("broke"), trades(&["d"], false)] {
+            assert!(queue.push(Ok(item), 1).await);
         }
         assert!(queue.push(Ok(trades(&["e"], true)), 1).await);
         assert_eq!(names(queue.take(9)), ["a+b+c", "broke", "d", "e"]);
         // What is more than was asked comes by itself, and whole.
-        for told in [trades(&["a", "b", "c"], false), trades(&["d", "e"], false)] {
-            assert!(queue.push(Ok(told), 1).await);
+        for item in [trades(&["a", "b", "c"], false), trades(&["d", "e"], false)] {
+            assert!(queue.push(Ok(item), 1).await);
         }
         assert_eq!(names(queue.take(2)), ["a+b+c"]);
         assert_eq!(names(queue.take(2)), ["d+e"]);

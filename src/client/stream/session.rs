@@ -47,8 +47,8 @@ struct Lost {
     since: Instant,
     attempts: u32,
     reason: String,
-    /// Whether the gap was told already, before events that came ahead of the service's word that the channels are open.
-    told: bool,
+    /// Whether the gap was reported, before events that came ahead of the service's word that the channels are open.
+    reported: bool,
 }
 
 /// A connection that is kept up.
@@ -66,9 +66,9 @@ pub(super) struct Session {
     pub(super) ready: Vec<Trades>,
     /// Places of a frame's series in `texts`: memory that is used again.
     pub(super) found: Vec<usize>,
-    /// Whether the present connection told any event.
+    /// Whether the present connection sent any event.
     pub(super) alive: bool,
-    /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap told.
+    /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap reported.
     pub(super) whole_until: Option<i64>,
     lost: Option<Lost>,
 }
@@ -147,21 +147,21 @@ impl Session {
         let (path, seconds) = (self.family.path(), pause.as_secs_f64());
         self.common.queue.notice(format!("stream {path}: {error}; connecting again in {seconds:.1} s"));
         match &mut self.lost {
-            Some(lost) if !lost.told => lost.attempts += 1,
+            Some(lost) if !lost.reported => lost.attempts += 1,
             lost => {
                 if lost.is_none() {
                     self.common.broken.fetch_add(1, Ordering::Relaxed);
                 }
                 let reason = error.message.clone();
-                *lost = Some(Lost { since: Instant::now(), attempts: 1, reason, told: false });
+                *lost = Some(Lost { since: Instant::now(), attempts: 1, reason, reported: false });
             }
         }
     }
 
-    /// Tells what may be missing, once for each loss and before the first event that comes after it.
-    pub(super) async fn tell_gap(&mut self, time: ServiceTime) -> Result<(), End> {
-        let Some(lost) = self.lost.as_mut().filter(|lost| !lost.told) else { return Ok(()) };
-        lost.told = true;
+    /// Reports what may be missing, once for each loss and before the first event that comes after it.
+    pub(super) async fn report_gap(&mut self, time: ServiceTime) -> Result<(), End> {
+        let Some(lost) = self.lost.as_mut().filter(|lost| !lost.reported) else { return Ok(()) };
+        lost.reported = true;
         let to = time.latest();
         let gap = Gap {
             channels: Arc::clone(&self.channels),
@@ -172,8 +172,8 @@ impl Session {
             reason: lost.reason.clone(),
         };
         if self.common.recorder.is_some() {
-            let told = gap.clone();
-            self.record(move |recorder| recorder.gap(&told)).await?;
+            let recorded = gap.clone();
+            self.record(move |recorder| recorder.gap(&recorded)).await?;
         }
         self.push(Ok(StreamItem::Gap(gap))).await
     }
@@ -196,7 +196,7 @@ impl Session {
 
     /// The channels are open, for the first time or again.
     async fn stand(&mut self, time: ServiceTime) -> Result<(), End> {
-        self.tell_gap(time).await?;
+        self.report_gap(time).await?;
         if self.common.recorder.is_some() && self.standing.borrow().is_none() {
             let (channels, since) = (Arc::clone(&self.channels), time.earliest());
             self.record(move |recorder| recorder.opened(&channels, since)).await?;
@@ -216,7 +216,7 @@ impl Session {
 
     async fn converse(&mut self) -> End {
         let Err(end) = self.hold().await;
-        // What the connection told before it ended.
+        // What the connection sent before it ended.
         match self.flush().await {
             Ok(()) => end,
             Err(closed) => closed,
@@ -341,9 +341,9 @@ impl Session {
             let Some((frame, cost)) = self.frame(message).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
             // A service that cannot tell which request it refuses leaves the id out.
-            let of_this = frame.get("id").is_none_or(|told| told.is_null() || told.as_u64() == Some(id));
+            let of_this = frame.get("id").is_none_or(|answered| answered.is_null() || answered.as_u64() == Some(id));
             if !(is_answer && of_this) {
-                self.tell(frame, cost, time).await?;
+                self.deliver(frame, cost, time).await?;
                 continue;
             }
             let Some(error) = frame.get("error").filter(|error| !error.is_null()) else { return Ok(()) };

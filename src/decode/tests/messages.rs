@@ -41,8 +41,8 @@ fn messages_are_bounded_and_print_whatever_the_body_holds() {
             let DecodeError { path, problem, .. } = &whole;
             assert!(path.chars().count() <= LONGEST + 1, "{start}: a path of {} bytes", path.len());
             assert!(problem.chars().count() <= 500, "{start}: a problem of {} bytes", problem.len());
-            let told = whole.to_string();
-            assert!(told.chars().all(|letter| !letter.is_control() && letter != '\u{202e}'), "{start}: {told}");
+            let message = whole.to_string();
+            assert!(message.chars().all(|letter| !letter.is_control() && letter != '\u{202e}'), "{start}: {message}");
             assert_eq!(whole, portions, "{start}");
         }
     }

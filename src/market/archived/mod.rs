@@ -132,17 +132,18 @@ mod tests {
     fn a_refusal_names_what_is_missing_and_what_there_is() {
         let window = |from: i64, to: i64| Window { from: 3_600 * from, to: 3_600 * to };
         let asked = [window(0, 2), window(4, 6)];
-        let told = |missing: &[Window], asked: &[Window], of: Window| refusal("TRADE_AGG A B HOUR", missing, asked, of);
+        let message =
+            |missing: &[Window], asked: &[Window], of: Window| refusal("TRADE_AGG A B HOUR", missing, asked, of);
         assert_eq!(
-            told(&[window(2, 4)], &asked, window(1, 5)),
+            message(&[window(2, 4)], &asked, window(1, 5)),
             "the archive does not hold TRADE_AGG A B HOUR: 1970-01-01 02:00:00 UTC to 1970-01-01 04:00:00 UTC; of the window \
              it holds 1970-01-01 01:00:00 UTC to 1970-01-01 02:00:00 UTC, 1970-01-01 04:00:00 UTC to 1970-01-01 05:00:00 \
              UTC; sync it first"
         );
-        let beyond = told(&[window(7, 8)], &asked, window(7, 8));
+        let beyond = message(&[window(7, 8)], &asked, window(7, 8));
         assert!(beyond.contains("; it holds 1970-01-01 00:00:00 UTC to 1970-01-01 02:00:00 UTC, 1970-"), "{beyond}");
-        assert!(told(&[window(7, 8)], &[], window(7, 8)).contains("nothing of this query was ever asked"));
+        assert!(message(&[window(7, 8)], &[], window(7, 8)).contains("nothing of this query was ever asked"));
         let many: Vec<Window> = (0..5).map(|hour| window(2 * hour, 2 * hour + 1)).collect();
-        assert!(told(&many, &[], window(0, 10)).contains("05:00:00 UTC and 2 more; nothing"));
+        assert!(message(&many, &[], window(0, 10)).contains("05:00:00 UTC and 2 more; nothing"));
     }
 }

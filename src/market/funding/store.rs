@@ -16,7 +16,7 @@ use crate::market::store::origin::Origin;
 use crate::market::store::partitions::{Partitions, in_order, is_in};
 use crate::market::store::{changes, layout};
 
-/// Metadata key: names of the fields that the readings tell.
+/// Metadata key: names of the fields that the readings have.
 const FIELDS: &str = "marketpoints.gauges";
 
 /// The bars of a day, by field.
@@ -34,24 +34,24 @@ pub(in crate::market) fn write(
     let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     let of_readings = prepared(&path(Dataset::Tickers), &reading_table(readings), &metadata)?;
-    let told: Vec<&str> =
-        TickerField::ALL.into_iter().filter(|field| is_told(readings, *field)).map(TickerField::name).collect();
-    let of_bars = [metadata, vec![(FIELDS.to_owned(), told.join(","))]].concat();
+    let fields: Vec<&str> =
+        TickerField::ALL.into_iter().filter(|field| has_values(readings, *field)).map(TickerField::name).collect();
+    let of_bars = [metadata, vec![(FIELDS.to_owned(), fields.join(","))]].concat();
     let bars = prepared(&path(Dataset::TickerMinutes), &bar_table(readings), &of_bars)?;
     changes::place(root, [of_readings, bars])
 }
 
-fn is_told(readings: &[Ticker], field: TickerField) -> bool {
+fn has_values(readings: &[Ticker], field: TickerField) -> bool {
     readings.iter().any(|reading| reading.value(field).is_some())
 }
 
 /// Whether a file of minute bars holds data of a kind. One whose footer does not say is taken to: what is wrong with it
 /// shows when it is read.
-pub(in crate::market) fn tells(path: &Path, kind: RawData) -> bool {
+pub(in crate::market) fn holds(path: &Path, kind: RawData) -> bool {
     let metadata = read_metadata(path).unwrap_or_default();
-    let told = metadata.iter().find(|(name, _)| name == FIELDS);
+    let fields = metadata.iter().find(|(name, _)| name == FIELDS);
     let of_feed = |name: &str| TickerField::ALL.into_iter().any(|field| field.kind() == kind && field.name() == name);
-    told.is_none_or(|(_, names)| names.split(',').any(of_feed))
+    fields.is_none_or(|(_, names)| names.split(',').any(of_feed))
 }
 
 /// The dump file that a day's readings and bars were made of; `None` when there are none yet, or they are damaged.
@@ -73,7 +73,7 @@ fn reading_table(readings: &[Ticker]) -> Table {
 }
 
 /// A row per minute and five columns per field, so that the file reads as one table; the values of a field that was not
-/// told in a minute are NaN, its times are absent.
+/// read in a minute are NaN, its times are absent.
 fn bar_table(readings: &[Ticker]) -> Table {
     let bars = TickerField::ALL.map(|field| minute_bars(readings, field));
     let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
@@ -81,8 +81,9 @@ fn bar_table(readings: &[Ticker]) -> Table {
     starts.dedup();
     let mut table = vec![("time".to_owned(), Column::Time(starts.iter().copied().map(nanos_of).collect()))];
     for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
-        let mut told = bars.iter().peekable();
-        let rows: Vec<Option<&OhlcBar>> = starts.iter().map(|start| told.next_if(|bar| bar.start == *start)).collect();
+        let mut remaining = bars.iter().peekable();
+        let rows: Vec<Option<&OhlcBar>> =
+            starts.iter().map(|start| remaining.next_if(|bar| bar.start == *start)).collect();
         let floats =
             |value: fn(&OhlcBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
         let times =
@@ -132,7 +133,7 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
         let (open, high, low, close) = (open?, high?, low?, close?);
         let first = columns.whole(&name(field, "first_timestamp"))?;
         let last = columns.whole(&name(field, "last_timestamp"))?;
-        let told = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
+        let present = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
         let bar = |row: usize| OhlcBar {
             start: second_of(starts[row]),
             open: open[row],
@@ -142,7 +143,7 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
             first: first[row],
             last: last[row],
         };
-        *bars = Arc::new(told.map(bar).collect());
+        *bars = Arc::new(present.map(bar).collect());
     }
     Ok(day)
 }

@@ -15,7 +15,7 @@ use crate::protocol::suggest::hint;
 const LONGEST_FIELD: usize = 1 << 16;
 /// Most bytes of a sheet, unpacked: its rows are at hand all at once, also of the service that answers from them.
 const LARGEST: usize = 1 << 28;
-/// Most letters of an unknown column's name that are told.
+/// Most letters of an unknown column's name that are shown.
 const LONGEST_NAME: usize = 100;
 /// Most columns of a sheet; the layouts have some thirty.
 const MOST_COLUMNS: usize = 1_000;
@@ -239,7 +239,7 @@ impl Task<'_> {
         self.end(tally, outcome)
     }
 
-    /// Which known column stands at each place of a header. One that is not known is told, once, and passed over.
+    /// Which known column stands at each place of a header. One that is not known is reported, once, and passed over.
     fn header(&mut self, header: &ByteRecord, columns: &Columns) -> Result<Vec<Option<&'static str>>, Broken> {
         if header.len() > MOST_COLUMNS {
             let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());

@@ -1,4 +1,4 @@
-//! Which files of a folder of dumps are read. What is not is told, and stops nobody.
+//! Which files of a folder of dumps are read. What is not is reported, and stops nobody.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ pub(in crate::market) fn in_place(path: &Path, error: &std::io::Error) -> Market
     MarketError::Internal(format!("{}: {error}", path.display()))
 }
 
-/// As [`entries`]; a folder that cannot be read is told and holds nothing.
+/// As [`entries`]; a folder that cannot be read is reported and holds nothing.
 fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     if !folder.is_dir() {
         report.problem(folder, 0, NO_FOLDER);

@@ -205,7 +205,7 @@ impl Lines {
         Ok(false)
     }
 
-    /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one is told now and then, so
+    /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one comes now and then, so
     /// that whoever reads can look whether to go on.
     pub(in crate::market) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut passed = 0;

@@ -69,7 +69,7 @@ pub(in crate::market) struct Row<'a> {
     layout: &'a Layout,
 }
 
-/// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is told as it would
+/// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is as it would
 /// be of each alone; what cannot be read so is left to the rows.
 pub(in crate::market) struct Block<'a> {
     text: &'a [u8],
@@ -177,7 +177,7 @@ impl<'a> Row<'a> {
         self.line.number
     }
 
-    /// Whether this is no row but one of very many empty lines, of which one is told now and then.
+    /// Whether this is no row but one of very many empty lines, of which one is returned now and then.
     pub(in crate::market) fn is_empty(&self) -> bool {
         self.line.begin == self.line.end
     }

@@ -10,7 +10,7 @@ use crate::market::store::origin::Origin;
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
 const PATIENCE: usize = 1 << 15;
 
-/// A file, where it goes, and who is told.
+/// A file, where it goes, and the report on it.
 pub(in crate::market) struct Task<'a> {
     pub(in crate::market) file: &'a Path,
     pub(in crate::market) store: &'a Path,

@@ -5,7 +5,7 @@ use crate::protocol::{DataType, Market, MarketsQuery};
 
 /// An entry with what it is ordered by.
 pub(in crate::market) struct Row {
-    /// What is told, but for the figures that [`Figures::complete`] adds.
+    /// The row as it is sent, but for the figures that [`Figures::complete`] adds.
     pub(in crate::market) entry: Market,
     /// Its place among the source's markets, where it has one.
     pub(in crate::market) market: Option<usize>,

@@ -17,7 +17,7 @@ use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
 use crate::protocol::Market;
 
 const HOUR: i64 = 3_600;
-/// Hourly prices told in `prices`.
+/// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
 /// How far back the highest price is looked for, seconds.
 const PEAK_WINDOW: i64 = 365 * DAY;

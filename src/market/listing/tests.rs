@@ -148,9 +148,9 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
         };
         let day = bars(now - DAY, now + 1);
         let last = day.last().unwrap().close;
-        let mut told = BTreeMap::new();
-        told.insert("VOLUME_24H", day.iter().map(|bar| bar.buy_quote + bar.sell_quote).sum());
-        told.insert("PRICE_CHANGE_24H", (last / day[0].open - 1.0) * 100.0);
+        let mut figures = BTreeMap::new();
+        figures.insert("VOLUME_24H", day.iter().map(|bar| bar.buy_quote + bar.sell_quote).sum());
+        figures.insert("PRICE_CHANGE_24H", (last / day[0].open - 1.0) * 100.0);
         // True ranges of the 14 whole hours before 18:00.
         let hours: Vec<Vec<Bar>> =
             (3..18).map(|hour| bars(now / DAY * DAY + hour * 3_600, now / DAY * DAY + (hour + 1) * 3_600)).collect();
@@ -160,14 +160,14 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
             let low = two[1].iter().map(|bar| bar.low).fold(f64::MAX, f64::min);
             (high - low).max((high - before).abs()).max((low - before).abs())
         });
-        told.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
+        figures.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
         if instrument.raw_data.has(RawData::OpenInterest) {
             let interest = |at: i64| {
                 demo.ticker_before(market, TickerField::OpenInterest, Second(at + 1), NOW).unwrap().unwrap().close
             };
-            told.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
+            figures.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
         }
-        all.insert(format!("{} {}", instrument.exchange, instrument.raw_symbol), told);
+        all.insert(format!("{} {}", instrument.exchange, instrument.raw_symbol), figures);
     }
     all
 }

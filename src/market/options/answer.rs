@@ -83,9 +83,9 @@ fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str
 }
 
 /// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` (Unix
-/// nanoseconds) is not told.
+/// nanoseconds) is not listed.
 pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: i64) -> Vec<Market> {
-    let told = source.option_summaries().iter().filter(|row| nanos_of(row.available_since) <= now);
+    let available = source.option_summaries().iter().filter(|row| nanos_of(row.available_since) <= now);
     let entry = |row: &OptionSummary| {
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
@@ -104,7 +104,7 @@ pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuer
             ..Market::default()
         })
     };
-    told.filter_map(entry).collect()
+    available.filter_map(entry).collect()
 }
 
 fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

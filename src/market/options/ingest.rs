@@ -146,8 +146,8 @@ impl Chains {
             for (root, chain) in self.roots.iter().zip(&mut self.known) {
                 chain.forget(minute * MINUTE);
                 let readings = chain.readings(minute * MINUTE).into_iter().enumerate();
-                let told = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
-                self.readings.extend(told.map(|(tenor, reading)| OptionReading {
+                let valued = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
+                self.readings.extend(valued.map(|(tenor, reading)| OptionReading {
                     minute: minute * 60,
                     root: root.clone(),
                     tenor,

@@ -23,7 +23,7 @@ const SUMMARIES: &str = "marketpoints.option_summaries";
 /// Day files kept decoded: half a megabyte each for some ten underlyings.
 const KEPT_DAYS: usize = 64;
 
-/// What a chain told at a minute of one tenor.
+/// What a chain said at a minute of one tenor.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::market) struct OptionReading {
     /// Unix seconds.
@@ -32,7 +32,7 @@ pub(in crate::market) struct OptionReading {
     pub root: String,
     /// Place in [`TENORS`].
     pub tenor: usize,
-    /// What was told.
+    /// Its volatility and skew.
     pub reading: Reading,
 }
 
@@ -66,15 +66,15 @@ pub(in crate::market) fn write(
     readings: &[OptionReading],
     origin: &Origin,
 ) -> Result<(), ArchiveError> {
-    let mut told: BTreeMap<(&str, usize, usize), i64> = BTreeMap::new();
+    let mut first_minutes: BTreeMap<(&str, usize, usize), i64> = BTreeMap::new();
     for reading in readings {
         for (kind, row) in KINDS.iter().enumerate() {
             if !value(&reading.reading, row.0).is_nan() {
-                told.entry((&reading.root, kind, reading.tenor)).or_insert(reading.minute);
+                first_minutes.entry((&reading.root, kind, reading.tenor)).or_insert(reading.minute);
             }
         }
     }
-    let told: Vec<StoredSummary> = told
+    let summaries: Vec<StoredSummary> = first_minutes
         .into_iter()
         .map(|((root, kind, tenor), first)| StoredSummary {
             root: root.to_owned(),
@@ -84,9 +84,9 @@ pub(in crate::market) fn write(
         })
         .collect();
     let path = layout::file(root, Dataset::OptionMinutes, exchange, symbol, day);
-    let told = serde_json::to_string(&told)
+    let summaries = serde_json::to_string(&summaries)
         .map_err(|error| ArchiveError { path: path.clone(), problem: error.to_string() })?;
-    let metadata = [origin.metadata(), vec![(SUMMARIES.to_owned(), told)]].concat();
+    let metadata = [origin.metadata(), vec![(SUMMARIES.to_owned(), summaries)]].concat();
     let texts = |text: fn(&OptionReading) -> &str| {
         Column::Text(readings.iter().map(|reading| Some(text(reading).to_owned())).collect())
     };
@@ -206,8 +206,8 @@ impl Options {
 
 fn stored_summaries(path: &Path) -> Result<Vec<StoredSummary>, SourceError> {
     let metadata = read_metadata(path).map_err(|error| unreadable(path, &error))?;
-    let told = metadata.iter().find(|(name, _)| name == SUMMARIES).ok_or_else(|| foreign(path))?;
-    serde_json::from_str(&told.1).map_err(|_| foreign(path))
+    let summaries = metadata.iter().find(|(name, _)| name == SUMMARIES).ok_or_else(|| foreign(path))?;
+    serde_json::from_str(&summaries.1).map_err(|_| foreign(path))
 }
 
 fn foreign(path: &Path) -> SourceError {
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), Some(Origin::new("hash", 9)));
         assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 2), None);
         let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
-        let told: Vec<(&str, &str, &str, i64)> = options
+        let found: Vec<(&str, &str, &str, i64)> = options
             .summaries()
             .iter()
             .map(|row| (&*row.raw_symbol, &*row.coin_name, &*row.tenor, row.available_since))
@@ -257,7 +257,7 @@ mod tests {
             ("SOL_USDC_25", "the SOL", "THREE_M", 60),
             ("SOL_USDC_ATM", "the SOL", "THREE_M", 60),
         ];
-        assert_eq!((told, options.last_day()), (expected.to_vec(), Some(1)));
+        assert_eq!((found, options.last_day()), (expected.to_vec(), Some(1)));
         let last = |summary, from, at| options.last(summary, from, at).unwrap();
         assert_eq!(last(1, 60, 60), Some(50.0));
         assert_eq!(last(1, 0, 59), None);

@@ -12,11 +12,11 @@ use crate::market::raw::{
 };
 use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
-/// Hourly prices told in `prices`.
+/// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
 
 /// The prediction markets that fit a query of `/v1/markets`, as of `now` (Unix nanoseconds). One that opens later is not
-/// told.
+/// listed.
 ///
 /// # Errors
 /// [`MarketError::Internal`] when the data cannot be read.
@@ -104,13 +104,13 @@ impl View<'_> {
             ..PredictionMarket::default()
         };
         let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
-        if let Some(told) = self.source.prediction_figures(self.place, second) {
-            overlay(&mut inner, told);
-            if told.buy_volume >= 0.0 || told.sell_volume >= 0.0 {
+        if let Some(figures) = self.source.prediction_figures(self.place, second) {
+            overlay(&mut inner, figures);
+            if figures.buy_volume >= 0.0 || figures.sell_volume >= 0.0 {
                 worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
             }
-            if told.liquidity > 0.0 {
-                liquidity = told.liquidity;
+            if figures.liquidity > 0.0 {
+                liquidity = figures.liquidity;
             }
         }
         let price_change = (day_ago > 0.0 && !state.price.is_nan()).then(|| percent(day_ago, state.price));
@@ -158,33 +158,33 @@ impl View<'_> {
     }
 }
 
-/// What was told counts, the rest is as computed.
-fn overlay(entry: &mut PredictionMarket, told: &PredictionFigures) {
-    for (figure, told) in [
-        (&mut entry.one_day_price_change, told.one_day_price_change),
-        (&mut entry.total_volume, told.total_volume),
-        (&mut entry.buy_volume_24h, told.buy_volume),
-        (&mut entry.sell_volume_24h, told.sell_volume),
-        (&mut entry.volume_change_24h, told.volume_change),
-        (&mut entry.open_interest, told.open_interest),
-        (&mut entry.one_day_oi_change, told.one_day_oi_change),
-        (&mut entry.unique_traders, told.unique_traders),
-        (&mut entry.line, told.line),
+/// Figures that the source has count, the rest is as computed.
+fn overlay(entry: &mut PredictionMarket, figures: &PredictionFigures) {
+    for (figure, value) in [
+        (&mut entry.one_day_price_change, figures.one_day_price_change),
+        (&mut entry.total_volume, figures.total_volume),
+        (&mut entry.buy_volume_24h, figures.buy_volume),
+        (&mut entry.sell_volume_24h, figures.sell_volume),
+        (&mut entry.volume_change_24h, figures.volume_change),
+        (&mut entry.open_interest, figures.open_interest),
+        (&mut entry.one_day_oi_change, figures.one_day_oi_change),
+        (&mut entry.unique_traders, figures.unique_traders),
+        (&mut entry.line, figures.line),
     ] {
-        if !told.is_nan() {
-            *figure = told;
+        if !value.is_nan() {
+            *figure = value;
         }
     }
-    for (text, told) in [
-        (&mut entry.slug, &told.slug),
-        (&mut entry.group_item_title, &told.group_item_title),
-        (&mut entry.sports_market_type, &told.sports_market_type),
+    for (text, value) in [
+        (&mut entry.slug, &figures.slug),
+        (&mut entry.group_item_title, &figures.group_item_title),
+        (&mut entry.sports_market_type, &figures.sports_market_type),
     ] {
-        if !told.is_empty() {
-            text.clone_from(told);
+        if !value.is_empty() {
+            text.clone_from(value);
         }
     }
-    let prices: Vec<f64> = told.prices.iter().copied().filter(|price| !price.is_nan()).collect();
+    let prices: Vec<f64> = figures.prices.iter().copied().filter(|price| !price.is_nan()).collect();
     if !prices.is_empty() {
         entry.prices = prices;
     }

@@ -157,10 +157,10 @@ impl Predictions {
         &self.table
     }
 
-    /// Unix seconds of the last thing that is told.
+    /// Unix seconds of the last thing that is known.
     pub(in crate::market) fn last_time(&self) -> Option<i64> {
-        let told = self.states.iter().flatten().map(|line| line.opened.max(second_of(line.time)));
-        told.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
+        let times = self.states.iter().flatten().map(|line| line.opened.max(second_of(line.time)));
+        times.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
     }
 
     fn line(&self, event: usize, at: i64) -> Option<&MarketRow> {
@@ -169,7 +169,7 @@ impl Predictions {
         lines.get(known.checked_sub(1)?).filter(|line| line.opened <= at)
     }
 
-    /// The state of a market at a Unix second; `None` before its opening, or before anything is told of it.
+    /// The state of a market at a Unix second; `None` before its opening, or before anything is known of it.
     pub(in crate::market) fn state(&self, event: usize, at: i64) -> Option<PredictionState> {
         let line = self.line(event, at)?;
         Some(PredictionState {
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn what_a_sheet_leaves_empty_another_one_tells() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
+        let event = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
             condition_id: "A".to_owned(),
             event_id: event.to_owned(),
             market_name: name.to_owned(),
@@ -339,11 +339,11 @@ mod tests {
         let row = |time: i64, event: PredictionEvent| MarketRow { event, ..market("A", time * SECOND, 0.5, "") };
         let held = |event| PositionRow { event, ..position("w", "A", "A1", 1.0) };
         for (markets, positions, expected) in [
-            (told("", "", "", ""), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "q")),
-            (told("Weather", "", "", "Q"), told("Weather", "Rain", "ev", "q"), told("Weather", "Rain", "ev", "Q")),
-            (told("Climate", "", "E", ""), told("Weather", "Rain", "ev", "q"), told("Climate", "", "E", "q")),
+            (event("", "", "", ""), event("Weather", "Rain", "ev", "q"), event("Weather", "Rain", "ev", "q")),
+            (event("Weather", "", "", "Q"), event("Weather", "Rain", "ev", "q"), event("Weather", "Rain", "ev", "Q")),
+            (event("Climate", "", "E", ""), event("Weather", "Rain", "ev", "q"), event("Climate", "", "E", "q")),
         ] {
-            let rows = vec![row(200, told("", "", "", "")), row(300, markets)];
+            let rows = vec![row(200, event("", "", "", "")), row(300, markets)];
             PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, &Origin::default()).unwrap();
             PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], &Origin::default()).unwrap();
             let venue = Predictions::open(folder.path()).unwrap().unwrap();

@@ -38,15 +38,15 @@ impl EventReader<'_> {
         for &market in self.markets {
             let mut converter = self.converter(market);
             let mut outcome = Ok(());
-            let mut tell = |event: &Trade| {
+            let mut on_event = |event: &Trade| {
                 if outcome.is_ok() {
                     outcome =
                         converted(converter.event(event)).and_then(|(event, volume)| visit(market, &event, volume));
                 }
             };
             match self.kind {
-                EventKind::Trades => self.source.trades(market, window, now, &mut tell)?,
-                EventKind::Liquidations => self.source.liquidations(market, window, now, &mut tell)?,
+                EventKind::Trades => self.source.trades(market, window, now, &mut on_event)?,
+                EventKind::Liquidations => self.source.liquidations(market, window, now, &mut on_event)?,
             }
             outcome?;
         }
@@ -60,8 +60,8 @@ impl EventReader<'_> {
         for &market in self.markets {
             // Converted prices are on no grid, and without trades and books nothing tells the grid.
             let raw_data = self.source.instruments()[market].raw_data;
-            let is_told = raw_data.has(raw::RawData::Trades) || raw_data.has(raw::RawData::Books);
-            if is_told && self.converter(market).keeps_prices() {
+            let has_tick = raw_data.has(raw::RawData::Trades) || raw_data.has(raw::RawData::Books);
+            if has_tick && self.converter(market).keeps_prices() {
                 ticks.push(self.source.tick(market)?);
             }
         }
@@ -78,14 +78,14 @@ impl EventReader<'_> {
     fn first_bars(&self, market: usize, first: &mut BTreeMap<i64, Bar>) -> Result<(), MarketError> {
         let Buckets { window, now, .. } = self.buckets;
         let mut converter = self.converter(market);
-        let (mut outcome, mut told) = (Ok(()), i64::MIN);
-        let mut tell = |bar: &Bar| {
+        let (mut outcome, mut known_until) = (Ok(()), i64::MIN);
+        let mut on_bar = |bar: &Bar| {
             // Only the first bar of a session matters.
-            if outcome.is_err() || bar.start < told {
+            if outcome.is_err() || bar.start < known_until {
                 return;
             }
             let session = self.grid.window(bar.start);
-            told = session.to;
+            known_until = session.to;
             match converted(converter.bar(bar)) {
                 Ok(bar) => {
                     let known = first.entry(session.from).or_insert(bar);
@@ -97,8 +97,8 @@ impl EventReader<'_> {
             }
         };
         match self.kind {
-            EventKind::Trades => self.source.bars(market, window, now, &mut tell)?,
-            EventKind::Liquidations => self.source.liquidation_bars(market, window, now, &mut tell)?,
+            EventKind::Trades => self.source.bars(market, window, now, &mut on_bar)?,
+            EventKind::Liquidations => self.source.liquidation_bars(market, window, now, &mut on_bar)?,
         }
         outcome
     }

@@ -71,7 +71,7 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut session = Window { from: 0, to: 0 };
     let mut tpos: u64 = 0;
-    let told = events.events(|market, trade, volume| {
+    let visited = events.events(|market, trade, volume| {
         if tpos > MOST_TPOS {
             return Ok(());
         }
@@ -97,7 +97,7 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         );
         return Err(ParamError::new("blockSize", problem).into());
     }
-    told?;
+    visited?;
     let mut columns = TpoColumns::new(block_minutes);
     for profile in profiles.values() {
         columns.push(profile);

@@ -214,9 +214,9 @@ impl<'a> Rates<'a> {
     fn new(source: &'a dyn Source, quote: &'a str, now: i64) -> Self {
         let preferred = [Category::Spot, Category::Perpetual, Category::Future].map(Category::name);
         let instruments = source.instruments().iter().enumerate();
-        let told =
+        let candidates =
             instruments.filter(|(_, row)| row.coin == quote && row.is_usd_like() && row.raw_data.has(RawData::Trades));
-        let ranked = told.filter_map(|(market, row)| {
+        let ranked = candidates.filter_map(|(market, row)| {
             let rank = preferred.iter().position(|category| *category == row.category)?;
             Some(RateMarket { market, rank, today: Vec::new(), yesterday: Vec::new() })
         });

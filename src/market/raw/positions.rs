@@ -13,7 +13,7 @@ pub struct PredictionEvent {
     pub condition_id: String,
     /// The question.
     pub market_name: String,
-    /// Category, as it is to be told.
+    /// Category, as it is to be sent.
     pub category: String,
     /// Sub-category.
     pub sub_category: String,
@@ -181,7 +181,7 @@ impl PositionTable {
         &self.positions
     }
 
-    /// A wallet that has positions, by its address as it is told.
+    /// A wallet that has positions, by its address as it is sent.
     pub(in crate::market) fn wallet(&self, address: &str) -> Option<usize> {
         self.wallet_index.get(address).copied().filter(|&wallet| !self.by_wallet[wallet].is_empty())
     }
@@ -218,7 +218,7 @@ impl PositionTable {
         &self.events[self.outcomes[row.outcome].event]
     }
 
-    /// A position as it is told.
+    /// A position as it is sent.
     pub(in crate::market) fn record(&self, row: &Position) -> UserPosition {
         let (outcome, event, counts) = (&self.outcomes[row.outcome], self.event_of(row), &row.counts);
         UserPosition {

@@ -79,11 +79,11 @@ impl<'a> Stoppable<'a> {
     fn each(
         &self,
         window: Window,
-        mut tell: impl FnMut(&dyn Source, Window) -> Result<(), SourceError>,
+        mut visit: impl FnMut(&dyn Source, Window) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
         for piece in pieces(window) {
             self.stop.check()?;
-            tell(self.all(), piece)?;
+            visit(self.all(), piece)?;
         }
         Ok(())
     }
@@ -248,16 +248,16 @@ mod tests {
         let demo = Demo::new(0);
         let (plain, stop): (&dyn Source, _) = (&demo, Stop::default());
         let source = Stoppable::of(plain, &stop);
-        let told = |source: &dyn Source| {
+        let starts_of = |source: &dyn Source| {
             let mut starts = Vec::new();
             source
                 .bars(0, Window { from: now - 200_000, to: now }, now * SECOND, &mut |bar| starts.push(*bar))
                 .unwrap();
             starts
         };
-        let whole = told(plain);
+        let whole = starts_of(plain);
         assert!(whole.len() > 3_000);
-        assert_eq!(told(&source), whole);
+        assert_eq!(starts_of(&source), whole);
         let mut visited = 0;
         let ended = source.trades(0, Window { from: now - 11 * year, to: now }, now * SECOND, &mut |_| {
             visited += 1;

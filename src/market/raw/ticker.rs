@@ -140,12 +140,12 @@ mod tests {
     fn unknown_values_are_no_readings() {
         const NAN: f64 = f64::NAN;
         let readings = [reading(1, 0.0001, NAN, 10.0), reading(2, -0.0002, 5.0, NAN), reading(61, NAN, 7.0, 2.0)];
-        let told =
+        let bars_of =
             |field| -> Vec<_> { minute_bars(&readings, field).iter().map(|b| (b.start, b.open, b.close)).collect() };
-        assert_eq!(told(TickerField::FundingRate), [(0, 0.0001, -0.0002)]);
-        assert_eq!(told(TickerField::PredictedRate), []);
-        assert_eq!(told(TickerField::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
-        assert_eq!(told(TickerField::OpenInterestValue), [(60, 14.0, 14.0)]);
+        assert_eq!(bars_of(TickerField::FundingRate), [(0, 0.0001, -0.0002)]);
+        assert_eq!(bars_of(TickerField::PredictedRate), []);
+        assert_eq!(bars_of(TickerField::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
+        assert_eq!(bars_of(TickerField::OpenInterestValue), [(60, 14.0, 14.0)]);
     }
 
     #[test]

@@ -125,14 +125,18 @@ impl<'a> Ingest<'a> {
     /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
     /// environment names a kernel that is not there; a link in the store, which follows none. Bad data is no error: it is in the report.
     pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
-        self.run_telling(keep_going, &|_| ())
+        self.run_with_notices(keep_going, &|_| ())
     }
 
-    /// As [`Self::run`]; `tell` gets a sentence when it has to wait, until another ingest into the store has ended.
+    /// As [`Self::run`]; `notice` gets a sentence when it has to wait, until another ingest into the store has ended.
     ///
     /// # Errors
     /// As there.
-    pub fn run_telling(&self, keep_going: &dyn Fn() -> bool, tell: &dyn Fn(&str)) -> Result<IngestReport, MarketError> {
+    pub fn run_with_notices(
+        &self,
+        keep_going: &dyn Fn() -> bool,
+        notice: &dyn Fn(&str),
+    ) -> Result<IngestReport, MarketError> {
         let (dumps, store) = (self.dumps, self.store);
         if !dumps.is_dir() {
             let message = format!("{} is no folder of dumps (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)", dumps.display());
@@ -148,7 +152,7 @@ impl<'a> Ingest<'a> {
         let mut turn = None;
         if folders.iter().any(is_known) {
             fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
-            turn = Turn::begin(store, keep_going, tell)?;
+            turn = Turn::begin(store, keep_going, notice)?;
             if turn.is_none() {
                 report.interrupted = true;
                 return Ok(report);

@@ -75,7 +75,7 @@ impl Store {
             for kind in [RawData::FundingRates, RawData::OpenInterest] {
                 let file = |day: i64| layout::file(root, Dataset::of(kind), &exchange, &symbol, day);
                 // One day is enough, and most often it is the first: a store of years opens at once.
-                if !of[kind as usize].iter().any(|day| tickers::tells(&file(*day), kind)) {
+                if !of[kind as usize].iter().any(|day| tickers::holds(&file(*day), kind)) {
                     of[kind as usize].clear();
                 }
             }

@@ -69,7 +69,7 @@ impl<M: Minute> Minutes<'_, M> {
         now: i64,
         visit: &mut dyn FnMut(&M),
     ) -> Result<(), SourceError> {
-        let mut tell = |bar: &M| -> Result<(), SourceError> {
+        let mut visit_bar = |bar: &M| -> Result<(), SourceError> {
             if !window.contains(bar.start()) || nanos_of(bar.start()) > now {
                 return Ok(());
             }
@@ -90,10 +90,10 @@ impl<M: Minute> Minutes<'_, M> {
             waiting = merge(waiting, &bars[begin..end]);
             let ready = waiting.partition_point(|bar| bar.start() < day * DAY);
             for bar in waiting.drain(..ready) {
-                tell(&bar)?;
+                visit_bar(&bar)?;
             }
         }
-        waiting.iter().try_for_each(tell)
+        waiting.iter().try_for_each(visit_bar)
     }
 
     /// The last bar that starts before `before`, as of `now`.

@@ -41,8 +41,8 @@ impl Decimals {
     /// Those of a file of minutes. Where its footer does not tell them, as none did once, its own prices do.
     pub(in crate::market) fn read(file: &Path) -> Result<Self, SourceError> {
         let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
-        let told = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());
-        if let Some(decimals) = told {
+        let declared = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());
+        if let Some(decimals) = declared {
             return Ok(Self(decimals).min(Self(MOST)));
         }
         let (mut columns, mut decimals) = (Columns::read(file)?, Self::default());

@@ -26,11 +26,11 @@ impl Turn {
     pub(in crate::market) fn begin(
         root: &Path,
         keep_going: &dyn Fn() -> bool,
-        tell: &dyn Fn(&str),
+        notice: &dyn Fn(&str),
     ) -> Result<Option<Self>, ArchiveError> {
         let path = root.join(NAME);
         let bad = |error: std::io::Error| ArchiveError { path: path.clone(), problem: error.to_string() };
-        let mut told = false;
+        let mut notified = false;
         loop {
             let mut file = open_own_to_write(&path, false).map_err(bad)?;
             match file.try_lock() {
@@ -45,13 +45,13 @@ impl Turn {
                 Err(TryLockError::Error(_)) => return Ok(Some(Self(file))),
                 Err(TryLockError::WouldBlock) => {}
             }
-            if !told {
-                tell(&format!(
+            if !notified {
+                notice(&format!(
                     "waits for another ingest{} into {}; Ctrl-C ends the wait",
                     holder(&mut file),
                     root.display()
                 ));
-                told = true;
+                notified = true;
             }
             if !keep_going() {
                 return Ok(None);

@@ -73,8 +73,8 @@ impl Profile {
     }
 }
 
-/// `VOLUME_PROFILE_AGG`: where there were trades since the last telling, the profile of their minute so far, on the grid
-/// that `/v1/points` gives the minute. The last telling of a minute is its whole profile.
+/// `VOLUME_PROFILE_AGG`: where there were trades since the last event, the profile of their minute so far, on the grid
+/// that `/v1/points` gives the minute. The last event of a minute is its whole profile.
 pub(in crate::market) fn volume_profiles(
     source: &dyn Source,
     market: usize,
@@ -85,8 +85,8 @@ pub(in crate::market) fn volume_profiles(
     let mut ticks = subscription.ticks(until);
     let Some(first) = ticks.next() else { return Ok(()) };
     let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
-    let told_before = first.saturating_sub(every);
-    let begin = told_before.div_euclid(MINUTE) * MINUTE;
+    let sent_before = first.saturating_sub(every);
+    let begin = sent_before.div_euclid(MINUTE) * MINUTE;
     let mut trades = Vec::new();
     each_trade(source, market, begin..last, |trade| trades.push(*trade))?;
     let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
@@ -106,7 +106,7 @@ pub(in crate::market) fn volume_profiles(
         profile.add(trade, volume(trade))?;
         let at = (trade.time.div_euclid(every) + 1) * every;
         let more_before = trades.get(index + 1).is_some_and(|next| next.time < at);
-        if trade.time >= told_before && !more_before {
+        if trade.time >= sent_before && !more_before {
             let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.into() };
             let mut event = subscription.event(at, None, payload);
             event.point.series = StreamSeries { block_size: Some(profile.size), ..event.point.series };

@@ -14,7 +14,7 @@ use crate::protocol::stream::Payload;
 /// How old the last event of a book may be: a book that was silent for a day is no longer one.
 const CARRIED: i64 = SECONDS_PER_DAY;
 
-/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one told before, as the heatmap of
+/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one sent before, as the heatmap of
 /// `/v1/points` shows it; the first in any case.
 pub(in crate::market) fn snapshots(
     source: &dyn Source,

@@ -1,4 +1,4 @@
-//! The channels of a market: to begin one, and what is told on each kind.
+//! The channels of a market: to begin one, and what is sent on each kind.
 
 use super::batches::{trade_batches, volume_profiles};
 use super::books::snapshots;
@@ -17,7 +17,7 @@ use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 const USUAL_FREQUENCY: i64 = SECOND;
 
 impl Market {
-    /// Begins a channel: told will be what happens after `now` (Unix nanoseconds).
+    /// Begins a channel: it sends what happens after `now` (Unix nanoseconds).
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses;

@@ -58,11 +58,11 @@ pub(in crate::market) fn liquidations(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
-    let tell = |window, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, window, now, visit);
+    let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, window, now, visit);
     stretch(
         subscription.from..until,
         |forced: &Trade| forced.time,
-        tell,
+        read,
         |forced| {
             let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
             let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
@@ -111,6 +111,6 @@ fn readings(
     times: Range<i64>,
     visit: impl FnMut(&Ticker),
 ) -> Result<(), MarketError> {
-    let tell = |window, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, window, now, visit);
-    stretch(times, |reading: &Ticker| reading.time, tell, visit)
+    let read = |window, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, window, now, visit);
+    stretch(times, |reading: &Ticker| reading.time, read, visit)
 }

@@ -1,4 +1,4 @@
-//! Subscriptions: which events of which market, and up to when they were told.
+//! Subscriptions: which events of which market, and up to when they were produced.
 
 use std::ops::Range;
 
@@ -12,21 +12,21 @@ use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, Stream
 pub struct StreamEvent {
     /// Unix nanoseconds at which it is known; the order of the stream.
     pub at: i64,
-    /// What is told.
+    /// The point that is sent.
     pub point: StreamPoint,
 }
 
-/// A channel being told.
+/// A channel being sent.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     pub(in crate::market) channel: Channel,
     pub(in crate::market) kind: ChannelKind,
     pub(in crate::market) series: StreamSeries,
-    /// Unix nanoseconds: everything before was told.
+    /// Unix nanoseconds: everything before was produced.
     pub(in crate::market) from: i64,
-    /// Nanoseconds between two tellings.
+    /// Nanoseconds between two ticks.
     pub(in crate::market) frequency: i64,
-    /// Both sides of the book as last told.
+    /// Both sides of the book as last sent.
     pub(in crate::market) last_book: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -36,8 +36,8 @@ impl Subscription {
         &self.channel
     }
 
-    /// Unix nanoseconds up to which, exclusively, everything was told.
-    pub fn told_until(&self) -> i64 {
+    /// Unix nanoseconds up to which, exclusively, everything was produced.
+    pub fn produced_until(&self) -> i64 {
         self.from
     }
 
@@ -46,7 +46,7 @@ impl Subscription {
         StreamEvent { at, point: StreamPoint { series: StreamSeries { side, ..self.series.clone() }, payload } }
     }
 
-    /// The multiples of the frequency in the stretch that is to be told.
+    /// The multiples of the frequency in the stretch that is to be produced.
     pub(in crate::market) fn ticks(&self, until: i64) -> impl Iterator<Item = i64> + use<> {
         let first =
             self.from.saturating_add(self.frequency - 1).div_euclid(self.frequency).saturating_mul(self.frequency);
@@ -54,16 +54,16 @@ impl Subscription {
     }
 }
 
-/// Visits what a source tells by seconds, cut to these Unix nanoseconds.
+/// Visits what a source reads by seconds, cut to these Unix nanoseconds.
 pub(in crate::market) fn stretch<T>(
     times: Range<i64>,
     time: impl Fn(&T) -> i64,
-    tell: impl FnOnce(Window, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
+    read: impl FnOnce(Window, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
     mut visit: impl FnMut(&T),
 ) -> Result<(), MarketError> {
     let last = times.end.saturating_sub(1);
     let window = Window { from: second_of(times.start), to: second_of(last).saturating_add(1) };
-    tell(window, last, &mut |event| {
+    read(window, last, &mut |event| {
         if time(event) >= times.start {
             visit(event);
         }
@@ -78,6 +78,6 @@ pub(in crate::market) fn each_trade(
     times: Range<i64>,
     visit: impl FnMut(&Trade),
 ) -> Result<(), MarketError> {
-    let tell = |window, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, window, now, visit);
-    stretch(times, |trade| trade.time, tell, visit)
+    let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, window, now, visit);
+    stretch(times, |trade| trade.time, read, visit)
 }

@@ -24,8 +24,8 @@ fn channel(kind: &str) -> Channel {
     Channel::new(kind, "BINANCE_FUTURES", "BTCUSDT")
 }
 
-/// The points of a channel from `from` to `until` (Unix nanoseconds, both inclusive), told in so many parts.
-fn told(market: &Market, channel: &Channel, from: i64, until: i64, parts: i64) -> Vec<Value> {
+/// The points of a channel from `from` to `until` (Unix nanoseconds, both inclusive), in so many parts.
+fn points_of(market: &Market, channel: &Channel, from: i64, until: i64, parts: i64) -> Vec<Value> {
     let mut subscription = market.subscribe(channel, from - 1).unwrap();
     let mut points: Vec<StreamPoint> = Vec::new();
     let mut last = i64::MIN;
@@ -36,7 +36,7 @@ fn told(market: &Market, channel: &Channel, from: i64, until: i64, parts: i64) -
             last = event.at;
             points.push(event.point);
         }
-        assert_eq!(subscription.told_until(), to);
+        assert_eq!(subscription.produced_until(), to);
     }
     let frame: Value = serde_json::from_slice(&encode::record(&Frame { points: &points }).unwrap()).unwrap();
     frame["points"].as_array().unwrap().clone()
@@ -62,7 +62,7 @@ fn number(series: &Series, name: &str) -> f64 {
 fn trades_of_a_minute_make_its_candle() {
     let market = demo();
     for start in [START, START + 60, START + 7_200] {
-        let trades = told(&market, &channel("TRADE"), start * SECOND, (start + 60) * SECOND - 1, 1);
+        let trades = points_of(&market, &channel("TRADE"), start * SECOND, (start + 60) * SECOND - 1, 1);
         let prices: Vec<f64> = trades.iter().map(|point| point["trade"]["price"].as_f64().unwrap()).collect();
         let candle = &minute(&market, "type=TRADE_SIDE_AGNOSTIC_AGG", start)[0];
         assert_eq!(number(candle, "open"), prices[0]);
@@ -83,13 +83,13 @@ fn liquidations_of_a_minute_make_its_bars() {
     let market = demo();
     let mut found = 0;
     for start in (START..START + 4 * 3_600).step_by(60) {
-        let forced = told(&market, &channel("LIQUIDATION"), start * SECOND, (start + 60) * SECOND - 1, 1);
+        let forced = points_of(&market, &channel("LIQUIDATION"), start * SECOND, (start + 60) * SECOND - 1, 1);
         for series in minute(&market, "type=LIQUIDATION_AGG", start) {
             let side = json!(series.id.side.clone().unwrap());
             let of_side = forced.iter().filter(|point| point["series"]["side"] == side);
             let sum: f64 = of_side.map(|point| point["liquidation"]["amount"].as_f64().unwrap()).sum();
-            let told = if series.timestamps.is_empty() { 0.0 } else { number(&series, "liquidations") };
-            assert!((told - sum).abs() <= 1e-12 * sum, "{start} {side}");
+            let reported = if series.timestamps.is_empty() { 0.0 } else { number(&series, "liquidations") };
+            assert!((reported - sum).abs() <= 1e-12 * sum, "{start} {side}");
             found += usize::from(sum > 0.0);
         }
     }
@@ -97,7 +97,7 @@ fn liquidations_of_a_minute_make_its_bars() {
 }
 
 #[test]
-fn what_is_told_does_not_depend_on_how_time_is_cut() {
+fn events_do_not_depend_on_how_time_is_cut() {
     let market = demo();
     for channel in [
         channel("TRADE"),
@@ -109,8 +109,8 @@ fn what_is_told_does_not_depend_on_how_time_is_cut() {
         channel("BLOCK_BOOK_SNAPSHOT").with("blockSize", "50").with("maxDepth", "20"),
     ] {
         let (from, until) = (START * SECOND + 17, (START + 130) * SECOND + 500);
-        let whole = told(&market, &channel, from, until, 1);
-        assert_eq!(told(&market, &channel, from, until, 61), whole, "{channel:?}");
+        let whole = points_of(&market, &channel, from, until, 1);
+        assert_eq!(points_of(&market, &channel, from, until, 61), whole, "{channel:?}");
         assert!(!whole.is_empty() || channel.kind == "LIQUIDATION", "{channel:?}");
     }
 }
@@ -119,7 +119,7 @@ fn what_is_told_does_not_depend_on_how_time_is_cut() {
 fn batches_hold_the_trades_of_their_interval_by_side() {
     let market = demo();
     let (from, until) = (START * SECOND, (START + 60) * SECOND);
-    let trades = told(&market, &channel("TRADE"), from, until - 1, 1);
+    let trades = points_of(&market, &channel("TRADE"), from, until - 1, 1);
     let mut sums: BTreeMap<(i64, String), Vec<(f64, f64)>> = BTreeMap::new();
     for point in &trades {
         let trade = &point["trade"];
@@ -128,8 +128,8 @@ fn batches_hold_the_trades_of_their_interval_by_side() {
         let pair = (trade["price"].as_f64().unwrap(), trade["amount"].as_f64().unwrap());
         sums.entry((start, side)).or_default().push(pair);
     }
-    // The interval that ends at `until` is told at that moment.
-    let batches = told(&market, &channel("TRADE_AGG").with("batchInterval", "5s"), from + 1, until, 1);
+    // The interval that ends at `until` is sent at that moment.
+    let batches = points_of(&market, &channel("TRADE_AGG").with("batchInterval", "5s"), from + 1, until, 1);
     assert_eq!(batches.len(), sums.len());
     for point in &batches {
         let (batch, side) = (&point["tradeAggregation"], point["series"]["side"].as_str().unwrap().to_owned());
@@ -155,7 +155,8 @@ fn list(series: &Series, name: &str) -> Vec<f64> {
 fn the_last_snapshot_of_a_minute_is_its_heatmap() {
     let market = demo();
     let channel = channel("BLOCK_BOOK_SNAPSHOT").with("blockSize", "25").with("maxDepth", "40");
-    let snapshots = told(&market, &channel.with("updateFrequency", "500ms"), START * SECOND, (START + 120) * SECOND, 7);
+    let snapshots =
+        points_of(&market, &channel.with("updateFrequency", "500ms"), START * SECOND, (START + 120) * SECOND, 7);
     assert!(snapshots.len() > 10);
     for start in [START, START + 60] {
         let of_minute = |point: &&Value| {
@@ -185,7 +186,7 @@ fn the_last_profile_of_a_minute_is_its_profile() {
         if quote {
             channel = channel.with("quote", "USD");
         }
-        let profiles = told(&market, &channel, START * SECOND + 1, (START + 60) * SECOND, 4);
+        let profiles = points_of(&market, &channel, START * SECOND + 1, (START + 60) * SECOND, 4);
         let last = profiles.last().unwrap();
         assert!(profiles.iter().all(|point| time(&point["volumeProfileAggregation"]["timestamp"]) == START * SECOND));
         let flat = last["volumeProfileAggregation"]["profile"].as_array().unwrap();
@@ -198,11 +199,11 @@ fn the_last_profile_of_a_minute_is_its_profile() {
 }
 
 #[test]
-fn gauges_are_told_as_they_read() {
+fn gauges_are_sent_as_they_read() {
     let market = demo();
     let (from, until) = (START * SECOND, (START + 60) * SECOND - 1);
-    let interest = told(&market, &channel("OPEN_INTEREST"), from, until, 1);
-    let rates = told(&market, &channel("FUNDING_RATE"), from, until, 1);
+    let interest = points_of(&market, &channel("OPEN_INTEREST"), from, until, 1);
+    let rates = points_of(&market, &channel("FUNDING_RATE"), from, until, 1);
     let bar = &minute(&market, "type=OPEN_INTEREST_AGG", START)[0];
     assert_eq!(interest.first().unwrap()["openInterest"]["openInterest"].as_f64(), Some(number(bar, "open")));
     assert_eq!(interest.last().unwrap()["openInterest"]["openInterest"].as_f64(), Some(number(bar, "close")));
@@ -230,7 +231,7 @@ fn a_point_is_spelt_as_the_supplement_spells_it() {
 fn ids_are_one_for_each_event_of_a_source() {
     let market = demo();
     let ids = |channel: &Channel| -> Vec<String> {
-        let points = told(&market, channel, START * SECOND, (START + 600) * SECOND, 3);
+        let points = points_of(&market, channel, START * SECOND, (START + 600) * SECOND, 3);
         points.iter().map(|point| point["trade"]["id"].as_str().unwrap().to_owned()).collect()
     };
     let first = ids(&channel("TRADE"));
@@ -251,10 +252,10 @@ fn markets_without_data_are_silent_and_wrong_channels_are_refused() {
         Channel::new("FUNDING_RATE", "BINANCE", "BTCUSDT"),
         Channel::new("LIQUIDATION", "COINBASE", "BTC-USD"),
     ] {
-        assert!(told(&market, &channel, from, until, 1).is_empty(), "{channel:?}");
+        assert!(points_of(&market, &channel, from, until, 1).is_empty(), "{channel:?}");
     }
     let of_category = Channel { category: "PERPETUAL".into(), ..channel("TRADE") };
-    assert!(!told(&market, &of_category, from, until, 1).is_empty());
+    assert!(!points_of(&market, &of_category, from, until, 1).is_empty());
     for (channel, word) in [
         (channel("TRADES"), "did you mean TRADE?"),
         (channel("BLOCK_BOOK_SNAPSHOT"), "blockSize: missing"),
@@ -272,5 +273,5 @@ fn markets_without_data_are_silent_and_wrong_channels_are_refused() {
     );
     let lenient = demo().with_strict_symbols(false);
     assert!(lenient.subscribe(&unknown[0], from).is_err());
-    assert!(told(&lenient, &unknown[1], from, until, 1).is_empty());
+    assert!(points_of(&lenient, &unknown[1], from, until, 1).is_empty());
 }

@@ -60,12 +60,12 @@ impl Supplies {
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut known: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
         for lines in SUPPLY.read_all(root)? {
-            let mut told: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
+            let mut of_file: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
             for line in lines {
-                let snapshots = told.entry((line.coin, line.name)).or_default();
+                let snapshots = of_file.entry((line.coin, line.name)).or_default();
                 snapshots.entry(second_of(line.time)).or_default().push(line.row);
             }
-            for (token, snapshots) in told {
+            for (token, snapshots) in of_file {
                 known.entry(token).or_default().extend(snapshots);
             }
         }
@@ -104,8 +104,8 @@ impl Supplies {
         let snapshots = &self.snapshots[token];
         let end = snapshots.partition_point(|snapshot| snapshot.time <= now);
         let begin = snapshots[..end].partition_point(|snapshot| snapshot.time < window.from).saturating_sub(1);
-        let told = snapshots[begin..end].iter().filter(|snapshot| snapshot.time < window.to.max(window.from));
-        told.for_each(|snapshot| visit(snapshot.clone()));
+        let within = snapshots[begin..end].iter().filter(|snapshot| snapshot.time < window.to.max(window.from));
+        within.for_each(|snapshot| visit(snapshot.clone()));
     }
 }
 

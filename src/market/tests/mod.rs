@@ -53,9 +53,9 @@ impl Dumps {
         self.row("liquidations", market, second, second, &format!(",buy,{price},{amount}"));
     }
 
-    /// Rate, open interest and mark price, each where it is told.
+    /// Rate, open interest and mark price, each where it is known.
     fn reading(&mut self, market: &str, second: i64, rate: Option<f64>, interest: Option<f64>, mark: Option<f64>) {
-        let [rate, interest, mark] = [rate, interest, mark].map(|told| told.map_or(String::new(), |v| v.to_string()));
+        let [rate, interest, mark] = [rate, interest, mark].map(|value| value.map_or(String::new(), |v| v.to_string()));
         self.row("derivative_ticker", market, second, second, &format!(",{rate},,{interest},,,{mark}"));
     }
 

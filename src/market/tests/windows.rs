@@ -46,11 +46,11 @@ fn readings(dumps: &mut Dumps, dice: &mut Dice, market: &str, level: f64) {
     for _ in 0..40 {
         let (second, filed) = dice.moment();
         let mark = price(dice, level).to_string();
-        let mut told = |value: String| if dice.roll(3) > 0 { value } else { String::new() };
-        let rate = told(format!("{}e-6", second % 97 - 30));
-        let predicted = told(format!("{}e-6", second % 89 - 30));
-        let interest = told((1_000 + second % 499).to_string());
-        let mark = told(mark);
+        let mut perhaps = |value: String| if dice.roll(3) > 0 { value } else { String::new() };
+        let rate = perhaps(format!("{}e-6", second % 97 - 30));
+        let predicted = perhaps(format!("{}e-6", second % 89 - 30));
+        let interest = perhaps((1_000 + second % 499).to_string());
+        let mark = perhaps(mark);
         dumps.row("derivative_ticker", market, filed, second, &format!(",{rate},{predicted},{interest},,,{mark}"));
     }
 }
@@ -178,22 +178,22 @@ fn queries() -> Vec<String> {
 }
 
 /// The points of each series by its identity, as they are told on the wire.
-type Told = BTreeMap<String, Vec<serde_json::Value>>;
+type PointsById = BTreeMap<String, Vec<serde_json::Value>>;
 
-fn told(market: &Market, query: &str, (from, end): (i64, i64), now: i64) -> Result<Told, String> {
+fn points_by_id(market: &Market, query: &str, (from, end): (i64, i64), now: i64) -> Result<PointsById, String> {
     let query = format!("{query}&from={from}&period={}", end - from);
     let series = market.points(&PointsQuery::parse(&query).unwrap(), now).map_err(|problem| problem.to_string())?;
     let body: serde_json::Value = serde_json::from_slice(&encode::points(&series, false)).unwrap();
-    let mut told = Told::new();
+    let mut by_id = PointsById::new();
     for one in body["series"].as_array().into_iter().flatten() {
         let points = one["points"].as_array().unwrap().clone();
-        assert!(told.insert(one["id"].to_string(), points).is_none(), "{query}: one identity twice");
+        assert!(by_id.insert(one["id"].to_string(), points).is_none(), "{query}: one identity twice");
     }
-    Ok(told)
+    Ok(by_id)
 }
 
-fn join(parts: Vec<Told>) -> Told {
-    let mut whole = Told::new();
+fn join(parts: Vec<PointsById>) -> PointsById {
+    let mut whole = PointsById::new();
     for part in parts {
         for (id, mut points) in part {
             whole.entry(id).or_default().append(&mut points);
@@ -224,8 +224,8 @@ proptest! {
                 let mut edges: Vec<i64> = inner.chain([first, last]).map(|bucket| DAY + bucket * seconds).collect();
                 edges.sort_unstable();
                 let (query, now) = (format!("{query}&interval={interval}"), now * SECOND + 7);
-                let whole = told(&market, &query, (edges[0], edges[edges.len() - 1]), now);
-                let parts = edges.windows(2).map(|pair| told(&market, &query, (pair[0], pair[1]), now));
+                let whole = points_by_id(&market, &query, (edges[0], edges[edges.len() - 1]), now);
+                let parts = edges.windows(2).map(|pair| points_by_id(&market, &query, (pair[0], pair[1]), now));
                 let parts = parts.collect::<Result<Vec<_>, _>>().map(join);
                 match (whole, parts) {
                     (Ok(whole), Ok(parts)) => {

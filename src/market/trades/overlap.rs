@@ -86,8 +86,8 @@ impl Overlap {
     /// out are to be looked at again.
     fn cut_against(&self) -> String {
         let met = self.neighbours.iter().filter(|other| other.met);
-        let told = met.map(|other| format!("{}:{}", other.day, read_content_hash(&other.path).unwrap_or_default()));
-        told.collect::<Vec<_>>().join(",")
+        let hashes = met.map(|other| format!("{}:{}", other.day, read_content_hash(&other.path).unwrap_or_default()));
+        hashes.collect::<Vec<_>>().join(",")
     }
 
     /// The trades, which are in time order, without those that a neighbour has. A trade that is there several times is left

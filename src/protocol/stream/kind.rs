@@ -45,9 +45,9 @@ pub enum ChannelKind {
     BlockBookSnapshot,
     /// Single forced orders.
     Liquidation,
-    /// Funding rates as told.
+    /// Funding rates as they were read.
     FundingRate,
-    /// Open interest as told.
+    /// Open interest as it was read.
     OpenInterest,
     /// Volume by price of the minute under way.
     VolumeProfileAgg,

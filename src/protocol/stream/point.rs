@@ -49,7 +49,7 @@ pub struct StreamSeries {
     pub block_size: Option<f64>,
 }
 
-/// What a point tells.
+/// What a point holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Payload {
@@ -96,20 +96,20 @@ pub enum Payload {
     },
     /// A reading of the funding rate; fractions per the venue's own interval.
     FundingRate {
-        /// The rate; absent where the reading does not tell it.
+        /// The rate; absent where the reading does not have it.
         #[serde(skip_serializing_if = "Option::is_none")]
         funding_rate: Option<f64>,
         /// The rate predicted for the next settlement.
         #[serde(skip_serializing_if = "Option::is_none")]
         predicted_funding_rate: Option<f64>,
-        /// When it was told.
+        /// When it was read.
         timestamp: StreamTime,
     },
     /// A reading of the open interest.
     OpenInterest {
         /// Open interest in coin.
         open_interest: f64,
-        /// When it was told.
+        /// When it was read.
         timestamp: StreamTime,
     },
     /// A state of the book.
@@ -131,7 +131,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// The channel that tells such.
+    /// The channel that sends such.
     pub const fn kind(&self) -> ChannelKind {
         match self {
             Self::Trade { .. } => ChannelKind::Trade,
@@ -161,7 +161,7 @@ impl Payload {
 pub struct StreamPoint {
     /// What it is of.
     pub series: StreamSeries,
-    /// What it tells.
+    /// What it holds.
     pub payload: Payload,
 }
 

@@ -79,9 +79,9 @@ impl Call {
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError {
-    /// The code: an HTTP status of the same meaning, or one of JSON-RPC's own below 0; 0 where none was told.
+    /// The code: an HTTP status of the same meaning, or one of JSON-RPC's own below 0; 0 where none was sent.
     pub code: i64,
-    /// The service's name for it, such as `INVALID_API_KEY` (supplement 6); empty where none was told.
+    /// The service's name for it, such as `INVALID_API_KEY` (supplement 6); empty where none was sent.
     pub name: String,
     /// What is wrong and how to mend it.
     pub message: String,

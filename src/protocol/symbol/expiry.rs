@@ -25,8 +25,8 @@ impl Expiry {
     /// The end that the parts of a symbol tell, and the first part without it.
     pub(super) fn find<'a>(exchange: &str, parts: &[&'a str], since: i64) -> (Option<Self>, &'a str) {
         let base = parts[0];
-        let told = |part: &&str| date(part).or_else(|| ROLLING_WORDS.contains(part).then(|| (*part).to_owned()));
-        let found = parts.iter().enumerate().skip(1).find_map(|(place, part)| Some((place, told(part)?)));
+        let end_of = |part: &&str| date(part).or_else(|| ROLLING_WORDS.contains(part).then(|| (*part).to_owned()));
+        let found = parts.iter().enumerate().skip(1).find_map(|(place, part)| Some((place, end_of(part)?)));
         if let Some((part, text)) = found {
             return (Some(Self { text, part: Some(part) }), base);
         }

@@ -181,8 +181,8 @@ fn operation(endpoint: &Endpoint<'_>) -> Value {
         "content": { "application/json": { "schema": endpoint.answer } },
     });
     if endpoint.keyed {
-        let told = BUDGET_HEADERS.iter().map(|(name, _)| ((*name).to_owned(), header(name)));
-        answer["headers"] = Value::Object(told.collect());
+        let headers = BUDGET_HEADERS.iter().map(|(name, _)| ((*name).to_owned(), header(name)));
+        answer["headers"] = Value::Object(headers.collect());
     }
     answers.insert("200".to_owned(), answer);
     for (status, name, _) in REFUSALS {

@@ -10,7 +10,7 @@ use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMET
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
-/// A parameter of an endpoint. One that this page does not describe is told as a string.
+/// A parameter of an endpoint. One that this page does not describe is documented as a string.
 pub(super) fn parameter(path: &str, name: &str) -> Value {
     let (schema, text) = schema(name);
     let row = PARAMETERS.iter().find(|row| path == POINTS_PATH && row.wire == name);

@@ -19,7 +19,7 @@ use crate::service::access::Access;
 use crate::service::link::Link;
 use crate::service::shared::Shared;
 
-/// Market time that is told at a time. Books are large.
+/// Market time that is sent at a time. Books are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
 const STRETCH: i64 = 60 * SECOND;
 /// How long the end of a connection may take where somebody waits for the place.
@@ -49,7 +49,7 @@ pub(super) struct Conversation {
     pub(super) family: Family,
     pub(super) shared: Arc<Shared>,
     pub(super) link: Arc<Link>,
-    /// Whose key was told.
+    /// Whose key was given.
     pub(super) access: Option<Arc<Access>>,
     pub(super) active: Vec<Active>,
     /// When the connection last gained or lost its key or its last channel.
@@ -96,7 +96,7 @@ impl Conversation {
             // Before anything is heard: a peer that never falls silent must not put its limits off.
             if behind || Instant::now() >= next {
                 self.check_patience().await?;
-                behind = self.tell().await?;
+                behind = self.send_events().await?;
                 next = Instant::now() + self.shared.stream.every;
             }
             tokio::select! {
@@ -180,13 +180,15 @@ impl Conversation {
         Ok(())
     }
 
-    /// Tells what happened since the last time; whether there is more already.
-    async fn tell(&mut self) -> Result<bool, End> {
+    /// Sends what happened since the last time; whether there is more already.
+    async fn send_events(&mut self) -> Result<bool, End> {
         let now = self.shared.clock.now();
-        let Some(told) = self.active.iter().map(|one| one.subscription.told_until()).min() else { return Ok(false) };
+        let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
+            return Ok(false);
+        };
         let stretch = if self.family == Family::Book { BOOK_STRETCH } else { STRETCH };
-        let until = now.saturating_add(1).min(told.saturating_add(stretch));
-        if until <= told {
+        let until = now.saturating_add(1).min(produced.saturating_add(stretch));
+        if until <= produced {
             return Ok(false);
         }
         let broken = End::close(CloseCode::Error, "the service failed at the stream");

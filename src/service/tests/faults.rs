@@ -145,8 +145,8 @@ fn every_path_that_a_rule_may_name_is_a_path_of_the_service() {
     }
     // What the service tells of itself and the two sockets, which are no part of that: nothing is missing.
     let document: Value = serde_json::from_str(&bench.get("free", "/openapi.json").body).unwrap();
-    let told = document["paths"].as_object().unwrap().keys().map(String::as_str);
-    let mut known: Vec<_> = told.chain(["/ws", "/nonbook/ws"]).collect();
+    let described = document["paths"].as_object().unwrap().keys().map(String::as_str);
+    let mut known: Vec<_> = described.chain(["/ws", "/nonbook/ws"]).collect();
     all.sort_unstable();
     known.sort_unstable();
     assert_eq!(all, known);

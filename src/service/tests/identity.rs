@@ -26,13 +26,13 @@ fn an_aggregated_series_keeps_type_interval_and_side() {
             let sum = ask(&format!("{query}&transform.groupBy.type=GROUP_BY_TYPE_{group}"));
             let sum = sum.as_array().unwrap();
             assert_eq!(sum.len(), sides, "{query}");
-            let mut told = BTreeSet::new();
+            let mut seen = BTreeSet::new();
             for one in sum {
                 let id = one["id"].as_object().unwrap();
                 assert_eq!((&id["type"], &id["interval"]), (&data_type.into(), &"HOUR".into()), "{query}");
                 let side = id.get("side").map(|side| side.as_str().unwrap().to_owned());
                 assert_eq!(id.len(), if sides == 2 { 3 } else { 2 }, "{query}: {id:?}");
-                assert!(told.insert(side), "{query}: a side twice");
+                assert!(seen.insert(side), "{query}: a side twice");
             }
             // Without a grouping each market tells what it is.
             let plain = ask(&query);

@@ -36,10 +36,13 @@ fn the_journal_is_told_without_keys() {
     bench.raw(&format!(
         "GET /v1/{key} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: nobody\r\nConnection: close\r\n\r\n"
     ));
-    let told = bench.service.journal().requests();
-    assert_eq!(told[0].target, "/v1/usage?x=[key]&api_key=[key]");
-    assert_eq!((told[1].target.as_str(), told[1].holder.as_deref(), told[1].plan), ("/v1/[key]", None, None));
-    let debugged = format!("{:?} {told:?}", bench.service.journal());
+    let requests = bench.service.journal().requests();
+    assert_eq!(requests[0].target, "/v1/usage?x=[key]&api_key=[key]");
+    assert_eq!(
+        (requests[1].target.as_str(), requests[1].holder.as_deref(), requests[1].plan),
+        ("/v1/[key]", None, None)
+    );
+    let debugged = format!("{:?} {requests:?}", bench.service.journal());
     assert!(!debugged.contains(&key) && !debugged.contains("another"), "{debugged}");
 }
 

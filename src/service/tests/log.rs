@@ -28,8 +28,8 @@ fn each_request_is_told_once_with_what_it_cost() {
     ] {
         let answer = bench.get("basic", target);
         let record = records.recv().unwrap();
-        let told = (record.method.as_str(), record.target.as_str(), record.holder.as_deref());
-        assert_eq!(told, ("GET", target, Some("basic")));
+        let request = (record.method.as_str(), record.target.as_str(), record.holder.as_deref());
+        assert_eq!(request, ("GET", target, Some("basic")));
         assert_eq!((record.status, record.weight, record.time), (status, weight, NOW * SECOND));
         assert_eq!((record.peer, record.bytes), (Some([127, 0, 0, 1].into()), answer.body.len() as u64));
     }
@@ -56,7 +56,7 @@ fn keys_never_reach_the_log() {
     let (bench, records) = logged();
     let key = bench.key("free");
     let encoded = key.replace('-', "%2D");
-    for (target, told) in [
+    for (target, expected) in [
         (format!("/v1/usage?x={encoded}"), "/v1/usage?x=[key]"),
         ("/v1/usage?k%65y=abc".to_owned(), "/v1/usage?k%65y=[key]"),
         (format!("/v1/usage?x=a{encoded}b&y=1+2"), "/v1/usage?x=[key]&y=1+2"),
@@ -68,7 +68,7 @@ fn keys_never_reach_the_log() {
     ] {
         bench.get("free", &target);
         let record = records.recv().unwrap();
-        assert_eq!(record.target, told);
+        assert_eq!(record.target, expected);
         assert!(!format!("{record:?}").contains(&key));
     }
 }
@@ -94,13 +94,13 @@ fn a_key_of_which_only_the_hash_is_known_does_not_reach_the_log_either() {
             vec![key_entry("lab", "free", &format!("sha256:{}", hex::encode(digest(b"mp-sha-key")))).unwrap()];
         config.access_log = Some(Arc::new(move |record| drop(sender.lock().unwrap().send(record.clone()))));
     });
-    for (target, told) in [
+    for (target, expected) in [
         ("/v1/usage?exchange=mp-sha-key&a=b", "/v1/usage?exchange=[key]&a=b"),
         ("/v1/usage?x=mp%2Dsha%2Dkey", "/v1/usage?x=[key]"),
         ("/v1/mp-sha-key", "/v1/[key]"),
     ] {
         bench.raw(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
-        assert_eq!(records.recv().unwrap().target, told);
+        assert_eq!(records.recv().unwrap().target, expected);
     }
 }
 

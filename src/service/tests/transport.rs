@@ -108,16 +108,16 @@ fn requests_sent_at_once_are_answered_in_their_order() {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
     let mut rest = bytes;
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     while !rest.is_empty() {
         let answer = parse(&rest);
         let length = answer.number("content-length") as usize;
         let body: serde_json::Value = serde_json::from_str(&answer.body[..length]).unwrap();
-        told.push((answer.status, body["error"].as_str().map(str::to_owned)));
+        answers.push((answer.status, body["error"].as_str().map(str::to_owned)));
         rest = answer.body.as_bytes()[length..].to_vec();
     }
     let expected = [(200, None), (404, Some("NOT_FOUND".into())), (200, None), (400, Some("INVALID_REQUEST".into()))];
-    assert_eq!(told, expected);
+    assert_eq!(answers, expected);
 }
 
 #[test]

@@ -22,7 +22,7 @@ const RETRY: Duration = Duration::from_secs(20);
 /// Attempts after the first.
 const RETRIES: usize = 5;
 
-/// Words in the names of options and variables whose values may be told: they say where, not who. Of any other value
+/// Words in the names of options and variables whose values may be shown: they say where, not who. Of any other value
 /// nobody knows.
 const HARMLESS: [&str; 22] = [
     "region",
@@ -151,7 +151,7 @@ impl Address {
         &self.text
     }
 
-    /// The options, where all of them may be told.
+    /// The options, where all of them may be shown.
     pub(in crate::archive::points) fn plain_options(&self) -> Option<Vec<(String, String)>> {
         let plain = |(name, value): &(String, SecretString)| {
             let value = value.expose_secret();
@@ -215,7 +215,7 @@ impl Address {
     }
 }
 
-/// Whether a value may be told; one with an `@` may hold a password.
+/// Whether a value may be shown; one with an `@` may hold a password.
 fn is_harmless(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let bare = ["aws_", "google_", "azure_storage_", "azure_"].iter().find_map(|prefix| name.strip_prefix(prefix));
@@ -279,11 +279,11 @@ mod tests {
     }
 
     #[test]
-    fn options_are_told_where_they_are_no_secrets() {
+    fn options_are_shown_where_they_are_no_secrets() {
         let plain =
             [("endpoint", "http://127.0.0.1:1"), ("aws_region", "r"), ("AWS_ENDPOINT_URL", "http://127.0.0.1:1")];
-        let told = parse("s3://bucket", &plain).plain_options().unwrap();
-        assert_eq!(told[1], ("aws_region".to_owned(), "r".to_owned()));
+        let options = parse("s3://bucket", &plain).plain_options().unwrap();
+        assert_eq!(options[1], ("aws_region".to_owned(), "r".to_owned()));
         for (name, value) in [
             ("access_key_id", "hush-hush"),
             ("secret_access_key", "hush-hush"),

@@ -18,33 +18,33 @@ pub(super) fn is_bucket_missing(error: &Error) -> bool {
 
 /// The fault of an error about an object.
 pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> ArchiveFault {
-    let told = match said(error) {
+    let message = match said(error) {
         Some((code, message)) if message.is_empty() => code,
         Some((code, message)) => format!("{code}: {message}"),
         None => cause(error),
     };
-    let told = short(&secrets.hide(&told));
+    let message = short(&secrets.hide(&message));
     let credentials = kind.credentials();
     let path = url.to_owned();
-    let unconditional = told.contains("NotImplemented") || told.contains("501 Not Implemented");
+    let unconditional = message.contains("NotImplemented") || message.contains("501 Not Implemented");
     let problem = match error {
         Error::NotImplemented { .. } | Error::NotSupported { .. } => return ArchiveFault::Unconditional { path },
         Error::Generic { .. } if unconditional => return ArchiveFault::Unconditional { path },
         _ if is_bucket_missing(error) => {
-            format!("there is no such bucket ({told}); make it first, or mend the address")
+            format!("there is no such bucket ({message}); make it first, or mend the address")
         }
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => format!(
-            "the store refuses the credentials ({told}); set {credentials}, or give them as storage_options, and see that \
+            "the store refuses the credentials ({message}); set {credentials}, or give them as storage_options, and see that \
              they may list, get and put there"
         ),
-        _ if told.contains("scheme is not allowed") || told.contains("HttpsOnly") => {
-            format!("{told}; an endpoint without TLS needs the option allow_http=true")
+        _ if message.contains("scheme is not allowed") || message.contains("HttpsOnly") => {
+            format!("{message}; an endpoint without TLS needs the option allow_http=true")
         }
         _ if is_without_credentials(&error.to_string()) => format!(
-            "there are no credentials for the store ({told}); set {credentials}, or give them as storage_options; of a \
+            "there are no credentials for the store ({message}); set {credentials}, or give them as storage_options; of a \
              public bucket skip_signature=true"
         ),
-        _ => format!("the store does not answer as it should: {told}; see the address, the region and the network"),
+        _ => format!("the store does not answer as it should: {message}; see the address, the region and the network"),
     };
     ArchiveFault::Access { path, problem }
 }

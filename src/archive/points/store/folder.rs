@@ -61,13 +61,13 @@ impl Folder {
     /// moved or removed out of the archive.
     fn path(&self, name: &str) -> Result<PathBuf, ArchiveFault> {
         let mut path = self.root.clone();
-        let mut told = String::new();
+        let mut relative = String::new();
         for part in name.split('/').filter(|part| !part.is_empty()) {
             path.push(part);
-            told = if told.is_empty() { part.to_owned() } else { format!("{told}/{part}") };
+            relative = if relative.is_empty() { part.to_owned() } else { format!("{relative}/{part}") };
             if std::fs::symlink_metadata(&path).is_ok_and(|about| about.file_type().is_symlink()) {
                 let problem = "a link, and an archive follows none; put what it points to in its place";
-                return Err(ArchiveFault::file(&told, FileState::Foreign, problem));
+                return Err(ArchiveFault::file(&relative, FileState::Foreign, problem));
             }
         }
         Ok(path)

@@ -43,7 +43,7 @@ struct Note {
 /// A lock that is held; renewed until dropped or until the process ends.
 #[derive(Debug)]
 pub(super) struct Lease {
-    /// Ends the renewals; whoever is told over it learns when the lock is given back.
+    /// Ends the renewals; the sender that goes over it is dropped when the lock is given back.
     end: Option<oneshot::Sender<mpsc::Sender<()>>>,
 }
 
@@ -141,12 +141,12 @@ impl Renewal {
                 }
                 // Nobody gives it back: it ends as with a process.
                 Ok(Err(_)) => return,
-                Ok(Ok(teller)) => {
+                Ok(Ok(sender)) => {
                     self.note.holder = None;
                     self.note.beat += 1;
                     self.renew().await;
                     // Whoever waits hears that the sender is gone too.
-                    drop(teller);
+                    drop(sender);
                     return;
                 }
             }
@@ -187,9 +187,9 @@ impl Renewal {
 impl Lock for Lease {
     fn release(&mut self) {
         let Some(end) = self.end.take() else { return };
-        let (teller, told) = mpsc::channel();
-        if end.send(teller).is_ok() {
-            let _ = told.recv_timeout(GRACE);
+        let (sender, receiver) = mpsc::channel();
+        if end.send(sender).is_ok() {
+            let _ = receiver.recv_timeout(GRACE);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Credentials, kept out of what is told.
+//! Credentials, kept out of messages.
 
 /// Shorter values are words such as `true`, and no secrets.
 const SHORTEST: usize = 8;

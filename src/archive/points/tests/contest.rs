@@ -127,9 +127,9 @@ fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
     writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
     ahead.store(u32::MAX, Ordering::SeqCst);
     let begun = clock.now();
-    let told = writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap_err();
-    assert!(matches!(told, ArchiveFault::Conflict { .. }), "{told}");
-    assert!(told.to_string().contains("sync once more"), "{told}");
+    let fault = writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap_err();
+    assert!(matches!(fault, ArchiveFault::Conflict { .. }), "{fault}");
+    assert!(fault.to_string().contains("sync once more"), "{fault}");
     let waited = clock.now() - begun;
     assert!((60 * SECOND..62 * SECOND).contains(&waited), "{waited}");
     assert!(pauses.lock().unwrap().len() > 20);
@@ -163,9 +163,9 @@ fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     let store = Box::new(Folder::new(archive.path()));
     let meddled = Meddled { store, before_read: Box::new(vanish), before_place: Box::new(|_, _| ()) };
     let seen = Archive { store: Arc::new(meddled), ..archive.clone() };
-    let told = seen.read(&key(), window(0, 2)).unwrap_err();
+    let fault = seen.read(&key(), window(0, 2)).unwrap_err();
     assert!(
-        matches!(told, ArchiveFault::NotAsked { .. } | ArchiveFault::File { state: FileState::Missing, .. }),
-        "{told}"
+        matches!(fault, ArchiveFault::NotAsked { .. } | ArchiveFault::File { state: FileState::Missing, .. }),
+        "{fault}"
     );
 }

@@ -85,7 +85,7 @@ fn what_is_committed_is_read_and_nothing_else() {
     assert_eq!(archive.read(&key(), window(3, 4)).unwrap(), [], "asked and empty");
     let missing = vec![window(4, 6), window(8, 9)];
     assert!(
-        matches!(archive.read(&key(), window(3, 9)), Err(ArchiveFault::NotAsked { missing: told, .. }) if told == missing)
+        matches!(archive.read(&key(), window(3, 9)), Err(ArchiveFault::NotAsked { missing: reported, .. }) if reported == missing)
     );
     // What is asked again takes the place of what was there; what it no longer has is gone.
     writer.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25), AT).unwrap();
@@ -272,14 +272,14 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     for name in foreign {
         std::fs::write(ledgers.join(name), "{}").unwrap();
     }
-    let (kept, told) = archive.contents().unwrap();
+    let (kept, problems) = archive.contents().unwrap();
     assert_eq!((kept.len(), kept[0].rows), (1, 2));
-    let mut names: Vec<String> = told.iter().map(|one| one.path.clone()).collect();
+    let mut names: Vec<String> = problems.iter().map(|one| one.path.clone()).collect();
     names.sort_unstable();
     let mut expected = foreign.map(|name| own(&format!("ledger/{name}")));
     expected.sort_unstable();
     assert_eq!(names, expected);
-    assert!(told.iter().all(|one| one.state == FileState::Foreign));
+    assert!(problems.iter().all(|one| one.state == FileState::Foreign));
     assert_eq!(archive.verify().unwrap().problems.len(), 3);
     // Also where they must say whose the data are.
     std::fs::write(archive.path().join(own("archive.json")), "damaged").unwrap();

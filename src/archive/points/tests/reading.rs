@@ -78,17 +78,17 @@ fn check(archive: &Archive, key: &Key, window: Window) -> usize {
     let (mut known, mut read) = (joined(key, parts, &[window]).unwrap(), archive.read(key, window).unwrap());
     // Bits: NaN equals NaN, and not every NaN every other.
     let bits = |all: &mut Vec<Series>| {
-        let mut told = Vec::new();
+        let mut collected = Vec::new();
         for (_, column) in all.iter_mut().flat_map(|one| &mut one.columns) {
             let values = match column {
                 Column::Float(values) => values,
                 Column::List(list) => &mut list.values,
                 _ => continue,
             };
-            told.push(values.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+            collected.push(values.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             values.fill(0.0);
         }
-        told
+        collected
     };
     assert_eq!(bits(&mut read), bits(&mut known), "{window:?}");
     assert_eq!(read, known, "{window:?}");
@@ -187,19 +187,19 @@ fn damage_is_found_in_every_file() {
     archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..6 * 1_440, 20)], AT).unwrap();
     for (name, bytes) in files(archive.path()).into_iter().filter(|(name, _)| name.ends_with(".parquet")) {
         let path = archive.path().join(&name);
-        let told = |bytes: &[u8], window| {
+        let read_with = |bytes: &[u8], window| {
             std::fs::write(&path, bytes).unwrap();
             archive.read(&key, window)
         };
         for place in (0..bytes.len()).step_by(bytes.len() / 9) {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1 << (place % 8);
-            let fault = told(&damaged, whole).unwrap_err();
+            let fault = read_with(&damaged, whole).unwrap_err();
             let ArchiveFault::File { path, .. } = &fault else { panic!("{fault:?}") };
             assert_eq!(*path, name, "{place}");
         }
-        assert!(told(&bytes[..bytes.len() / 2], whole).is_err());
-        assert!(told(&bytes, whole).is_ok());
+        assert!(read_with(&bytes[..bytes.len() / 2], whole).is_err());
+        assert!(read_with(&bytes, whole).is_ok());
     }
 }
 

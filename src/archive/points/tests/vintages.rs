@@ -59,14 +59,14 @@ fn agree(archive: &Archive, answers: &[Answer], hours: std::ops::Range<i64>, mom
         for some in hours.chunks(11).chain([&hours[..]]) {
             let (first, last) = (some[0], some[some.len() - 1] + 1);
             let expected: Vec<_> = some.iter().map(|hour| (*hour, model(answers, *hour, moment))).collect();
-            let told = closes_as_of(archive, window(first, last), moment);
+            let found = closes_as_of(archive, window(first, last), moment);
             let unknown: Vec<i64> =
                 expected.iter().filter(|(_, known)| *known == State::Unknown).map(|(hour, _)| *hour).collect();
-            match told {
-                Ok(told) => {
+            match found {
+                Ok(found) => {
                     assert!(unknown.is_empty(), "{moment}: {unknown:?}");
                     let rows = expected.iter().filter_map(|(hour, known)| Some((*hour, known.close()?)));
-                    assert_eq!(told, rows.collect(), "{moment}");
+                    assert_eq!(found, rows.collect(), "{moment}");
                 }
                 Err(missing) => {
                     let missing = missing.iter().flat_map(|window| window.from / HOUR..window.to / HOUR);
@@ -107,7 +107,7 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
         let moments: Vec<i64> = (-1..10).flat_map(|step| [AT + step * SECOND_OF - 1, AT + step * SECOND_OF]).collect();
         agree(&archive, &answers, MONTH - HOURS / 2..MONTH + HOURS / 2, &moments[round % 2..]);
         assert!(archive.verify().unwrap().problems.is_empty());
-        // Vintages name rows that were there and are told otherwise, each once.
+        // Vintages name rows that were there and have changed, each once.
         for one in archive.vintages(&key()).unwrap() {
             if one.known == Some(one.replaced) {
                 continue; // replaced at the moment at which it came: nobody can ask for it
@@ -123,7 +123,7 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
 }
 
 #[test]
-fn only_buckets_that_are_told_otherwise_are_kept() {
+fn only_buckets_that_changed_are_kept() {
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
     writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT).unwrap();
@@ -312,7 +312,7 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
 }
 
 #[test]
-fn vintages_that_are_not_what_was_written_are_told() {
+fn vintages_that_are_not_what_was_written_are_reported() {
     let (_folder, archive) = archive();
     key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
     key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.25), AT + 10).unwrap();
@@ -328,8 +328,8 @@ fn vintages_that_are_not_what_was_written_are_told() {
         assert_eq!(archive.verify().unwrap().problems.len(), 1);
     }
     std::fs::remove_file(&path).unwrap();
-    let told = archive.read_as_of(&key(), window(0, 3), AT).unwrap_err();
-    assert!(matches!(told, ArchiveFault::File { state: FileState::Missing, .. }), "{told}");
+    let fault = archive.read_as_of(&key(), window(0, 3), AT).unwrap_err();
+    assert!(matches!(fault, ArchiveFault::File { state: FileState::Missing, .. }), "{fault}");
     // What is kept now is none of its business, and what is dropped is looked for no more.
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap()[0].len(), 3);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT + 10).unwrap().len(), 3);
@@ -408,8 +408,8 @@ fn a_writer_that_lost_its_lock_loses_no_vintage() {
     second.commit(&[window(0, 1)], &[], AT + 30).unwrap();
     let archive = shared.archive();
     for (moment, expected) in [(AT, Some(0.5)), (AT + 10, Some(0.25)), (AT + 20, Some(0.125)), (AT + 30, None)] {
-        let told = closes_as_of(&archive, window(0, 2), moment).unwrap();
-        assert_eq!(told.get(&0).copied(), expected);
+        let found = closes_as_of(&archive, window(0, 2), moment).unwrap();
+        assert_eq!(found.get(&0).copied(), expected);
     }
     assert!(archive.verify().unwrap().problems.is_empty());
 }

@@ -20,7 +20,8 @@ impl Sides {
     pub(super) fn changes(&mut self, bids: &[f64], asks: &[f64], begin: &Begin<'_>, out: &mut String) -> u64 {
         let now = Self::of(bids, asks);
         let mut rows = 0;
-        for (side, before, after, told) in [("bid", &self.bids, &now.bids, bids), ("ask", &self.asks, &now.asks, asks)]
+        for (side, before, after, levels) in
+            [("bid", &self.bids, &now.bids, bids), ("ask", &self.asks, &now.asks, asks)]
         {
             let mut gone: Vec<f64> =
                 before.keys().filter(|price| !after.contains_key(price)).map(|price| f64::from_bits(*price)).collect();
@@ -28,7 +29,7 @@ impl Sides {
             for price in gone {
                 rows += row(begin, false, price, 0.0, side, out);
             }
-            for level in told.chunks_exact(2) {
+            for level in levels.chunks_exact(2) {
                 if before.get(&level[0].to_bits()) != Some(&level[1]) {
                     rows += row(begin, false, level[0], level[1], side, out);
                 }
@@ -43,8 +44,8 @@ impl Sides {
 /// stands a change, of a level that the new one has.
 pub(super) fn snapshot(bids: &[f64], asks: &[f64], after_snapshot: bool, begin: &Begin<'_>, out: &mut String) -> u64 {
     let mut rows = 0;
-    for (side, told) in [("bid", bids), ("ask", asks)] {
-        for level in told.chunks_exact(2) {
+    for (side, levels) in [("bid", bids), ("ask", asks)] {
+        for level in levels.chunks_exact(2) {
             if after_snapshot && rows == 0 {
                 rows += row(begin, false, level[0], 0.0, side, out);
             }

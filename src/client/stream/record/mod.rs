@@ -51,7 +51,7 @@ struct Day {
     file: LinesFile,
     /// Rows that are not written yet.
     pending: String,
-    /// Ids of the last rows that were there when it was opened: whoever connects anew is told them again.
+    /// Ids of the last rows that were there when it was opened: whoever connects anew is sent them again.
     known: HashSet<String>,
     /// The book as the file tells it.
     sides: Option<Sides>,
@@ -68,7 +68,7 @@ struct State {
     left_out: u64,
 }
 
-/// Writes what streams tell into a folder.
+/// Writes what streams send into a folder.
 pub(super) struct Recorder {
     folder: PathBuf,
     /// Rows tell when they came.

@@ -15,7 +15,7 @@ const BOOK_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,is_snapshot
 const TICKER_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,funding_timestamp,funding_rate,\
                              predicted_funding_rate,open_interest,last_price,index_price,mark_price\n";
 
-/// A kind of dump that a stream tells.
+/// A kind of dump that is recorded of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Dump {
     Trades,
@@ -25,7 +25,7 @@ pub(super) enum Dump {
 }
 
 impl Dump {
-    /// The channels that tell raw data.
+    /// The channels that carry raw data.
     pub(super) const KINDS: [ChannelKind; 5] = [
         ChannelKind::Trade,
         ChannelKind::Liquidation,
@@ -34,7 +34,7 @@ impl Dump {
         ChannelKind::OpenInterest,
     ];
 
-    /// That of a channel; `None` for one that tells no raw data.
+    /// That of a channel; `None` for one that carries no raw data.
     pub(super) const fn of(kind: ChannelKind) -> Option<Self> {
         match kind {
             ChannelKind::Trade => Some(Self::Trades),
@@ -122,7 +122,7 @@ impl<'a> Row<'a> {
                     Some(_) => None,
                 };
                 let what = What::Book { bids: side("bids")?, asks: side("asks")? };
-                // The state that is told at a moment holds what happened before it: it is the last of the bucket that ends
+                // The state that is sent at a moment holds what happened before it: it is the last of the bucket that ends
                 // there, and not the first of the next.
                 return Some(Self { time: time - 1, what });
             }

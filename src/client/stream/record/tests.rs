@@ -56,13 +56,13 @@ fn trades_and_liquidations_are_rows_of_their_day() {
     forced["series"]["type"] = "LIQUIDATION".into();
     forced["liquidation"] = forced["trade"].take();
     forced.as_object_mut().unwrap().remove("trade");
-    let told = [
+    let points = [
         trade("BTCUSDT", "7", "BUY", (MIDNIGHT - 1, 999_999_999), 1e-9),
         trade("BTCUSDT", "8", "SELL", (MIDNIGHT, 1_999), 1.234_567_890_123_4e20),
         trade("BTCUSDT", "a,\"b", "BUY", (MIDNIGHT, 0), 5.0),
         forced,
     ];
-    recorder.events(&events(&json!(told))).unwrap();
+    recorder.events(&events(&json!(points))).unwrap();
     assert_eq!((recorder.rows(), recorder.left_out()), (4, 0));
     let header = "timestamp,price,amount,side,id";
     // A microsecond holds what happened in it; prices are spelt so that every digit reads back, and without an exponent.
@@ -81,10 +81,10 @@ fn trades_and_liquidations_are_rows_of_their_day() {
 }
 
 #[test]
-fn rows_tell_when_they_came_by_this_machines_clock() {
+fn rows_say_when_they_came_by_this_machines_clock() {
     let folder = tempfile::tempdir().unwrap();
-    let told = [trade("BTCUSDT", "7", "BUY", (MIDNIGHT, 0), 5.0)];
-    recorder(folder.path()).events(&events(&json!(told))).unwrap();
+    let points = [trade("BTCUSDT", "7", "BUY", (MIDNIGHT, 0), 5.0)];
+    recorder(folder.path()).events(&events(&json!(points))).unwrap();
     let text = fs::read_to_string(folder.path().join("trades/BYBIT/BTCUSDT/2026-01-22.csv")).unwrap();
     let rows = "exchange,symbol,timestamp,local_timestamp,price,amount,side,id\n\
                 BYBIT,BTCUSDT,1769040000000000,1769040001001234,5,0.1,buy,7\n";
@@ -92,7 +92,7 @@ fn rows_tell_when_they_came_by_this_machines_clock() {
 }
 
 #[test]
-fn readings_of_a_ticker_are_rows_of_what_they_tell() {
+fn readings_of_a_ticker_are_rows_of_what_they_hold() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     let reading = |kind: &str, name: &str, values: Value| {
@@ -100,12 +100,12 @@ fn readings_of_a_ticker_are_rows_of_what_they_tell() {
         values["timestamp"] = json!({"seconds": MIDNIGHT});
         json!({"series": {"type": kind, "exchange": "BYBIT", "symbol": "BTCUSDT"}, name: values})
     };
-    let told = [
+    let points = [
         reading("FUNDING_RATE", "fundingRate", json!({"fundingRate": 1e-4})),
         reading("FUNDING_RATE", "fundingRate", json!({"fundingRate": "-0.5", "predictedFundingRate": 0.0})),
         reading("OPEN_INTEREST", "openInterest", json!({"openInterest": 54_321.5})),
     ];
-    recorder.events(&events(&json!(told))).unwrap();
+    recorder.events(&events(&json!(points))).unwrap();
     assert_eq!(
         lines(folder.path(), "derivative_ticker/BYBIT/BTCUSDT/2026-01-22.csv"),
         [
@@ -121,7 +121,7 @@ fn readings_of_a_ticker_are_rows_of_what_they_tell() {
 fn a_book_is_a_snapshot_and_then_what_changes() {
     let folder = tempfile::tempdir().unwrap();
     let first = recorder(folder.path());
-    let told = [
+    let points = [
         book(MIDNIGHT + 1, &[], &[]),
         book(MIDNIGHT + 60, &[100.0, 1.0, 99.0, 2.0], &[101.0, 3.0]),
         book(MIDNIGHT + 61, &[100.0, 1.0, 98.0, 4.0], &[101.0, 3.5]),
@@ -129,7 +129,7 @@ fn a_book_is_a_snapshot_and_then_what_changes() {
         // The next day's file stands for itself.
         book(MIDNIGHT + 86_401, &[100.0, 1.0], &[]),
     ];
-    first.events(&events(&json!(told))).unwrap();
+    first.events(&events(&json!(points))).unwrap();
     let day = "incremental_book_L2/BYBIT/BTCUSDT/2026-01-22.csv";
     let written = [
         "timestamp,is_snapshot,price,amount,side",
@@ -148,8 +148,9 @@ fn a_book_is_a_snapshot_and_then_what_changes() {
     drop(first);
     // Another recording goes on: its book begins anew, also right behind a snapshot.
     let second = recorder(folder.path());
-    let told = [book(MIDNIGHT + 70, &[97.0, 5.0], &[102.0, 6.0]), book(MIDNIGHT + 86_402, &[97.0, 5.0], &[102.0, 6.0])];
-    second.events(&events(&json!(told))).unwrap();
+    let points =
+        [book(MIDNIGHT + 70, &[97.0, 5.0], &[102.0, 6.0]), book(MIDNIGHT + 86_402, &[97.0, 5.0], &[102.0, 6.0])];
+    second.events(&events(&json!(points))).unwrap();
     let again = ["1769040069999999,true,97,5,bid", "1769040069999999,true,102,6,ask"];
     assert_eq!(lines(folder.path(), day), [&written[..], &again].concat());
     assert_eq!(
@@ -159,15 +160,15 @@ fn a_book_is_a_snapshot_and_then_what_changes() {
 }
 
 #[test]
-fn what_is_told_again_after_a_restart_is_written_once() {
+fn what_is_sent_again_after_a_restart_is_written_once() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |ids: &[&str]| {
+    let with_ids = |ids: &[&str]| {
         let trades: Vec<Value> = ids.iter().map(|id| trade("BTCUSDT", id, "BUY", (MIDNIGHT, 0), 5.0)).collect();
         events(&json!(trades))
     };
-    recorder(folder.path()).events(&told(&["1", "2", ""])).unwrap();
+    recorder(folder.path()).events(&with_ids(&["1", "2", ""])).unwrap();
     let again = recorder(folder.path());
-    again.events(&told(&["2", "1", "3", "", "3"])).unwrap();
+    again.events(&with_ids(&["2", "1", "3", "", "3"])).unwrap();
     let ids: Vec<String> = lines(folder.path(), "trades/BYBIT/BTCUSDT/2026-01-22.csv")[1..]
         .iter()
         .map(|line| rows::id_of(line).to_owned())
@@ -184,7 +185,7 @@ fn what_cannot_be_a_row_is_counted() {
     without_time["trade"].as_object_mut().unwrap().remove("timestamp");
     let mut without_price = trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0);
     without_price["trade"]["price"] = "cheap".into();
-    let told = [
+    let points = [
         without_time,
         without_price,
         trade("BTCUSDT", "1", "NEITHER", (MIDNIGHT, 0), 5.0),
@@ -195,7 +196,7 @@ fn what_cannot_be_a_row_is_counted() {
         json!({"series": {"type": "NEW"}, "new": {}}),
         json!({"heartbeat": 1}),
     ];
-    recorder.events(&events(&json!(told))).unwrap();
+    recorder.events(&events(&json!(points))).unwrap();
     assert_eq!((recorder.rows(), recorder.left_out()), (0, 9));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is begun");
 }
@@ -206,9 +207,9 @@ fn a_service_writes_into_no_file_of_a_market_that_nobody_asked() {
     let recorder = recorder(folder.path());
     let mut elsewhere = trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0);
     elsewhere["series"]["exchange"] = "BINANCE".into();
-    let told =
+    let points =
         [trade("ETHUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0), elsewhere, trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)];
-    recorder.events(&events(&json!(told))).unwrap();
+    recorder.events(&events(&json!(points))).unwrap();
     assert_eq!((recorder.rows(), recorder.left_out()), (1, 2));
     let names = |path: &str| {
         fs::read_dir(folder.path().join(path)).unwrap().map(|one| one.unwrap().file_name()).collect::<Vec<_>>()
@@ -220,20 +221,20 @@ fn a_service_writes_into_no_file_of_a_market_that_nobody_asked() {
 #[cfg(unix)]
 #[test]
 fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
-    let told = || events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)]));
+    let one_trade = || events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)]));
     for (place, depth) in [("trades", 0), ("trades/BYBIT", 1), ("trades/BYBIT/BTCUSDT", 2)] {
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let link = folder.path().join(place);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
-        let error = recorder(folder.path()).events(&told()).unwrap_err();
+        let error = recorder(folder.path()).events(&one_trade()).unwrap_err();
         assert!(error.problem.starts_with("a link") && error.path.ends_with(&link), "{depth}: {error}");
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{place}");
     }
     // The folder of the recording is its owner's choice.
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::os::unix::fs::symlink(outside.path(), folder.path().join("recorded")).unwrap();
-    recorder(&folder.path().join("recorded")).events(&told()).unwrap();
+    recorder(&folder.path().join("recorded")).events(&one_trade()).unwrap();
     assert!(outside.path().join("trades/BYBIT/BTCUSDT/2026-01-22.csv").is_file());
     let day = "trades/BYBIT/BTCUSDT/2026-01-22.csv";
     for name in [day, "trades/BYBIT/BTCUSDT", RECORDING] {
@@ -242,7 +243,7 @@ fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
         let recorder = recorder(folder.path());
-        let done = if name == RECORDING { recorder.opened(&[], 0) } else { recorder.events(&told()) };
+        let done = if name == RECORDING { recorder.opened(&[], 0) } else { recorder.events(&one_trade()) };
         assert!(done.is_err(), "{name}");
     }
 }
@@ -258,9 +259,9 @@ fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
         error.message
     };
     for kind in ["TRADE_AGG", "VOLUME_PROFILE_AGG", "SOMETHING_NEW"] {
-        let told = refused(kind, "BYBIT", "BTCUSDT");
+        let message = refused(kind, "BYBIT", "BTCUSDT");
         let kinds = "record TRADE, LIQUIDATION, BLOCK_BOOK_SNAPSHOT, FUNDING_RATE, OPEN_INTEREST,";
-        assert!(told.contains(&format!("record: {kind} is no raw data")) && told.contains(kinds), "{told}");
+        assert!(message.contains(&format!("record: {kind} is no raw data")) && message.contains(kinds), "{message}");
     }
     for name in ["BTC/USD", "..", "a,b", "a\nb", "a\"b", &"x".repeat(201)] {
         assert!(refused("TRADE", "BYBIT", name).contains("can be no folder's name"));
@@ -288,7 +289,7 @@ fn many_markets_take_no_more_files_than_a_process_has() {
 }
 
 #[test]
-fn beginnings_and_gaps_are_told_beside_the_dumps() {
+fn beginnings_and_gaps_are_noted_beside_the_dumps() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     let channel = Channel::new("TRADE", "BYBIT", "BTCUSDT");
@@ -303,10 +304,10 @@ fn beginnings_and_gaps_are_told_beside_the_dumps() {
     };
     recorder.gap(&gap).unwrap();
     let text = fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
-    let told: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let entries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let channels = json!([channel.to_json()]);
     assert_eq!(
-        told[1..],
+        entries[1..],
         [
             json!({"opened": "2026-01-22T00:00:00.5Z", "channels": channels}),
             json!({"gap": ["2026-01-22T00:00:00Z", "2026-01-22T00:00:02Z"], "reason": "the service stops", "channels": channels}),

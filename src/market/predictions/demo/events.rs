@@ -17,7 +17,7 @@ const VENUE: u64 = 0x5052_4544;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) enum Truth {
     /// This.
-    Told(bool),
+    Fixed(bool),
     /// Whether the coin of this ticker trades above a price in the Unix seconds from the first up to the second.
     Above(&'static str, f64, i64, i64),
     /// Whether a coin trades higher in the Unix seconds from the first up to the second than in all the time before.
@@ -30,7 +30,7 @@ pub(in crate::market) enum Truth {
 
 /// A question: event, title, first outcome, second outcome, category, sub-category, days of opening and end after
 /// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
-/// after that 1 January as well. What is told is so in the first year; where nothing is, and in the other years, a draw by
+/// after that 1 January as well. What is fixed holds in the first year; where nothing is, and in the other years, a draw by
 /// the odds decides.
 struct Question(
     &'static str,
@@ -109,7 +109,7 @@ const QUESTIONS: [Question; 25] = [
         ETHEREUM,
         (20, 150),
         0.74,
-        Some(Truth::Told(true)),
+        Some(Truth::Fixed(true)),
     ),
     Question(
         "eth-ratio",
@@ -129,7 +129,7 @@ const QUESTIONS: [Question; 25] = [
         0.24,
         Some(Truth::Above("ETH", 8e3, 365, 729)),
     ),
-    Question("rates-march", "Will rates be cut in March?", YES_NO, RATES, (10, 78), 0.28, Some(Truth::Told(false))),
+    Question("rates-march", "Will rates be cut in March?", YES_NO, RATES, (10, 78), 0.28, Some(Truth::Fixed(false))),
     Question(
         "rates-september",
         "Will rates be cut in September?",
@@ -137,7 +137,7 @@ const QUESTIONS: [Question; 25] = [
         RATES,
         (120, 260),
         0.66,
-        Some(Truth::Told(true)),
+        Some(Truth::Fixed(true)),
     ),
     Question("rates-2026", "Will rates end 2026 below 3%?", YES_NO, RATES, (280, 729), 0.35, None),
     Question(
@@ -147,7 +147,7 @@ const QUESTIONS: [Question; 25] = [
         PRICES,
         (180, 255),
         0.31,
-        Some(Truth::Told(false)),
+        Some(Truth::Fixed(false)),
     ),
     Question("prices-2026", "Will inflation exceed 3% in 2026?", YES_NO, PRICES, (330, 760), 0.44, None),
     Question(
@@ -157,7 +157,7 @@ const QUESTIONS: [Question; 25] = [
         ELECTIONS,
         (30, 220),
         0.47,
-        Some(Truth::Told(false)),
+        Some(Truth::Fixed(false)),
     ),
     Question(
         "coast-vote",
@@ -166,7 +166,7 @@ const QUESTIONS: [Question; 25] = [
         ELECTIONS,
         (60, 300),
         0.62,
-        Some(Truth::Told(true)),
+        Some(Truth::Fixed(true)),
     ),
     Question("island-vote", "Will the island vote go to a runoff?", YES_NO, ELECTIONS, (250, 500), 0.39, None),
     Question(
@@ -176,7 +176,7 @@ const QUESTIONS: [Question; 25] = [
         PARLIAMENT,
         (40, 364),
         0.55,
-        Some(Truth::Told(false)),
+        Some(Truth::Fixed(false)),
     ),
     Question("water-act", "Will the water act pass by summer 2026?", YES_NO, PARLIAMENT, (270, 545), 0.48, None),
     Question(
@@ -186,13 +186,21 @@ const QUESTIONS: [Question; 25] = [
         FOOTBALL,
         (100, 145),
         0.51,
-        Some(Truth::Told(true)),
+        Some(Truth::Fixed(true)),
     ),
     Question("league-2026", "Will the champions keep their title?", YES_NO, FOOTBALL, (230, 510), 0.33, None),
-    Question("clay-open", "Will the top seed win on clay?", YES_NO, TENNIS, (115, 160), 0.45, Some(Truth::Told(false))),
-    Question("film-prize", "Will a debut win the film prize?", YES_NO, FILM, (15, 62), 0.18, Some(Truth::Told(false))),
+    Question(
+        "clay-open",
+        "Will the top seed win on clay?",
+        YES_NO,
+        TENNIS,
+        (115, 160),
+        0.45,
+        Some(Truth::Fixed(false)),
+    ),
+    Question("film-prize", "Will a debut win the film prize?", YES_NO, FILM, (15, 62), 0.18, Some(Truth::Fixed(false))),
     Question("film-record", "Will a film earn $2B by 2027?", YES_NO, FILM, (200, 729), 0.29, None),
-    Question("warm-year", "Will 2025 be the warmest year?", YES_NO, CLIMATE, (8, 363), 0.26, Some(Truth::Told(false))),
+    Question("warm-year", "Will 2025 be the warmest year?", YES_NO, CLIMATE, (8, 363), 0.26, Some(Truth::Fixed(false))),
     Question(
         "moon-landing",
         "Will a probe land on the moon by May?",
@@ -200,7 +208,7 @@ const QUESTIONS: [Question; 25] = [
         SPACE,
         (25, 151),
         0.57,
-        Some(Truth::Told(true)),
+        Some(Truth::Fixed(true)),
     ),
 ];
 
@@ -231,10 +239,10 @@ pub(in crate::market) struct EventTraits {
 pub(in crate::market) struct Events {
     pub(in crate::market) events: Vec<PredictionEvent>,
     pub(in crate::market) traits: Vec<EventTraits>,
-    /// The two outcomes of each market, one after the other; what they pay is not told.
+    /// The two outcomes of each market, one after the other; what they pay is not in them.
     pub(in crate::market) outcomes: Vec<Outcome>,
     /// What only the venue can tell of a market: of sports.
-    pub(in crate::market) told: Vec<Option<PredictionFigures>>,
+    pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
 
 /// How many years the questions are asked in.
@@ -249,7 +257,7 @@ impl Events {
         let questions = (0..YEARS.len()).flat_map(|year| (0..QUESTIONS.len()).map(move |index| (year, index)));
         let mut places: Vec<(usize, usize)> = questions.collect();
         places.sort_by_key(|(year, index)| YEARS[*year] + QUESTIONS[*index].4.0);
-        let mut all = Self { events: Vec::new(), traits: Vec::new(), outcomes: Vec::new(), told: Vec::new() };
+        let mut all = Self { events: Vec::new(), traits: Vec::new(), outcomes: Vec::new(), figures: Vec::new() };
         for (place_of, (year, index)) in places.into_iter().enumerate() {
             let Question(event_id, name, labels, (category, sub_category), (opened, ends), odds, truth) =
                 &QUESTIONS[index];
@@ -264,8 +272,8 @@ impl Events {
             });
             let second = |day: i64| (YEARS[year] + day) * DAY;
             let truth = match *truth {
-                Some(Truth::Told(first)) if year == 0 => Truth::Told(first),
-                None | Some(Truth::Told(_)) => Truth::Told(uniform(hash(3)) < *odds),
+                Some(Truth::Fixed(first)) if year == 0 => Truth::Fixed(first),
+                None | Some(Truth::Fixed(_)) => Truth::Fixed(uniform(hash(3)) < *odds),
                 Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from), second(to)),
                 Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from), second(to)),
                 Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from), second(to)),
@@ -288,7 +296,7 @@ impl Events {
                     resolved_price: None,
                 });
             }
-            all.told.push(SPORTS.iter().find(|sport| sport.0 == *event_id).map(|sport| of_sports(sport.1, sport.2)));
+            all.figures.push(SPORTS.iter().find(|sport| sport.0 == *event_id).map(|sport| of_sports(sport.1, sport.2)));
         }
         all
     }
@@ -301,11 +309,11 @@ fn in_year(text: &str, year: usize, before: &str, after: &str) -> String {
     }
     let moved = |text: String, name: i64| text.replace(&name.to_string(), &(name + year as i64).to_string());
     // The latest first, so that none is moved twice.
-    let told = (FIRST..FIRST + 3).rev().fold(text.to_owned(), moved);
-    if told == text { format!("{text}{before}{}{after}", FIRST + year as i64) } else { told }
+    let dated = (FIRST..FIRST + 3).rev().fold(text.to_owned(), moved);
+    if dated == text { format!("{text}{before}{}{after}", FIRST + year as i64) } else { dated }
 }
 
-/// What is told of a sports market; the rest is computed.
+/// What is given of a sports market; the rest is computed.
 fn of_sports(kind: &str, line: f64) -> PredictionFigures {
     let unknown = f64::NAN;
     PredictionFigures {

@@ -269,7 +269,7 @@ impl Tape {
         }
     }
 
-    /// Visits the bars of a field with a start in a window. Only open interest is told: in tokens of both outcomes, or
+    /// Visits the bars of a field with a start in a window. Only open interest has any: in tokens of both outcomes, or
     /// what they are worth.
     pub(in crate::market) fn ticker_bars(
         &self,
@@ -281,9 +281,9 @@ impl Tape {
         if field.kind() != RawData::OpenInterest {
             return;
         }
-        let mut told = Vec::new();
-        self.readings(minutes_within(window), now, &mut |reading| told.push(*reading));
-        minute_bars(&told, field).iter().for_each(visit);
+        let mut readings = Vec::new();
+        self.readings(minutes_within(window), now, &mut |reading| readings.push(*reading));
+        minute_bars(&readings, field).iter().for_each(visit);
     }
 
     /// The last bar of a field that starts before `before`.

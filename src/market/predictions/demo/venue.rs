@@ -81,7 +81,7 @@ impl Venue {
 
     /// The figures of a market that are not computed.
     pub(in crate::market) fn figures(&self, event: usize) -> Option<&PredictionFigures> {
-        self.events.told.get(event)?.as_ref()
+        self.events.figures.get(event)?.as_ref()
     }
 
     /// The tape of a market.
@@ -114,7 +114,7 @@ impl Venue {
     /// Whether the first outcome of a prediction market comes true. What is asked of a price, the candles decide.
     pub(in crate::market) fn comes_true(&self, event: usize) -> bool {
         *self.first[event].get_or_init(|| match self.events.traits[event].truth {
-            Truth::Told(first) => first,
+            Truth::Fixed(first) => first,
             Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window { from, to }),
             Truth::NewHigh(coin, from, to) => {
                 let before = self

@@ -68,14 +68,14 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
         gone(folder.path(), what);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(store.instruments().len(), 1, "{what}");
-        let told = if what == "trades" {
+        let outcome = if what == "trades" {
             store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, i64::MAX, &mut |_| ())
         } else {
             bars(&store, 13 * DAY, 14 * DAY)
         };
-        let SourceError(told) = told.unwrap_err();
+        let SourceError(message) = outcome.unwrap_err();
         for part in ["date=1970-01-14", "missing", "ingest the dump again", ".files"] {
-            assert!(told.contains(part), "{what}: {told}");
+            assert!(message.contains(part), "{what}: {message}");
         }
         // Days that are there, and days of which there never was a file, are as they were.
         assert_eq!(bars(&store, 11 * DAY, 12 * DAY).is_ok(), what != "candles_1m");

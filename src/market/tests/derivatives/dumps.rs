@@ -51,13 +51,13 @@ pub(in crate::market) fn readings(seed: u64, count: usize) -> Vec<Reading> {
             let mut known = |value: f64| (dice.roll(4) > 0).then_some(value);
             let values = [known(0.0), known(0.0), known(0.0), known(0.0)];
             let mut dice = Dice(seed ^ second as u64);
-            let told = [
+            let readings = [
                 (dice.roll(64) as f64 - 20.0) / 65_536.0,
                 (dice.roll(64) as f64 - 20.0) / 65_536.0,
                 1_000.0 + dice.roll(500) as f64,
                 100.0 + dice.roll(50) as f64,
             ];
-            (second, [0, 1, 2, 3].map(|index| values[index].map(|_| told[index])))
+            (second, [0, 1, 2, 3].map(|index| values[index].map(|_| readings[index])))
         })
         .collect();
     rows.sort_by_key(|row| row.0);

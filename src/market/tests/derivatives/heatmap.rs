@@ -56,8 +56,8 @@ fn levels_are_floored_to_the_servers_step_and_both_sides_add() {
         [(DAY, vec![(1_999.0, 8.0), (2_000.0, 3.0), (2_001.0, 4.0)]), (DAY + 120, vec![(0.3, 48.0), (0.300_2, 64.0)])];
     assert_eq!(levels(&answer), BTreeMap::from(expected));
     let id = &answer[0].id;
-    let told = [&id.data_type, &id.interval, &id.coin].map(|field| field.as_deref().unwrap());
-    assert_eq!(told, ["VENUE_LIQUIDATION_AGG", "MINUTE", "XRP"]);
+    let fields = [&id.data_type, &id.interval, &id.coin].map(|field| field.as_deref().unwrap());
+    assert_eq!(fields, ["VENUE_LIQUIDATION_AGG", "MINUTE", "XRP"]);
 }
 
 #[test]
@@ -146,9 +146,11 @@ fn closed_buckets_depend_on_neither_window_nor_clock() {
     }
     for now in [DAY + 61, DAY + 1_810, DAY + 3_599, DAY + 5_000] {
         let seen: Vec<Forced> = rows.iter().filter(|row| row.0 <= now).copied().collect();
-        let told = levels(&ask_at(&market, &query, now * SECOND).unwrap());
-        assert_eq!(told, sums(&seen, 300, false), "nothing of the future");
-        assert!(told.iter().filter(|(start, _)| *start + 300 <= now).all(|(start, levels)| *levels == whole[start]));
+        let answered = levels(&ask_at(&market, &query, now * SECOND).unwrap());
+        assert_eq!(answered, sums(&seen, 300, false), "nothing of the future");
+        assert!(
+            answered.iter().filter(|(start, _)| *start + 300 <= now).all(|(start, levels)| *levels == whole[start])
+        );
     }
 }
 

@@ -150,7 +150,7 @@ fn a_market_is_listed_under_what_its_ticker_tells() {
 }
 
 #[test]
-fn what_begins_to_be_told_later_is_told() {
+fn a_quantity_that_begins_on_a_later_day_is_answered() {
     let (_folder, market, _) = market(|dumps| {
         put_readings(dumps, "BYBIT/XRPUSDT", &[(DAY, [Some(0.0001), None, None, None])]);
         let header = super::dumps::TICKER_HEADER;

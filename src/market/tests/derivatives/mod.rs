@@ -204,10 +204,10 @@ fn the_past_does_not_change_and_the_future_is_not_told() {
         let seen = rows.iter().filter(|row| row.0 <= now).map(|(second, values)| (*second, values[2]));
         let interest = ask_at(&market, &format!("type=OPEN_INTEREST_AGG&{tail}"), now * SECOND).unwrap();
         assert_eq!(interest.first().map(|one| table(one, OHLC)).unwrap_or_default(), ohlc(seen, 300));
-        let told: Vec<Forced> = events.iter().filter(|event| event.0 <= now).copied().collect();
+        let happened: Vec<Forced> = events.iter().filter(|event| event.0 <= now).copied().collect();
         for series in ask_at(&market, &format!("type=LIQUIDATION_AGG&{tail}"), now * SECOND).unwrap() {
             let buy = series.id.side.as_deref() == Some("BUY");
-            assert_eq!(table(&series, ["liquidations"]), side_sums(&told, buy, 300, false));
+            assert_eq!(table(&series, ["liquidations"]), side_sums(&happened, buy, 300, false));
         }
     }
 }

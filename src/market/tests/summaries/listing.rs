@@ -19,12 +19,12 @@ fn entries(query: &str, now: i64) -> Vec<Entry> {
 /// The prediction markets by condition, as they are told.
 fn predictions(now: i64) -> Vec<(Entry, Value)> {
     let all = entries("exchange=PREDICTION_VENUE", now);
-    let told = |entry: Entry| {
+    let with_json = |entry: Entry| {
         assert_eq!(entry.prediction_markets.len(), 1);
         let market = serde_json::to_value(&entry.prediction_markets[0]).unwrap();
         (entry, market)
     };
-    all.into_iter().map(told).collect()
+    all.into_iter().map(with_json).collect()
 }
 
 fn number(value: &Value, name: &str) -> f64 {

@@ -93,7 +93,7 @@ fn volatility_follows_the_candles_and_skew_leans_against_them() {
     let volatility = series(&format!("{VOLATILITY}&tenor=ONE_W&{window}"), NOW);
     let skew = values(&format!("{SKEW}&tenor=ONE_W&{window}"), "skew");
     let implied = volatility.floats("implied_volatility").unwrap();
-    let (mut realized, mut runs, mut told, mut leaning) = (vec![], vec![], vec![], vec![]);
+    let (mut realized, mut runs, mut implied_logs, mut leaning) = (vec![], vec![], vec![], vec![]);
     for (row, time) in volatility.timestamps.iter().enumerate() {
         // The last reading of the day, and the candles of the two days before its end.
         let Some(end) = at.iter().position(|end| *end == time / SECOND + DAY).filter(|end| *end >= 12) else {
@@ -102,11 +102,11 @@ fn volatility_follows_the_candles_and_skew_leans_against_them() {
         let moves = closes[end - 12..=end].windows(2).map(|two| (two[1] / two[0]).ln().powi(2));
         realized.push(moves.sum::<f64>().sqrt().ln());
         runs.push((closes[end] / closes[end - 12]).ln());
-        told.push(implied[row].ln());
+        implied_logs.push(implied[row].ln());
         leaning.push(skew[row]);
     }
     assert!(realized.len() > 300);
-    let (follows, leans) = (correlation(&realized, &told), correlation(&runs, &leaning));
+    let (follows, leans) = (correlation(&realized, &implied_logs), correlation(&runs, &leaning));
     assert!(follows > 0.5, "{follows}");
     assert!(leans < -0.8, "{leans}");
 }

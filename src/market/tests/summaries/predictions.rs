@@ -37,13 +37,13 @@ fn candles_agree_with_the_listing() {
     for entry in &entries {
         let market = &entry.prediction_markets[0];
         let candles = format!("type=TRADE_SIDE_AGNOSTIC_AGG&interval=MINUTE&gapfill=true&{}", of(market, &day));
-        let told = points(demo, &candles, THEN);
+        let answer = points(demo, &candles, THEN);
         if market.available_to.unwrap().s <= (THEN + 1) / SECOND - DAY {
-            assert!(told.iter().all(|one| one.floats("volume").unwrap().iter().all(|volume| *volume == 0.0)));
+            assert!(answer.iter().all(|one| one.floats("volume").unwrap().iter().all(|volume| *volume == 0.0)));
             assert_eq!(market.buy_volume_24h + market.sell_volume_24h, 0.0);
             continue;
         }
-        let (id, closes) = (&told[0].id, told[0].floats("close").unwrap());
+        let (id, closes) = (&answer[0].id, answer[0].floats("close").unwrap());
         let expected = SeriesId {
             data_type: Some("TRADE_SIDE_AGNOSTIC_AGG".into()),
             raw_symbol: Some(market.condition_id.clone()),
@@ -64,7 +64,7 @@ fn candles_agree_with_the_listing() {
         // Prices are probabilities on the ticks; the last is the listing's, and so are those of each hour before.
         for name in ["open", "high", "low", "close"] {
             assert!(
-                told[0]
+                answer[0]
                     .floats(name)
                     .unwrap()
                     .iter()
@@ -89,7 +89,7 @@ fn candles_agree_with_the_listing() {
                 .sum::<f64>()
         };
         assert!(near(market.buy_volume_24h, side("BUY")) && near(market.sell_volume_24h, side("SELL")));
-        assert!(near(entry.volume_24h, sum(&told, "volume")) && entry.volume_24h > 0.0);
+        assert!(near(entry.volume_24h, sum(&answer, "volume")) && entry.volume_24h > 0.0);
         let usd = points(demo, &format!("{candles}&transform.normalize.quote=USD"), THEN);
         assert!(near(entry.volume_24h_usd, sum(&usd, "volume")));
         let life = format!(

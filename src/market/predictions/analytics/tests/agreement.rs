@@ -63,10 +63,10 @@ fn profiles_are_the_sums_of_their_positions() {
 fn categories_are_the_sums_of_their_positions_and_the_most_frequent_come_first() {
     let mut spaced = false;
     for (wallet, rows) in table().wallets().iter().zip(ROWS.iter()) {
-        let told = ask(AnalyticsEndpoint::UserCategories, &format!("userWallet={wallet}")).user_categories.unwrap();
-        assert_eq!(&told.wallet_address, wallet);
-        let told = told.category_breakdown;
-        assert!(told.is_sorted_by(|left, right| left.count >= right.count));
+        let answer = ask(AnalyticsEndpoint::UserCategories, &format!("userWallet={wallet}")).user_categories.unwrap();
+        assert_eq!(&answer.wallet_address, wallet);
+        let breakdown = answer.category_breakdown;
+        assert!(breakdown.is_sorted_by(|left, right| left.count >= right.count));
         let mut expected: BTreeMap<(&str, &str), [f64; 4]> = BTreeMap::new();
         for row in rows {
             let sums = expected.entry((&row.category, &row.sub_category)).or_default();
@@ -74,7 +74,7 @@ fn categories_are_the_sums_of_their_positions_and_the_most_frequent_come_first()
                 *sum += part;
             }
         }
-        assert_eq!(told.len(), expected.len());
+        assert_eq!(breakdown.len(), expected.len());
         for CategoryRow {
             market_category,
             market_sub_category,
@@ -83,7 +83,7 @@ fn categories_are_the_sums_of_their_positions_and_the_most_frequent_come_first()
             unrealized_size,
             realized_pnl,
             ..
-        } in &told
+        } in &breakdown
         {
             let sums = expected[&(market_category.as_str(), market_sub_category.as_str())];
             assert_eq!(*count as f64, sums[0]);
@@ -106,47 +106,47 @@ fn percentile_of(values: &[f64], percent: usize) -> f64 {
     sorted[low] * (1.0 - part) + sorted[high] * part
 }
 
-fn agrees(told: &MarketSummary, rows: &[&UserPosition]) {
+fn agrees(summary: &MarketSummary, rows: &[&UserPosition]) {
     let closed: Vec<&&UserPosition> = rows.iter().filter(|row| !open(row)).collect();
-    assert_eq!(told.total_closed_positions, closed.len() as i64);
-    assert_eq!(told.total_open_positions, (rows.len() - closed.len()) as i64);
+    assert_eq!(summary.total_closed_positions, closed.len() as i64);
+    assert_eq!(summary.total_open_positions, (rows.len() - closed.len()) as i64);
     let sum = |field: fn(&UserPosition) -> f64| rows.iter().map(|row| field(row)).sum::<f64>();
-    close(told.total_size, sum(|row| row.unrealized_size + row.realized_size));
-    close(told.total_cost_basis, sum(|row| row.avg_price * (row.unrealized_size + row.realized_size)));
-    close(told.avg_size * rows.len() as f64, told.total_size);
+    close(summary.total_size, sum(|row| row.unrealized_size + row.realized_size));
+    close(summary.total_cost_basis, sum(|row| row.avg_price * (row.unrealized_size + row.realized_size)));
+    close(summary.avg_size * rows.len() as f64, summary.total_size);
     let largest = rows.iter().map(|row| row.unrealized_size).fold(0.0, f64::max);
-    assert_eq!(told.largest_open_position, largest);
+    assert_eq!(summary.largest_open_position, largest);
     let count = |field: fn(&UserPosition) -> i64| rows.iter().map(|row| field(row)).sum::<i64>();
     let counts = [
-        (told.total_buy_count, count(|row| row.buy_count)),
-        (told.total_sell_count, count(|row| row.sell_count)),
-        (told.total_split_count, count(|row| row.split_count)),
-        (told.total_merge_count, count(|row| row.merge_count)),
-        (told.total_transfer_in_count, count(|row| row.transfer_in_count)),
-        (told.total_transfer_out_count, count(|row| row.transfer_out_count)),
-        (told.total_conversion_in_count, count(|row| row.conversion_in_count)),
-        (told.total_conversion_out_count, count(|row| row.conversion_out_count)),
-        (told.net_transfer_flow, count(|row| row.transfer_in_count - row.transfer_out_count)),
-        (told.net_conversion_flow, count(|row| row.conversion_in_count - row.conversion_out_count)),
+        (summary.total_buy_count, count(|row| row.buy_count)),
+        (summary.total_sell_count, count(|row| row.sell_count)),
+        (summary.total_split_count, count(|row| row.split_count)),
+        (summary.total_merge_count, count(|row| row.merge_count)),
+        (summary.total_transfer_in_count, count(|row| row.transfer_in_count)),
+        (summary.total_transfer_out_count, count(|row| row.transfer_out_count)),
+        (summary.total_conversion_in_count, count(|row| row.conversion_in_count)),
+        (summary.total_conversion_out_count, count(|row| row.conversion_out_count)),
+        (summary.net_transfer_flow, count(|row| row.transfer_in_count - row.transfer_out_count)),
+        (summary.net_conversion_flow, count(|row| row.conversion_in_count - row.conversion_out_count)),
     ];
-    for (index, (told, expected)) in counts.into_iter().enumerate() {
-        assert_eq!(told, expected, "count {index}");
+    for (index, (reported, expected)) in counts.into_iter().enumerate() {
+        assert_eq!(reported, expected, "count {index}");
     }
-    close(told.avg_buy_count * rows.len() as f64, counts[0].1 as f64);
-    close(told.avg_sell_count * rows.len() as f64, counts[1].1 as f64);
+    close(summary.avg_buy_count * rows.len() as f64, counts[0].1 as f64);
+    close(summary.avg_sell_count * rows.len() as f64, counts[1].1 as f64);
     let held: Vec<f64> = closed.iter().map(|row| row.prev_hold_duration as f64).collect();
-    close(told.mean_hold_duration, held.iter().sum::<f64>() / held.len() as f64);
-    close(told.median_hold_duration, percentile_of(&held, 50));
+    close(summary.mean_hold_duration, held.iter().sum::<f64>() / held.len() as f64);
+    close(summary.median_hold_duration, percentile_of(&held, 50));
     let wins = closed.iter().filter(|row| row.realized_pnl > 0.0).count();
-    close(told.win_rate, wins as f64 / closed.len() as f64);
+    close(summary.win_rate, wins as f64 / closed.len() as f64);
     let realized: Vec<f64> = rows.iter().filter(|row| row.realized_size > 0.0).map(|row| row.realized_pnl).collect();
-    assert_eq!(told.realized_pnl_distribution.len(), 100);
-    for (percent, value) in told.realized_pnl_distribution.iter().enumerate() {
+    assert_eq!(summary.realized_pnl_distribution.len(), 100);
+    for (percent, value) in summary.realized_pnl_distribution.iter().enumerate() {
         close(*value, percentile_of(&realized, percent));
     }
-    assert_eq!(told.realized_pnl_min, told.realized_pnl_distribution[0]);
-    assert_eq!(told.realized_pnl_max, realized.iter().copied().fold(f64::MIN, f64::max));
-    for outcome in &told.outcome_pricing {
+    assert_eq!(summary.realized_pnl_min, summary.realized_pnl_distribution[0]);
+    assert_eq!(summary.realized_pnl_max, realized.iter().copied().fold(f64::MIN, f64::max));
+    for outcome in &summary.outcome_pricing {
         let own: Vec<&&UserPosition> = rows.iter().filter(|row| row.asset_id == outcome.token_id).collect();
         assert!(own.iter().all(|row| row.outcome_name == outcome.outcome_name));
         assert!(own.iter().all(|row| row.condition_id == outcome.condition_id));
@@ -182,14 +182,17 @@ fn summaries_are_the_sums_of_their_markets_and_outcomes() {
     }
     assert_eq!((by_condition.len(), by_asset.len()), (38, 76));
     for (condition, rows) in by_condition {
-        let told = summary(None, Some(condition));
-        assert_eq!((told.condition_id.as_slice(), told.outcome_pricing.len()), ([condition.to_owned()].as_slice(), 2));
-        agrees(&told, &rows);
+        let answer = summary(None, Some(condition));
+        assert_eq!(
+            (answer.condition_id.as_slice(), answer.outcome_pricing.len()),
+            ([condition.to_owned()].as_slice(), 2)
+        );
+        agrees(&answer, &rows);
     }
     for (asset, rows) in by_asset {
-        let told = summary(Some(asset), None);
-        assert_eq!((told.condition_id[0].as_str(), told.outcome_pricing.len()), (rows[0].condition_id.as_str(), 1));
-        assert_eq!(told.outcome_pricing[0].token_id, asset);
-        agrees(&told, &rows);
+        let answer = summary(Some(asset), None);
+        assert_eq!((answer.condition_id[0].as_str(), answer.outcome_pricing.len()), (rows[0].condition_id.as_str(), 1));
+        assert_eq!(answer.outcome_pricing[0].token_id, asset);
+        agrees(&answer, &rows);
     }
 }

@@ -43,10 +43,10 @@ fn a_change_waits_for_an_answer_under_way_and_later_answers_for_the_change() {
     let before = place.contents();
     let answering = market.current().unwrap();
     thread::scope(|scope| {
-        let (begun, told) = channel();
+        let (begun, receiver) = channel();
         let (dumps, store) = (&place.dumps, &place.store);
         let ingesting = scope.spawn(move || ingest(dumps, store, &|| begun.send(()).is_ok()).unwrap());
-        told.recv().unwrap();
+        receiver.recv().unwrap();
         // However far the ingest came by now: nothing is in its place while somebody answers.
         let finished = |path: &PathBuf| path.file_name().is_some_and(|name| name == "part.parquet");
         let whole = |files: BTreeMap<PathBuf, Vec<u8>>| -> BTreeMap<_, _> {

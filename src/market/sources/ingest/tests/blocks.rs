@@ -125,7 +125,7 @@ fn a_bad_row_costs_its_block_only_and_is_told_by_its_line() {
     assert!(
         trades.iter().map(|trade| trade.time / 1_000 - DAY * 1_000_000).eq((0..40_000).filter(|row| *row != 30_000))
     );
-    assert_eq!(told(&report), [(30_002, "price")]);
+    assert_eq!(problem_lines(&report), [(30_002, "price")]);
     // All but one of its blocks of 256 KiB.
     assert_eq!(whole, text.len().div_ceil(1 << 18) - 1);
 }

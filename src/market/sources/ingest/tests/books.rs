@@ -123,7 +123,7 @@ fn bad_snapshots_are_named_by_column() {
     let columns = ["asks[0].amount", "asks[0].amount", "asks[0].price", "asks[1].price", "bids[1].price"];
     let columns = columns.iter().chain(&["bids[0].price", "timestamp", ""]);
     let expected: Vec<(u64, &str)> = columns.enumerate().map(|(row, column)| (row as u64 + 3, *column)).collect();
-    assert_eq!((told(&report), report.files, report.rows), (expected, 1, 1), "{report:?}");
+    assert_eq!((problem_lines(&report), report.files, report.rows), (expected, 1, 1), "{report:?}");
 }
 
 #[test]

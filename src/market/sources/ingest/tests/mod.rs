@@ -73,7 +73,7 @@ impl PartitionPath {
 }
 
 /// Lines of the problems, by column.
-fn told(report: &IngestReport) -> Vec<(u64, &str)> {
+fn problem_lines(report: &IngestReport) -> Vec<(u64, &str)> {
     report.problems.iter().map(|problem| (problem.line, &*problem.column)).collect()
 }
 
@@ -107,7 +107,7 @@ fn bad_options_are_named_by_column_and_only_the_file_of_all_options_is_read() {
     let columns = ["symbol", "type", "strike_price", "expiration", "mark_iv", "delta", "underlying_price", "timestamp"];
     let mut expected = vec![(0, "")];
     expected.extend(columns.iter().enumerate().map(|(row, column)| (row as u64 + 2, *column)));
-    assert_eq!((told(&report), report.files, report.rows), (expected, 1, 1), "{report:?}");
+    assert_eq!((problem_lines(&report), report.files, report.rows), (expected, 1, 1), "{report:?}");
     assert!(report.problems[0].what.contains("OPTIONS/DAY.csv.gz"));
 }
 
@@ -315,9 +315,9 @@ fn a_changed_sheet_or_chain_replaces_what_it_told() {
         let cap: f64 = cap.parse().unwrap();
         assert_eq!(ask("type=TOKEN_SUPPLY_AGG&coin=BTC", "marketcap"), [cap; 3]);
         // The first whole minute after the quotes is the second of the day.
-        let told = ask(volatility, "implied_volatility");
+        let values = ask(volatility, "implied_volatility");
         let iv: f64 = iv.parse().unwrap();
-        assert!(told.len() == 2 && told.iter().all(|value| (value - iv).abs() < 1e-9), "{told:?}");
+        assert!(values.len() == 2 && values.iter().all(|value| (value - iv).abs() < 1e-9), "{values:?}");
         assert_eq!(place.ingest().unchanged, 2);
     }
 }

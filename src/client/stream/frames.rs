@@ -1,4 +1,4 @@
-//! What the messages of a connection tell: events, rows of trades, errors.
+//! What the messages of a connection hold: events, rows of trades, errors.
 
 use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Message;
@@ -20,13 +20,13 @@ const USUAL: usize = 200;
 const MOST_TOGETHER: usize = 1_024;
 
 impl Session {
-    /// Hands on what a message tells.
+    /// Hands on what a message holds.
     pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
         if self.add_rows(&message) {
             return self.hand_on().await;
         }
         match self.frame(message).await? {
-            Some((frame, cost)) => self.tell(frame, cost, time).await,
+            Some((frame, cost)) => self.deliver(frame, cost, time).await,
             None => Ok(()),
         }
     }
@@ -73,10 +73,10 @@ impl Session {
         is_known
     }
 
-    /// Before the events of a frame: the connection serves, and what broke before it is told.
+    /// Before the events of a frame: the connection serves, and what broke before it is reported.
     async fn begin(&mut self, latest: Option<i64>, time: ServiceTime) -> Result<(), End> {
         self.alive = true;
-        self.tell_gap(time).await?;
+        self.report_gap(time).await?;
         self.whole_until = self.whole_until.max(latest);
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
-    /// not, or would take too much, is told as an error.
+    /// not, or would take too much, is handed on as an error.
     pub(super) async fn frame(&mut self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, End> {
         let bytes = match message {
             Message::Text(text) => bytes::Bytes::from(text),
@@ -152,7 +152,12 @@ impl Session {
     }
 
     /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
-    pub(super) async fn tell(&mut self, frame: Map<String, Value>, cost: usize, time: ServiceTime) -> Result<(), End> {
+    pub(super) async fn deliver(
+        &mut self,
+        frame: Map<String, Value>,
+        cost: usize,
+        time: ServiceTime,
+    ) -> Result<(), End> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             let refused = self.refusal(error);
             return self.push(Err(refused)).await;
@@ -191,14 +196,14 @@ impl Session {
     }
 
     /// Hands something on after the rows before it.
-    pub(super) async fn push(&mut self, told: Result<StreamItem, ClientError>) -> Result<(), End> {
+    pub(super) async fn push(&mut self, item: Result<StreamItem, ClientError>) -> Result<(), End> {
         self.flush().await?;
-        self.push_of(told, OBJECT).await
+        self.push_of(item, OBJECT).await
     }
 
     /// Hands on what takes about so many bytes.
-    async fn push_of(&self, told: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
-        if self.common.queue.push(told, cost).await { Ok(()) } else { Err(End::Closed) }
+    async fn push_of(&self, item: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
+        if self.common.queue.push(item, cost).await { Ok(()) } else { Err(End::Closed) }
     }
 
     /// A refusal in a frame, without the key.
