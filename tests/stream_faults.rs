@@ -230,7 +230,7 @@ async fn a_broken_connection_is_made_again_and_replays_are_dropped() {
 }
 
 #[tokio::test]
-async fn a_thousand_reconnects_lose_nothing_and_tell_and_record_nothing_twice() {
+async fn a_thousand_reconnects_lose_nothing_and_deliver_and_record_nothing_twice() {
     const CONNECTIONS: usize = 1_001;
     // Each connection replays the last two events of the one before and tells three new ones.
     let names = |range: std::ops::Range<usize>| range.map(|id| id.to_string()).collect::<Vec<_>>();
@@ -273,7 +273,7 @@ fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_told_between_the_events_before_and_after() {
+async fn a_broken_connection_is_reported_between_the_events_before_and_after() {
     let farewell = vec![Step::Grant, Step::Grant, frame(&["1", "2"]), Step::Close(1012, "restart")];
     // Events that come ahead of the word that the channels are open come after the gap too.
     let early = vec![Step::Grant, frame(&["2", "3"]), Step::Grant, frame(&["4"]), Step::Stay];
@@ -356,7 +356,7 @@ async fn attempts_in_a_row_are_bounded_where_that_is_asked() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_told_without_the_key_and_not_tried_again() {
+async fn a_refused_key_is_reported_without_the_key_and_not_tried_again() {
     for error in [
         json!({"code": 401, "message": format!("bad token {KEY}")}),
         json!({"code": "INVALID_API_KEY", "message": "no"}),
@@ -384,7 +384,7 @@ async fn a_key_that_is_refused_later_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn refused_handshakes_are_told_by_kind() {
+async fn refused_handshakes_are_reported_by_kind() {
     let (json, plain) = ("Content-Type: application/json\r\n", "");
     for (status, headers, body, kind) in [
         ("401 Unauthorized", json, r#"{"error":"INVALID_API_KEY","message":"no"}"#, ErrorKind::Authentication),
@@ -409,7 +409,7 @@ async fn refused_handshakes_are_told_by_kind() {
 }
 
 #[tokio::test]
-async fn malformed_frames_are_told_at_their_place_and_the_stream_goes_on() {
+async fn malformed_frames_are_reported_at_their_place_and_the_stream_goes_on() {
     let act = Act::Play(vec![
         Step::Grant,
         Step::Grant,
@@ -508,7 +508,7 @@ async fn a_service_that_never_answers_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn farewells_are_told_in_the_service_s_words() {
+async fn farewells_are_reported_in_the_service_s_words() {
     let act = Act::Play(vec![Step::Grant, Step::Grant, Step::Close(1008, "too slow")]);
     let server = Server::start(vec![act]).await;
     let (mut options, _) = hasty();

@@ -96,7 +96,7 @@ async fn every_event_of_an_hour_comes_once_and_in_order_to_a_slow_taker() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_at_once_and_by_kind() {
+async fn refusals_are_reported_at_once_and_by_kind() {
     let twin = Twin::start();
     let stranger = twin.client("not-a-key").stream(vec![trades("BTCUSDT")], StreamOptions::default()).unwrap();
     let error = refused(&stranger).await;
@@ -143,7 +143,7 @@ fn slips_are_found_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_stop_of_the_service_and_an_address_without_one_are_told() {
+async fn a_stop_of_the_service_and_an_address_without_one_are_reported() {
     let twin = Twin::start();
     let client = twin.client(&twin.service.keys()["basic"]);
     let options = StreamOptions { reconnects: Some(0), ..StreamOptions::default() };

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_place_of_the_address_is_told_and_not_shown() {
+    fn a_key_in_the_place_of_the_address_is_reported_and_not_shown() {
         let error = key_header("http://127.0.0.1:9").unwrap_err().to_string();
         assert!(error.contains("did you swap the two"), "{error}");
         for key in ["mp-secret-key-123", "mp:secret-key-123", "//mp-secret-key-123"] {

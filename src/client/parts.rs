@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn tenors_written_otherwise_are_told_and_new_ones_pass() {
+    fn tenors_written_otherwise_are_recognized_and_new_ones_pass() {
         for (given, meant) in
             [("1w", "ONE_W"), ("ONE_WEEK", "ONE_W"), ("one_m", "ONE_M"), ("2 months", "TWO_M"), ("THREEM", "THREE_M")]
         {

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn multiples_fit_and_the_nearest_of_another_size_is_told() {
+    fn multiples_fit_and_the_nearest_of_another_size_is_named() {
         let problem = |size: f64, recommended: &[f64]| {
             check_block_size(size, recommended.iter().copied()).err().map(|misfit| misfit.to_string())
         };

@@ -33,7 +33,7 @@ mod tests {
     use super::redacted;
 
     #[test]
-    fn words_are_told_and_what_may_be_a_key_is_not() {
+    fn words_are_shown_and_what_may_be_a_key_is_not() {
         for (text, shown) in [
             ("platinum", "\"platinum\""),
             ("Gold", "\"Gold\""),

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_apart_where_they_are_told() {
+    fn sides_are_apart_where_they_are_known() {
         let bids = Cells { side: Side::Bids, ..cells() };
         let picture = drawn(&bids, &view(3, 3), Reduce::Max);
         assert_eq!([picture[0][0], picture[1][0]], [5.0, 0.0]);

@@ -212,7 +212,7 @@ fn a_full_bucket_refills_from_the_first_answer_on() {
 }
 
 #[test]
-fn damage_is_told_from_data() {
+fn damage_is_distinguished_from_data() {
     let now = 1_000 * SECOND;
     let mut account = Account::default();
     account.assume(Tier::Free.spec().into(), now);

@@ -113,7 +113,7 @@ fn joined_spends_are_given_back_too() {
 }
 
 #[test]
-fn a_refusal_lowers_the_level_to_what_it_tells() {
+fn a_refusal_lowers_the_level_to_what_it_reports() {
     let mut bucket = free(0);
     bucket.observe_refusal(5, Duration::from_secs(12), 0); // 2 refill in 12 s
     assert_eq!((bucket.remaining(0), bucket.remaining(12 * SECOND)), (3, 5));
@@ -123,7 +123,7 @@ fn a_refusal_lowers_the_level_to_what_it_tells() {
 }
 
 #[test]
-fn a_rate_of_a_tier_tells_its_daily_cap() {
+fn a_rate_of_a_tier_implies_its_daily_cap() {
     assert_eq!(Limits::of_rate(10), Tier::Free.spec().into());
     assert_eq!(Limits::of_rate(750).per_day, None);
     assert_eq!(Limits::of_rate(u32::MAX).burst, u32::MAX);

@@ -166,7 +166,7 @@ async fn a_holder_of_the_lock_that_is_gone_blocks_nobody() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_used_stops_nobody_and_is_told_once() {
+async fn a_place_that_cannot_be_used_stops_nobody_and_is_reported_once() {
     let place = tempfile::tempdir().unwrap();
     let blocked = place.path().join("a file and no folder");
     fs::write(&blocked, "").unwrap();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_tells_of_missing_events_is_not_dropped_for_newer_ones() {
+    async fn gaps_are_not_dropped_for_newer_events() {
         let queue = Queue::new(3, Overflow::DropOldest);
         for item in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
             assert!(queue.push(Ok(item), 1).await);

@@ -409,7 +409,7 @@ fn pairs_ascend_when_each_first_is_at_least_the_one_before() {
 }
 
 #[test]
-fn the_first_place_without_the_literal_is_told_whichever_it_is() {
+fn the_first_place_without_the_literal_is_found_whichever_it_is() {
     let literal: Vec<u8> = (0..70).map(|place| b'a' + place % 26).collect();
     for length in [1, 31, 32, 33, 70] {
         let literal = &literal[..length];

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_too_late_is_told_and_left_out() {
+    fn a_row_too_late_is_reported_and_left_out() {
         let mut changes = Changes::default();
         for time in 1..=WAITING as i64 + 1 {
             changes.take(snapshot(10 * time, &[(1.0, time as f64)], &[]), time as u64).unwrap();

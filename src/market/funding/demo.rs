@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn random_access_is_sequential_access_and_nothing_is_told_ahead() {
+    fn random_access_is_sequential_access_and_nothing_is_read_ahead() {
         let demo = Demo::new(0);
         for field in TickerField::ALL {
             let whole = fields(&demo, 0, field, FROM, FROM + DAY, NOW);

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_count_but_are_not_told() {
+    fn empty_lines_count_but_are_not_returned() {
         let read = lines("a.csv", b"a,b\r\n\n1,2\n\r\n3,4").unwrap();
         let expected = [(1, "a,b"), (3, "1,2"), (5, "3,4")].map(|(number, line)| (number, line.to_owned()));
         assert_eq!(read, expected);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_empty_lines_are_told_now_and_then() {
+    fn endless_empty_lines_are_returned_now_and_then() {
         let read = lines("a.csv", &[&b"a\n"[..], &b"\n".repeat(100_000), b"b"].concat()).unwrap();
         let (empty, full): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, line)| line.is_empty());
         assert_eq!(full, [(1, "a".to_owned()), (100_002, "b".to_owned())]);

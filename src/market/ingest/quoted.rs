@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_in_no_place_for_one_is_told_with_its_field() {
+    fn a_quote_in_no_place_for_one_is_reported_with_its_field() {
         assert_eq!(fields("").unwrap(), [""]);
         assert_eq!(fields("a,,").unwrap(), ["a", "", ""]);
         assert_eq!(fields("\"a,b\",5\" pipe,\"\",\"say \"\"x\"\"\"").unwrap(), ["a,b", "5\" pipe", "", "say \"x\""]);

@@ -294,7 +294,7 @@ fn distinct_keeps_the_exchange_that_trades_most() {
 }
 
 #[test]
-fn the_most_traded_come_first_and_changes_are_told() {
+fn the_most_traded_come_first_and_changes_are_listed() {
     let rows = list("pageSize=80").symbols;
     assert!(rows.is_sorted_by(|left, right| left.volume_24h_usd >= right.volume_24h_usd));
     let demo = &*DEMO;

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_told_with_what_mends_it() {
+    fn a_damaged_file_is_reported_with_what_mends_it() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "DERIBIT", "OPTIONS", 0, &[reading(60, "BTC", 0, 50.0, 1.0)], &Origin::new("hash", 9))
             .unwrap();

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sheet_leaves_empty_another_one_tells() {
+    fn what_a_sheet_leaves_empty_another_one_fills() {
         let folder = tempfile::tempdir().unwrap();
         let event = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
             condition_id: "A".to_owned(),

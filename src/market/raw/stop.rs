@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_ends_soon_after_the_stop_is_set_and_tells_all_without() {
+    fn a_visit_ends_soon_after_the_stop_is_set_and_is_whole_without() {
         let (now, year) = (1_776_880_800, 365 * 86_400);
         let demo = Demo::new(0);
         let (plain, stop): (&dyn Source, _) = (&demo, Stop::default());

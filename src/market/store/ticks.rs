@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_finest_price_tells_the_step() {
+    fn the_finest_price_determines_the_step() {
         for (prices, tick) in [
             (&[100.0, 2_500.0][..], 1.0),
             (&[100.0, 0.25, 7.5], 0.01),

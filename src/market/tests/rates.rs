@@ -79,7 +79,7 @@ fn a_price_of_24_hours_ago_is_no_rate() {
 }
 
 #[test]
-fn options_and_combinations_tell_no_rate() {
+fn options_and_combinations_give_no_rate() {
     let mut dumps = foreign();
     dumps.trade("BYBIT/ETH-27DEC24-4000-C", MINUTE, 55.0, 1e9);
     assert!(rate(&dumps).is_err());
@@ -180,7 +180,7 @@ fn open_interest_of_a_silent_exchange_counts_at_the_rate_of_its_own_minute() {
 }
 
 #[test]
-fn open_interest_told_without_a_rate_weighs() {
+fn open_interest_without_a_rate_weighs() {
     let mut dumps = Dumps::default();
     dumps.reading("BINANCE_FUTURES/XRPUSDT", DAY, Some(0.0001), Some(100.0), Some(1.0));
     dumps.reading("BYBIT/XRPUSDT", DAY, Some(0.0009), Some(100.0), Some(1.0));

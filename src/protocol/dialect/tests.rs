@@ -147,7 +147,7 @@ fn open_names_and_names_that_change_nothing_pass() {
 }
 
 #[test]
-fn files_are_read_and_their_slips_told_with_their_place() {
+fn files_are_read_and_their_slips_reported_with_their_place() {
     let text = r#"
         key_header = "X-Acme-Token"
         base_url = "https://api.acme.example/market"

@@ -37,7 +37,7 @@ fn every_endpoint_weighs_what_the_specification_says_whatever_it_finds() {
 }
 
 #[test]
-fn the_burst_runs_out_and_the_wait_is_told() {
+fn the_burst_runs_out_and_the_wait_is_reported() {
     let bench = demo();
     for _ in 0..15 {
         assert_eq!(bench.get("advanced", &path("trader-profile?userWallet=0xnobody")).status, 200);

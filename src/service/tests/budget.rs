@@ -7,7 +7,7 @@ use super::harness::{Bench, NOW};
 use crate::clock::{Clock, SECOND};
 
 #[test]
-fn twenty_one_point_requests_pass_at_once_and_the_next_waits_exactly_as_told() {
+fn twenty_one_point_requests_pass_at_once_and_the_next_waits_exactly_as_reported() {
     let bench = Bench::new();
     for sent in 1..=20 {
         let answer = bench.minutes("free", 1, "");
@@ -63,7 +63,7 @@ fn headers_and_usage_agree_and_usage_is_free() {
 }
 
 #[test]
-fn a_reset_within_a_second_is_told_as_the_next_second() {
+fn a_reset_within_a_second_is_reported_as_the_next_second() {
     let bench = Bench::new();
     bench.clock.advance(SECOND / 2);
     assert_eq!(bench.minutes("free", 1, "").number("x-ratelimit-reset"), NOW + 7); // 6.5 s

@@ -140,7 +140,7 @@ fn a_close_frame_is_answered_with_its_own_code() {
 }
 
 #[test]
-fn nothing_is_told_after_a_close_frame() {
+fn nothing_is_sent_after_a_close_frame() {
     let bench = bench(|limits| limits.every = Duration::from_millis(1));
     let mut raw = Raw::known(&bench, "basic");
     let channel = json!({"type": "TRADE", "exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"});
@@ -243,7 +243,7 @@ fn a_flood_of_frames_puts_no_limit_off() {
 }
 
 #[test]
-fn who_tells_no_key_may_say_little() {
+fn who_sends_no_key_may_say_little() {
     let bench = bench(|_| ());
     for (first, payload) in [(FINAL | PING, ""), (FINAL | TEXT, "{}"), (FINAL | PONG, "")] {
         let end = end_of_flood(Raw::open(&bench), b"", &frame(first, payload.as_bytes()));
@@ -252,7 +252,7 @@ fn who_tells_no_key_may_say_little() {
 }
 
 #[test]
-fn a_refused_handshake_tells_what_is_spoken() {
+fn a_refused_handshake_says_what_is_spoken() {
     let bench = bench(|_| ());
     let answer = bench.raw(
         "GET /ws?encoding=json HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\

@@ -29,7 +29,7 @@ fn a_request_is_in_the_journal_when_its_answer_is_there() {
 }
 
 #[test]
-fn the_journal_is_told_without_keys() {
+fn the_journal_is_shown_without_keys() {
     let bench = Bench::new();
     let key = bench.key("free");
     bench.get("free", &format!("/v1/usage?x={key}&api_key=another"));

@@ -134,7 +134,7 @@ fn given_keys_are_used_and_must_be_usable() {
 }
 
 #[test]
-fn keys_known_by_their_hash_alone_are_taken_and_told_by_nobody() {
+fn keys_known_by_their_hash_alone_are_taken_and_shown_by_nobody() {
     // SHA-256 of `abc`, from the standard (FIPS 180-2, B.1).
     let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     let text = format!("mine basic sha256:{hash}\nours free open-key\n");

@@ -16,7 +16,7 @@ fn logged() -> (Bench, Receiver<AccessRecord>) {
 }
 
 #[test]
-fn each_request_is_told_once_with_what_it_cost() {
+fn each_request_is_logged_once_with_what_it_cost() {
     let (bench, records) = logged();
     let asked = minutes(1_001, "");
     for (target, status, weight) in [
@@ -74,7 +74,7 @@ fn keys_never_reach_the_log() {
 }
 
 #[test]
-fn what_is_too_long_to_be_read_is_not_told() {
+fn what_is_too_long_to_be_read_is_not_logged() {
     let (bench, records) = logged();
     let long = format!("/v1/points?{}", "a=%41&".repeat(10_000));
     assert_eq!(bench.get("free", &long).status, 414);
@@ -126,7 +126,7 @@ fn a_key_that_begins_with_another_or_stands_as_the_method_is_hidden_whole() {
 }
 
 #[test]
-fn a_dropped_connection_is_told_with_status_zero() {
+fn a_dropped_connection_is_logged_with_status_zero() {
     let (bench, records) = logged();
     let rule = FaultRule { path: String::new(), when: When::Next(1), fault: Fault::Drop };
     bench.service.faults().add(rule).unwrap();

@@ -75,7 +75,7 @@ async fn several_channels_come_in_the_order_of_time() {
 }
 
 #[tokio::test]
-async fn an_ended_channel_is_told_no_more() {
+async fn an_ended_channel_sends_no_more() {
     let bench = bench();
     let mut peer = Peer::known(&bench, "/nonbook/ws", "basic").await;
     peer.subscribe(json!([trade("BTCUSDT"), trade("ETHUSDT")])).await;
@@ -169,7 +169,7 @@ async fn each_tier_has_its_streams_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_tells_no_key_makes_room() {
+async fn whoever_sends_no_key_makes_room() {
     let bench = Bench::with(|config| config.limits.connections = 2);
     let mut known = Peer::known(&bench, "/nonbook/ws", "advanced").await;
     for _ in 0..3 {
@@ -300,7 +300,7 @@ async fn a_silent_peer_is_asked_and_one_that_never_answers_is_closed() {
 }
 
 #[tokio::test]
-async fn who_never_tells_a_key_or_a_channel_is_closed() {
+async fn who_never_sends_a_key_or_a_channel_is_closed() {
     let bench = patient(|limits| {
         limits.authenticate_within = Duration::from_millis(30);
         limits.subscribe_within = Duration::from_millis(30);

@@ -249,7 +249,7 @@ fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
 }
 
 #[test]
-fn channels_that_tell_no_raw_data_are_refused_before_anything_is_made() {
+fn channels_that_carry_no_raw_data_are_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("recording");
     let refused = |kind: &str, exchange: &str, symbol: &str| {

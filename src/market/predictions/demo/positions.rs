@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_sound_and_nothing_of_them_is_told_early() {
+    fn positions_are_sound_and_nothing_of_them_is_known_early() {
         for now in [NEW_YEAR - 100 * DAY, NEW_YEAR] {
             let table = table_at(0, now);
             let (mut open, mut partly, mut unredeemed, mut merging) = (0, 0, 0, 0);

@@ -81,7 +81,7 @@ fn a_sum_adds_by_level_on_the_grid_of_the_first_trade() {
 }
 
 #[test]
-fn nothing_after_now_is_told() {
+fn nothing_after_now_is_read() {
     let tape = Tape::default().with("BTC", "USDT", 0.5, &bitcoin());
     let series = profiles(&tape, &[0], false, 25).unwrap();
     let Some(Column::List(list)) = series.column("profile") else { panic!("no profile") };

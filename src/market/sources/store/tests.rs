@@ -51,7 +51,7 @@ fn trades_come_by_time_and_then_by_file() {
 }
 
 #[test]
-fn nothing_after_now_is_told() {
+fn nothing_after_now_is_read() {
     let (_folder, store) = store();
     let now = 11 * DAY * SECOND + 4;
     assert_eq!(visited(&store, 0, i64::MAX, now), [1.0, 2.0, 4.0, 5.5]);

@@ -126,7 +126,7 @@ fn a_contract_of_a_hundred_dollars_is_worth_a_hundred() {
 }
 
 #[test]
-fn a_market_is_listed_under_what_its_ticker_tells() {
+fn a_market_is_listed_under_what_its_ticker_reports() {
     let (_folder, market, _) = market(|dumps| {
         let at = |values: [Option<f64>; 4]| [(DAY, values), (DAY + 90, values)];
         put_readings(dumps, "BYBIT/AUSDT", &at([Some(0.0001), None, None, Some(2.0)]));

@@ -193,7 +193,7 @@ fn a_value_older_than_a_day_does_not_count() {
 }
 
 #[test]
-fn the_past_does_not_change_and_the_future_is_not_told() {
+fn the_past_does_not_change_and_the_future_is_not_known() {
     let (rows, events) = (readings(5, 300), forced(6, 300));
     let (_folder, market, _) = market(|dumps| {
         put_readings(dumps, "BYBIT/XRPUSDT", &rows);

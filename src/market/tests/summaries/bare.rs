@@ -40,7 +40,7 @@ fn answer(query: &str) -> Result<Vec<Series>, MarketError> {
 }
 
 #[test]
-fn without_data_there_is_nothing_to_tell() {
+fn without_data_there_is_nothing_to_answer() {
     assert!(answer("type=TOKEN_SUPPLY_AGG&coin=BTC&interval=1h").unwrap().is_empty());
     let whole = "type=SKEW_OPTION_SUMMARY_AGG&exchange=DERIBIT&coin=BTC&rawSymbol=BTC_25&interval=1h";
     assert!(answer(&format!("{whole}&tenor=ONE_W")).unwrap().is_empty());

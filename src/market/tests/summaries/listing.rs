@@ -121,7 +121,7 @@ fn prediction_markets_agree_with_the_analytics() {
 }
 
 #[test]
-fn nothing_of_a_prediction_market_is_told_before_it_happens() {
+fn nothing_of_a_prediction_market_is_listed_before_it_happens() {
     let open = |now: i64| predictions(now * SECOND);
     assert!(open(1_735_689_599).is_empty(), "the venue opens on 2025-01-01");
     let (early, late) = (open(NEW_YEAR - 200 * 86_400), open(NEW_YEAR));
@@ -166,7 +166,7 @@ fn filters_know_prediction_markets() {
 }
 
 #[test]
-fn venues_tell_their_coins_market_capitalization() {
+fn venues_report_their_coins_market_capitalization() {
     let marketcap = series("type=TOKEN_SUPPLY_AGG&coin=SOL&interval=DAY&period=86400", NOW);
     let expected = *marketcap.floats("marketcap").unwrap().last().unwrap();
     let listed = entries("coin=SOL&type=TRADE_AGG", NOW);

@@ -41,7 +41,7 @@ fn the_identity_names_coin_and_tenor() {
 }
 
 #[test]
-fn a_bucket_tells_its_last_minute() {
+fn a_bucket_holds_its_last_minute() {
     for (query, column) in [(SKEW, "skew"), (VOLATILITY, "implied_volatility")] {
         let of = |interval: &str| {
             series(&format!("{query}&tenor=ONE_W&interval={interval}&from={MIDNIGHT}&period={DAY}"), NOW)
@@ -58,7 +58,7 @@ fn a_bucket_tells_its_last_minute() {
 }
 
 #[test]
-fn what_was_told_does_not_change_later() {
+fn what_was_answered_does_not_change_later() {
     let query = format!("{SKEW}&tenor=ONE_M&interval=MINUTE&from={}&period=600", MIDNIGHT + 64_800 - 540);
     let (then, later) = (series(&query, NOW), series(&query, NOW + DAY * SECOND));
     assert_eq!((then.len(), later.len()), (10, 10));

@@ -38,7 +38,7 @@ fn keys(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_wallet_like_the_recorded_one_is_told_with_the_same_keys() {
+fn a_wallet_like_the_recorded_one_is_answered_with_the_same_keys() {
     // Like the recorded account: everything came by transfer and was merged, nothing is open. It never lost.
     let place = ROWS
         .iter()

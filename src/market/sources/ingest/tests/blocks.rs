@@ -100,7 +100,7 @@ fn rows() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn blocks_tell_what_their_rows_tell(rows in proptest::collection::vec(rows(), 1..60), end in any::<bool>()) {
+    fn blocks_hold_what_their_rows_hold(rows in proptest::collection::vec(rows(), 1..60), end in any::<bool>()) {
         let text = format!("{TRADE_HEADER}{}{}", rows.join("\n"), if end { "\n" } else { "" });
         let (known, _, report) = read(&text, true);
         let (alone, _, alone_report) = read(&text, false);
@@ -115,7 +115,7 @@ proptest! {
 }
 
 #[test]
-fn a_bad_row_costs_its_block_only_and_is_told_by_its_line() {
+fn a_bad_row_costs_its_block_only_and_is_reported_by_its_line() {
     let row = |index: i64| format!("binance,BTCUSDT,{},0,{index},buy,96000.1,0.25\n", DAY * 1_000_000 + index);
     let mut rows: Vec<String> = (0..40_000).map(row).collect();
     rows[30_000] = rows[30_000].replace("96000.1", "no");

@@ -41,7 +41,7 @@ fn snapshots(levels: usize, rows: &[Row<'_>]) -> String {
 }
 
 #[test]
-fn of_a_days_books_the_one_that_tells_most_is_kept() {
+fn of_a_days_books_the_one_that_holds_most_is_kept() {
     let place = PartitionPath::new();
     let book = |levels, bid| snapshots(levels, &[(1, &[(bid, 1.0)], &[(90.0, 1.0)])]);
     place.put("book_snapshot_5/BYBIT/XRPUSDT/2024-12-01.csv", &book(5, 5.0));

@@ -190,7 +190,7 @@ fn bad_rows_of_sheets_are_named_by_column() {
 }
 
 #[test]
-fn folders_that_no_query_can_name_are_told_one_by_one() {
+fn folders_that_no_query_can_name_are_reported_one_by_one() {
     let place = PartitionPath::new();
     let trades = format!("{TRADE_HEADER}x,y,{DAY}000000,0,1,buy,2,3\n");
     place.put("trades/OKEX/BTC-USDT/2024-12-01.csv", &trades);
@@ -289,7 +289,7 @@ fn what_a_killed_ingest_left_is_removed_once_nobody_can_be_writing_it() {
 }
 
 #[test]
-fn a_changed_sheet_or_chain_replaces_what_it_told() {
+fn a_changed_sheet_or_chain_replaces_what_it_held() {
     let place = PartitionPath::new();
     let supply = |cap: &str| format!("{SUPPLY_HEADER}BTC,Bitcoin,{DAY}000000,{cap},BITCOIN,55,90000\n");
     let options = |iv: &str| {
@@ -323,7 +323,7 @@ fn a_changed_sheet_or_chain_replaces_what_it_told() {
 }
 
 #[test]
-fn a_folder_of_no_kind_is_told() {
+fn a_folder_of_no_kind_is_reported() {
     let place = PartitionPath::new();
     place.put("quotes/OKEX/BTC-USDT/2024-12-01.csv", "x\n");
     place.put("token_supply/deep/er/a.csv", SUPPLY_HEADER);

@@ -56,7 +56,7 @@ fn the_same_trade_in_two_files_counts_once_whichever_comes_first() {
 }
 
 #[test]
-fn equal_trades_of_one_file_are_as_many_as_it_tells() {
+fn equal_trades_of_one_file_are_as_many_as_it_holds() {
     let place = PartitionPath::new();
     place.put(FIRST, &dump(&[(NIGHT - 1, "buy", "100", "1"), (NIGHT - 1, "buy", "100", "1")]));
     place.put(SECOND, &dump(&[(NIGHT - 1, "buy", "100", "1"); 3]));
@@ -212,7 +212,7 @@ fn an_ingest_that_was_killed_among_the_files_of_a_change_is_brought_to_its_end()
 }
 
 #[test]
-fn files_that_tell_a_trade_unequally_often_end_with_the_most() {
+fn files_that_hold_a_trade_unequally_often_end_with_the_most() {
     let times = |count: usize| dump(&vec![(NIGHT + 5, "buy", "100", "1"); count]);
     let third = "trades/BYBIT/BTCUSDT/2024-12-03.csv";
     for counts in [[3, 2, 2], [0, 2, 1], [1, 3, 2], [2, 0, 2], [1, 1, 3]] {
