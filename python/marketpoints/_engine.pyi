@@ -484,7 +484,7 @@ class Client:
         """:meth:`usage`, awaited."""
     @property
     def service_time(self) -> float | None:
-        """The service's clock by its latest answer, Unix seconds; None before the first, and when the client is closed."""
+        """The service's clock by its latest answer, Unix seconds; None before the first and after the end."""
     @property
     def budget(self) -> dict[str, int] | None:
         """limit, burst, remaining, used and reset (Unix seconds) as the local bucket sees them; None while unknown."""

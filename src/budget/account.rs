@@ -65,6 +65,9 @@ struct Flight {
     /// Whether the bucket may have been full: then the service's refills from its arrival on, which only its answer proves.
     starts_refill: bool,
     counts_until: i64,
+    /// When its weight was taken.
+    #[serde(default)]
+    taken: i64,
 }
 
 /// What an answer said about the budget (section 8.5).
@@ -138,7 +141,7 @@ impl Account {
             bucket.hold(now.saturating_add(LONGEST_WAY.as_nanos() as i64), now);
         }
         let counts_until = now.saturating_add(LONGEST_FLIGHT);
-        self.under_way.push(Flight { id, weight, alone, starts_refill, counts_until });
+        self.under_way.push(Flight { id, weight, alone, starts_refill, counts_until, taken: now });
         Ok(())
     }
 
@@ -152,13 +155,15 @@ impl Account {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
         // What was forgotten meanwhile is old news.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
+        // Of one that was forgotten nobody knows the minute, and it is long over.
+        let taken = flight.as_ref().map_or(i64::MIN, |flight| flight.taken);
         let started = flight.is_some_and(|flight| flight.starts_refill);
         if let Some(bucket) = self.bucket.as_mut().filter(|_| started) {
             bucket.release(now);
         }
         match outcome {
             Outcome::Unknown => {}
-            Outcome::NotSent => self.refund(weight, now),
+            Outcome::NotSent => self.refund(weight, taken, now),
             Outcome::Answered(headers) => {
                 if weight > 0 {
                     self.day_spent = None;
@@ -166,7 +171,7 @@ impl Account {
                 self.observe(headers, latest, now);
             }
             Outcome::Refused { headers, wait } => {
-                self.refund(weight, now);
+                self.refund(weight, taken, now);
                 self.observe(headers, latest, now);
                 if let Some(bucket) = &mut self.bucket {
                     // Without a word about the time, all of it has to refill.
@@ -231,6 +236,7 @@ impl Account {
         }
         for flight in &mut self.under_way {
             flight.counts_until = flight.counts_until.min(now.saturating_add(LONGEST_FLIGHT));
+            flight.taken = flight.taken.min(now);
         }
         Some(self)
     }
@@ -251,7 +257,8 @@ impl Account {
             bucket.shift(by);
         }
         let times = self.line.iter_mut().map(|entry| &mut entry.kept_until);
-        for time in times.chain(self.under_way.iter_mut().map(|flight| &mut flight.counts_until)) {
+        let flights = self.under_way.iter_mut().flat_map(|flight| [&mut flight.counts_until, &mut flight.taken]);
+        for time in times.chain(flights) {
             *time = time.saturating_add(by).max(0);
         }
         if self.paused_until > 0 {
@@ -325,9 +332,9 @@ impl Account {
         Some(Duration::from_nanos(day.until.saturating_sub(now).max(0) as u64))
     }
 
-    fn refund(&mut self, weight: u64, now: i64) {
+    fn refund(&mut self, weight: u64, taken: i64, now: i64) {
         if let Some(bucket) = &mut self.bucket {
-            bucket.refund(weight, now);
+            bucket.refund_of(weight, taken, now);
         }
     }
 

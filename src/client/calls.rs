@@ -104,7 +104,8 @@ impl Client {
         }
         if failures.is_empty() {
             Ok(Fetched { series: arrived, weight: run.weight_done() })
-        } else { Err(call_failure(failures, requests.each().len(), arrived))
+        } else {
+            Err(call_failure(failures, requests.each().len(), arrived))
         }
     }
 

@@ -373,6 +373,74 @@ def test_past_the_loaded_window_the_weight_is_shown_and_then_spent(demo, made):
         assert "out of date" in heard[-1][0]["text"] and demo.spent == spent + weight
 
 
+@pytest.mark.parametrize("wanted", ["exchanges", "symbols"])
+def test_of_a_series_of_several_only_its_own_is_bought(demo, made, wanted):
+    call = {
+        "exchanges": (["BINANCE_FUTURES", "BYBIT"], "BTCUSDT", "1m"),
+        "symbols": ("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1m"),
+    }[wanted]
+    with demo.client("unlimited") as client:
+        several = client.orderbook_heatmap(*call, start="2026-01-01T01:00", end="2026-01-01T02:00", block_size=10)
+        for one in several:
+            explorer, heard = made(one.explore(client=client, block_size=10))
+            t1 = explorer._answers.about["home"][1]
+            offer = ask(explorer, heard, t1=t1 + 30 * 60_000)["offer"][0]
+            alone = (one.id.exchange, one.id.raw_symbol, "1m")
+            window = {"start": "2026-01-01T02:00", "end": "2026-01-01T02:30", "block_size": 10}
+            assert offer["weight"] == client.plan("orderbook_heatmap", *alone, **window).weight
+            spent = demo.spent
+            explorer._answers.handle({"kind": "spend", "offer": offer["offer"]})
+            explorer._answers.loads.join()
+            assert heard[-1][0]["kind"] == "loaded" and demo.spent == spent + offer["weight"]
+            bought = explorer._answers.ground.parts[-1].shown
+            assert bought.id == one.id and len(bought) == 30
+
+
+def test_an_offer_that_was_taken_is_not_lost_to_a_later_view(demo, made, monkeypatch):
+    with demo.client("unlimited") as client:
+        part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
+        explorer, heard = made(part.explore(client=client))
+        answers = explorer._answers
+        t0 = answers.about["home"][0]
+        offer = ask(explorer, heard, t0=t0 - 3_600_000)["offer"][0]
+        begun, goes_on = threading.Event(), threading.Event()
+
+        def slow(*_):
+            begun.set()
+            assert goes_on.wait(10)
+
+        monkeypatch.setattr(answers.beyond, "look", slow)
+        answers.loads.ask(((0, 1), (0.0, 1.0)))  # the loader is at work …
+        assert begun.wait(10)
+        answers.handle({"kind": "spend", "offer": offer["offer"]})
+        answers.loads.ask(((0, 1), (0.0, 1.0)))  # … and the view moves on
+        goes_on.set()
+        answers.loads.join()
+        assert answers.loaded[0] == t0 - 3_600_000
+
+
+def test_what_was_loaded_before_a_refusal_is_shown(demo, made, monkeypatch):
+    with demo.client("unlimited") as client:
+        part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")
+        explorer, heard = made(part.explore(client=client))
+        t0, t1, *_ = explorer._answers.about["home"]
+        offer = ask(explorer, heard, t0=t0 - 3_600_000, t1=t1 + 3_600_000)["offer"][0]
+        points, calls = client.points, []
+
+        def second_fails(*arguments, **named):
+            calls.append(named)
+            if len(calls) == 2:
+                raise mp.ServerError("out of order")
+            return points(*arguments, **named)
+
+        monkeypatch.setattr(client, "points", second_fails)
+        del heard[:]
+        explorer._answers.handle({"kind": "spend", "offer": offer["offer"]})
+        explorer._answers.loads.join()
+        assert [content["kind"] for content, _ in heard] == ["note", "note", "note", "loaded"]
+        assert heard[2][0]["text"] == "out of order" and heard[3][0]["loaded"] == [t0 - 3_600_000, t1]
+
+
 def test_a_refusal_of_the_service_is_reported_to_the_page(demo, made):
     with demo.client("unlimited") as client:
         part = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-02")

@@ -177,6 +177,26 @@ def test_close_up_the_snapshots_are_read(archive, explored):
     assert np.allclose(resting["bids"], np.nan_to_num(sums) / 120, rtol=1e-6)
 
 
+def test_a_view_of_a_hole_is_empty(archive, explored):
+    """Of 2 February nothing was asked: a view of some of its hours has neither pixels nor lines, and says so."""
+    archive.build_overviews(*BOOKS, **DEPTH)
+    explorer, heard = explored()
+    answers = explorer._answers
+    low, high = answers.about["home"][2:]
+    start = int(np.datetime64("2026-02-02T06:00", "ms").astype("int64"))
+    for hours, width in ((1, 900), (6, 900), (6, 40)):
+        del heard[:]
+        asked = {"kind": "view", "id": 1, "t0": start, "t1": start + hours * 3_600_000, "p0": low, "p1": high}
+        asked |= {"w": width, "h": 90, "dpr": 1, "side": "both", "scale": "quantile", "theme": "dark"}
+        answers.handle(asked)
+        answers.pictures.join()
+        answers.profiles.join()
+        answers.loads.join()
+        kinds = [content["kind"] for content, _ in heard]
+        assert kinds[0] == "view" and "over" in kinds and "error" not in kinds, heard
+        assert set(heard[0][1][0]) == {0}
+
+
 def test_overviews_follow_the_data(archive, demo, explored):
     done = []
     archive.build_overviews(*BOOKS, progress=lambda *each: done.append(each), **DEPTH)

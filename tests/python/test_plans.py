@@ -66,6 +66,40 @@ def test_a_call_above_its_weight_is_not_sent_when_awaited():
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("later", [60, 30 * 86_400])
+def test_what_was_paid_is_handed_over_whatever_the_clock_says_by_then(service, asynchronous, later):
+    """A minute closes, or the history wall moves, while the answer is on its way."""
+    now = int(service.now()) // 60 * 60
+    call = {"start": now - 1_000 * 60, "max_weight": 1}
+    settings = {"clock": lambda: now + (later if service.spent else 0), "check_symbols": False, "budget": "process"}
+    if asynchronous:
+
+        async def main():
+            async with service.async_client("advanced", **settings) as client:
+                return await client.candles(*MARKET, "1m", **call)
+
+        answer = asyncio.run(main())
+    else:
+        with service.client("advanced", **settings) as client:
+            answer = client.candles(*MARKET, "1m", **call)
+    assert len(answer.only) == 1_000 and answer.weight == service.spent == 1
+
+
+def test_a_client_that_is_closed_meanwhile_has_its_answer(service):
+    async def main():
+        client = service.async_client("advanced", check_symbols=False)
+        await client.usage()
+        answer = asyncio.ensure_future(client.candles(*MARKET, "1m", period="1h"))
+        nothing = asyncio.ensure_future(client.liquidations(*MARKET, "1m", start=service.now() - 60, period=60))
+        await asyncio.sleep(0)
+        await client.close()
+        return await asyncio.gather(answer, nothing, return_exceptions=True)
+
+    for answer in asyncio.run(main()):
+        assert isinstance(answer, mp.SeriesSet), answer
+
+
 def test_an_archive_asks_no_more_than_it_may(service, tmp_path):
     end = int(service.now()) // 86_400 * 86_400
     window = {"start": end - 2 * 86_400, "end": end}

@@ -1,11 +1,13 @@
 """What happens to a stream where it runs: broken connections, interrupts, forks, the interpreter's end."""
 
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -153,6 +155,88 @@ def test_errors_of_single_frames_are_raised_at_their_place():
         assert next(stream).id == "3"
 
 
+def test_an_error_behind_events_loses_none_of_them():
+    """Whatever was taken together: what came before it is handed out first, and what came after it later."""
+    many = [trade(str(number)) for number in range(200)]
+    bad = trade("bad", price="much")
+    with playing(served({"points": [*many, bad, trade("last")]}, stay=True)) as (url, _), stream_of(url) as stream:
+        came = []
+        while "last" not in came:
+            try:
+                came += [event.id for event in stream.poll(10)]
+            except mp.DecodeError as error:
+                came.append(error.path)
+    assert came == [*(str(number) for number in range(200)), "price", "last"]
+
+
+def test_a_null_says_no_more_than_a_field_that_is_not_there():
+    """As in the answers of ``/v1/points``."""
+    time = {"seconds": DATE_SECOND}
+    rates = {"type": "FUNDING_RATE", **MARKET}
+    none = trade(None, price=None)
+    none["trade"]["amount"] = None
+    rate = {"series": rates, "fundingRate": {"timestamp": time, "fundingRate": 0.5, "predictedFundingRate": None}}
+    interest = {"series": rates | {"type": "OPEN_INTEREST"}, "openInterest": {"timestamp": time, "openInterest": None}}
+    with playing(served({"points": [none, rate, interest]}, stay=True)) as (url, _), stream_of(url) as stream:
+        trade_of_nulls, funding, open_interest = (next(stream) for _ in range(3))
+    assert (trade_of_nulls.id, trade_of_nulls.price, trade_of_nulls.amount) == ("", 0, 0)
+    assert funding.funding_rate == 0.5 and funding.predicted_funding_rate != funding.predicted_funding_rate
+    assert open_interest.open_interest != open_interest.open_interest
+
+
+@pytest.mark.parametrize("code", [403, 400])
+def test_a_refusal_of_what_stood_before_may_pass(code):
+    """The places of a silent connection are free again after a while; a bare 403 is an outage (supplement 6)."""
+
+    def refused(peer):
+        peer.grant()
+        _, payload = peer.hear()
+        peer.say({"id": json.loads(payload)["id"], "error": {"code": code, "message": "5 streams a key; 3 are open"}})
+        peer.stay()
+
+    scripts = served({"points": [trade("1")]}), refused, refused, served({"points": [trade("2")]}, stay=True)
+    with playing(*scripts) as (url, _), stream_of(url) as stream:
+        first, gap, second = (next(stream) for _ in range(3))
+        assert (first.id, gap.attempts, second.id) == ("1", 3, "2")
+
+
+def test_a_revoked_key_ends_the_stream():
+    def revoked(peer):
+        _, payload = peer.hear()
+        peer.say({"id": json.loads(payload)["id"], "error": {"code": 401, "message": "revoked"}})
+        peer.stay()
+
+    with playing(served({"points": [trade("1")]}), revoked) as (url, _), stream_of(url) as stream:
+        assert next(stream).id == "1"
+        with pytest.raises(mp.AuthenticationError, match="revoked"):
+            next(stream)
+
+
+def test_events_ahead_of_the_grant_are_kept_while_nobody_takes_them():
+    """A full queue is no silence of the service, and what waits in front of it is not lost."""
+    early = [trade(str(number)) for number in range(1, 6)]
+
+    def eager(peer):
+        peer.grant()
+        _, payload = peer.hear()
+        for one in early:
+            peer.say({"points": [one]})
+        peer.say({"id": json.loads(payload)["id"], "result": {}})
+        peer.say({"points": [trade("last")]})
+        peer.stay()
+
+    with (
+        playing(served({"points": [trade("0")]}), eager) as (url, _),
+        mp.Client("secret-key", url, timeout=0.2) as client,
+        client.stream(CHANNEL, backoff=(0.001, 0.002), queue=1) as stream,
+    ):
+        assert next(stream).id == "0"
+        time.sleep(0.7)  # longer than the grant may take
+        came = [next(stream) for _ in range(7)]
+        assert [getattr(event, "id", "gap") for event in came] == ["gap", "1", "2", "3", "4", "5", "last"]
+        assert stream.reconnects == 1
+
+
 def test_what_is_not_known_passes_generically():
     point = {
         "series": {"type": "OPTION_GREEKS", "exchange": "DERIBIT", "symbol": "X", "strike": 5},
@@ -166,8 +250,8 @@ def test_what_is_not_known_passes_generically():
     assert type(event) is mp.StreamEvent
     assert (event.type, event.name) == ("OPTION_GREEKS", "greeks")
     # Nanoseconds and all, also in what is not known.
-    for time in (event.time, event.timestamp, event.values["timestamp"]):
-        assert str(time) == "1970-01-01T00:00:07.000000001"
+    for moment in (event.time, event.timestamp, event.values["timestamp"]):
+        assert str(moment) == "1970-01-01T00:00:07.000000001"
     assert event.values["delta"] == 0.5 and event.values["curve"].tolist() == [1.0, 2.5]
     assert event.series["strike"] == 5 and event.extra == {"seq": 9}
     assert (notice.type, notice.name, dict(notice.values)) == ("", "", {"notice": "hello"})

@@ -269,9 +269,7 @@ def parser() -> argparse.ArgumentParser:
     check_options(one)
 
     one = command("weight", commands.weight, "compute the weight of one request, exactly")
-    one.add_argument(
-        "type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(ANALYTICS)}, which take no option"
-    )
+    one.add_argument("type", metavar="TYPE", help=f"{TYPE_HELP}; or {', '.join(ANALYTICS)}, which take no option")
     one.add_argument("--interval", help=INTERVAL_HELP)
     one.add_argument("--interval-seconds", type=int, metavar="S", help="length of an interval that has no name here")
     one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")

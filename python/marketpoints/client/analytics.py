@@ -116,9 +116,7 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
-        answer: ProfileAnswer = self._analytics(
-            "trader_profile", given, extra, max_weight, _one(TraderProfile)
-        )
+        answer: ProfileAnswer = self._analytics("trader_profile", given, extra, max_weight, _one(TraderProfile))
         return answer
 
     def positions(
@@ -186,9 +184,7 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
         """
         given = {"assetId": text(asset_id, "asset_id"), "conditionId": text(condition_id, "condition_id")}
-        answer: SummaryAnswer = self._analytics(
-            "market_summary", given, extra, max_weight, _one(MarketSummary)
-        )
+        answer: SummaryAnswer = self._analytics("market_summary", given, extra, max_weight, _one(MarketSummary))
         return answer
 
     def user_categories(
@@ -209,9 +205,7 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
         """
         given = {"userWallet": text(user_wallet, "user_wallet")}
-        answer: CategoriesAnswer = self._analytics(
-            "user_categories", given, extra, max_weight, _one(UserCategories)
-        )
+        answer: CategoriesAnswer = self._analytics("user_categories", given, extra, max_weight, _one(UserCategories))
         return answer
 
     def _analytics(

@@ -169,8 +169,10 @@ class Beyond:
 
 
 def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Calls that bring more of a result: that for it alone, which weighs least; and the one that brought it, by which an
-    archive keeps it, where that asked for more."""
+    """Calls that bring more of a result: the one for it alone, which weighs least, and the one that brought it.
+
+    By the second an archive keeps it, where more was asked for at once.
+    """
     identity, asked = shown.id, shown.asked_for
     exchanges = list(asked.exchanges) if asked is not None and asked.exchanges else None
     symbol, coin = (None, None) if asked is None else (asked.symbol, asked.coin)

@@ -314,8 +314,9 @@ def _nothing(_values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str
 
 
 def _trade(values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str, Any]:
-    number = values.get("id")
-    return {"id": "" if number is None else str(number), **{name: _number(values, name, 0.0) for name in ("price", "amount")}}
+    name = values.get("id")
+    numbers = {field: _number(values, field, 0.0) for field in ("price", "amount")}
+    return {"id": "" if name is None else str(name), **numbers}
 
 
 def _trade_agg(values: Mapping[str, Any], _series: Mapping[str, Any]) -> dict[str, Any]:

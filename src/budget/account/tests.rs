@@ -47,6 +47,24 @@ fn the_line_is_first_come_first_served_and_small_ones_do_not_overtake() {
     account.take(3, 1, now + 6 * SECOND).unwrap();
 }
 
+/// Section 8.1: the cap of the Free tier is for a UTC day.
+#[test]
+fn what_was_not_charged_yesterday_makes_no_room_today() {
+    for outcome in
+        [Outcome::NotSent, Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(1)) }]
+    {
+        let mut account = free();
+        let midnight = 86_400 * SECOND;
+        account.take(1, 10, midnight - SECOND).unwrap();
+        spend(&mut account, 2, 8, midnight + SECOND);
+        account.settle(1, 10, outcome, midnight + 2 * SECOND);
+        assert_eq!(account.bucket.as_ref().unwrap().spent_today, 8);
+        account.take(3, 2, midnight + 3 * SECOND).unwrap();
+        account.settle(3, 2, Outcome::NotSent, midnight + 4 * SECOND);
+        assert_eq!(account.bucket.as_ref().unwrap().spent_today, 8);
+    }
+}
+
 #[test]
 fn nobody_waits_for_ever_behind_somebody_who_is_gone() {
     let mut account = free();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECOND, SECONDS_PER_DAY};
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
@@ -25,7 +25,9 @@ const KEPT: Duration = Duration::from_secs(2 * SECONDS_PER_DAY.unsigned_abs());
 /// Letters of the hash in a file's name.
 const HASH: usize = 32;
 /// Version of the format; it stands in the name, so that two versions of the package never read each other's files.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// How far two clocks of one boot may be apart.
+const MINUTE: u64 = SECOND.unsigned_abs() * 60;
 
 /// An account's file.
 pub(super) struct FileLedger {
@@ -138,10 +140,8 @@ fn update<T>(
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
     let kept = serde_json::from_slice::<Kept>(&text).ok();
-    let epoch = match &kept {
-        Some(kept) if kept.boot == boot && (0..=wall.saturating_mul(2)).contains(&kept.epoch) => kept.epoch,
-        _ => wall.saturating_sub(since_boot),
-    };
+    let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, &boot, since_boot, wall));
+    let epoch = known.map_or_else(|| wall.saturating_sub(since_boot), |kept| kept.epoch);
     let now = epoch.saturating_add(since_boot);
     // What makes no sense is as good as nothing: then the account starts from what this process knows.
     let mut account = kept.and_then(|kept| kept.account.checked(now)).unwrap_or_else(|| own_view(now));
@@ -156,6 +156,14 @@ fn update<T>(
     file.write_all(&text)?;
     file.set_len(text.len() as u64)?;
     Ok((value, account, now))
+}
+
+/// Whether a file's clock goes on. Where the system does not name its boots, only while it agrees with the wall clock: after
+/// another boot it would stand still until the machine had run as long as before.
+fn is_of_this_boot(kept: &Kept, boot: &str, since_boot: i64, wall: i64) -> bool {
+    kept.boot == boot
+        && (0..=wall.saturating_mul(2)).contains(&kept.epoch)
+        && (!boot.is_empty() || kept.epoch.saturating_add(since_boot).abs_diff(wall) <= MINUTE)
 }
 
 fn of_environment(variable: &str) -> Option<PathBuf> {
@@ -250,10 +258,15 @@ fn wall() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
 }
 
-/// Nanoseconds on the machine's own clock, which all its processes share and nobody sets.
+/// Nanoseconds on the machine's own clock, which all its processes share and nobody sets. On Linux it goes on while the machine
+/// sleeps: the service's minutes and days do.
 #[cfg(unix)]
 fn since_boot() -> i64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(CLOCK);
     crate::clock::nanos_of(time.tv_sec).saturating_add(time.tv_nsec)
 }
 
@@ -265,4 +278,28 @@ fn since_boot() -> i64 {
 /// Which boot of the machine this is; empty where the system does not tell.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose clock stood at 0 at this Unix nanosecond.
+    fn kept(boot: &str, epoch: i64) -> Kept {
+        Kept { boot: boot.to_owned(), epoch, account: Account::default() }
+    }
+
+    #[test]
+    fn a_clock_goes_on_within_a_boot_alone() {
+        const HOUR: i64 = 3_600 * SECOND;
+        let wall = 1_776_880_800 * SECOND;
+        let same = kept("boot-1", wall - 5 * HOUR);
+        assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall));
+        assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall + 30 * HOUR), "the wall clock was set");
+        assert!(!is_of_this_boot(&same, "boot-2", 5 * HOUR, wall));
+        // Boots without a name: the machine started anew a minute ago, and had run for 5 hours when the file was written.
+        let nameless = kept("", wall - 5 * HOUR);
+        assert!(is_of_this_boot(&nameless, "", 5 * HOUR + HOUR, wall + HOUR));
+        assert!(!is_of_this_boot(&nameless, "", HOUR / 60, wall + HOUR));
+    }
 }

@@ -35,7 +35,7 @@ async fn left(ledger: &Ledger) -> u64 {
 }
 
 fn file_in(folder: &Path) -> std::path::PathBuf {
-    folder.join(format!("v1-{NAME}.json"))
+    folder.join(format!("v2-{NAME}.json"))
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
     let elsewhere = tempfile::tempdir().unwrap();
     take(&ledger(&folder(elsewhere.path())), 1, 1).await.unwrap();
     let account = fs::read(file_in(elsewhere.path())).unwrap();
-    let hash = |letter: &str| format!("v1-{}.json", letter.repeat(32));
+    let hash = |letter: &str| format!("v2-{}.json", letter.repeat(32));
     let old = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
     let files: [(String, &[u8], bool, bool); 9] = [
         (hash("a"), &account, true, true),
@@ -206,7 +206,7 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
         (hash("c"), &account, false, false),
         (hash("d"), b"{\"my\":\"notes\"}", true, false),
         (hash("e"), b"not JSON", true, false),
-        ("v1-old.json".to_owned(), &account, true, false),
+        ("v2-old.json".to_owned(), &account, true, false),
         ("results.json".to_owned(), &account, true, false),
         (hash("f").replace("v1", "v2"), &account, true, false),
         ("notes.txt".to_owned(), b"", true, false),

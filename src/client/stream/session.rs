@@ -280,7 +280,11 @@ impl Session {
             let limit = transport.timeout();
             let sent = timeout(limit, send(&mut socket, Message::text(text))).await;
             sent.unwrap_or_else(|_| Err(End::Broken(silent())))?;
-            self.granted(&mut socket, id, time, limit).await?;
+            let is_first = self.standing.borrow().is_none();
+            let granted = self.granted(&mut socket, id, time, limit);
+            // Before it stands for the first time nobody takes events: they may not hold it up for ever.
+            let granted = if is_first { timeout(limit, granted).await } else { Ok(granted.await) };
+            granted.unwrap_or_else(|_| Err(End::Broken(silent())))?;
         }
         self.stand(time).await?;
         Ok((socket, time))
