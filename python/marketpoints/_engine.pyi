@@ -27,6 +27,7 @@ __all__ = [
     "PlannedRequest",
     "Query",
     "__version__",
+    "analytics_endpoints",
     "closest",
     "contract_usd",
     "copy_of_ascending",
@@ -177,6 +178,11 @@ class Query:
     ) -> Query: ...
     def window(self, now: float, tier: str | None = None) -> tuple[int, int]:
         """The half-open window of bucket starts that the query means at ``now`` for a tier, Unix seconds."""
+    def first_in_history(self, now: float, tier: str | None = None) -> int | None:
+        """The first bucket start that a tier's history has at ``now`` of "the last ``period`` seconds", Unix seconds.
+
+        None where no tier is given, or the window does not move with its history.
+        """
     def why_no_bucket(self, now: float, tier: str | None = None) -> str | None:
         """Why that window holds no bucket, in words; None where it holds one."""
     @property

@@ -52,6 +52,12 @@ impl Query {
         (window.from, window.to)
     }
 
+    /// The first bucket start that a tier's history has of "the last so many seconds"; None where nothing moves with it.
+    #[pyo3(signature = (now, tier = None))]
+    fn first_in_history(&self, now: f64, tier: Option<&str>) -> Option<i64> {
+        self.0.first().first_in_history(now, tier.and_then(Tier::find))
+    }
+
     /// Why the window holds no bucket, in words; None where it holds one.
     #[pyo3(signature = (now, tier = None))]
     fn why_no_bucket(&self, now: f64, tier: Option<&str>) -> Option<String> {

@@ -15,7 +15,7 @@ use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
-use crate::archive::points::{Archive, ArchiveFault, Key, Revision, Scan, gaps, is_wanted, within};
+use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
 use crate::clock::Window;
 use crate::columns::{Series, join};
 use crate::weight::Slice;
@@ -200,7 +200,9 @@ impl Client {
         self.inner.learn_limits().await;
         let window = closed(&key, request.window(now, self.inner.tier), now);
         let writer = key_writer(archive, &key).await?;
-        let writer = on_writer(writer, move |writer| writer.mend(window, true)).await?;
+        // Who only compares has the files as they are: a damaged one is no reason to forget what it answers for.
+        let look = move |writer: &mut KeyWriter| if replace { writer.mend(window, true) } else { writer.examine(window) };
+        let writer = on_writer(writer, look).await?;
         let asked = writer.asked();
         let slices = self.inner.slices_again(request, &asked, window, replace, now)?;
         check_allowed(request, &slices)?;

@@ -143,12 +143,19 @@ impl PointsRequest {
             (None, _, None) => (0.0, 0.0), // refused by `check_window`, but for archives
         };
         let mut from = grid.ceil(start.ceil() as i64);
-        if let (Some(tier), None, None) = (tier, self.start, self.end)
-            && self.period.is_some_and(|period| period <= depth(tier))
-        {
-            from = from.max(grid.ceil(now - depth(tier) + ON_THE_WAY));
+        if let Some(first) = self.first_in_history(now as f64, tier) {
+            from = from.max(first);
         }
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+    }
+
+    /// The first bucket start that the tier's history has at `now` (Unix seconds), of "the last `period` seconds" that it can hold;
+    /// `None` where nothing moves with it.
+    #[must_use]
+    pub fn first_in_history(&self, now: f64, tier: Option<Tier>) -> Option<i64> {
+        let depth = depth(tier.filter(|_| self.start.is_none() && self.end.is_none())?);
+        let held = self.period.is_some_and(|period| period <= depth);
+        held.then(|| self.grid.ceil(now.floor() as i64 - depth + ON_THE_WAY))
     }
 
     /// Whether the values are asked in USD, by the argument or by the parameter passed through.

@@ -249,5 +249,32 @@ def test_a_column_that_nobody_knew_of_is_an_error_and_a_missing_one_is_empty(tmp
     frame = chosen(second)
     assert frame["usd_price"].tolist() == [2.0] and frame["new_text"].isna().all() and list(frame) == list(columns)
     assert frame.dtypes.astype(str).to_dict() == chosen(first).dtypes.astype(str).to_dict()
-    with pytest.raises(mp.SelectionError, match="in neither the first nor the last window: name the columns"):
+    with pytest.raises(mp.SelectionError, match="in neither the first nor the last window: name others"):
         PartitionReader(place, (), meta, chosen=False)(second)
+
+
+def test_series_that_are_kept_of_other_months(tmp_path):
+    kept = mp.Archive(tmp_path)
+    query = {**HOURS, "symbol": ["BTCUSDT", "ETHUSDT"]}
+    with mp.LocalService(now=END + 900) as service, service.client("unlimited") as client:
+        kept.sync(client, **HOURS, start=END - 140 * DAY, end=END - 130 * DAY)
+        kept.sync(client, **{**HOURS, "symbol": "ETHUSDT"}, start=END - 10 * DAY, end=END)
+    expected = kept.read(**query).to_pandas().sort_index(kind="stable")
+    frame = kept.to_dask(**query, partition="month")
+    got = frame.compute()
+    assert len(got) == 2 * 240 and got["close"].tolist() == expected["close"].tolist()
+    assert [len(frame.get_partition(place)) for place in range(frame.npartitions)].count(0) >= 2
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_windows_between_seconds_hold_the_buckets_that_begin_in_them(archive, part):
+    window = {"start": END - 2 * DAY + part, "end": END - DAY + part}
+    expected = archive.read(**HOURS, **window).to_pandas()
+    assert archive.to_dask(**HOURS, **window).compute().index.tolist() == expected.index.tolist()
+
+
+def test_one_column_is_one_name(archive):
+    frame = archive.to_dask(**HOURS, columns="close")
+    assert list(frame.columns) == ["close"]
+    with pytest.raises(mp.InvalidRequest, match="there is no 'clos'"):
+        archive.to_dask(**HOURS, columns="clos")

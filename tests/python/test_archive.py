@@ -1,6 +1,9 @@
 """The archive: what was paid for is not paid for again, and what is read is what was answered."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 import urllib.request
 from email.utils import parsedate_to_datetime
@@ -397,3 +400,86 @@ def test_the_local_service_dates_its_answers_by_its_own_clock(service):
     with urllib.request.urlopen(request, timeout=10) as answer:
         date = parsedate_to_datetime(answer.headers["Date"]).timestamp()
     assert int(before) <= date <= service.now()
+
+
+#: Reads a window of a book with no more room for addresses than it has and half a gigabyte.
+BOUNDED = """
+import resource, sys
+import marketpoints as mp
+
+start, end = map(int, sys.argv[2:])
+archive, query = mp.Archive(sys.argv[1]), ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1m")
+rows = lambda start, end: archive.read(*query, start=start, end=end, block_size=2, max_depth=200)
+rows(start - 60, start)
+room = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize")) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (room + 2**29, room + 2**29))
+print(len(rows(start, end).only))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by way of /proc")
+@pytest.mark.parametrize("minutes", [1, 5, 61])
+def test_a_short_window_of_books_takes_memory_of_its_own_file_alone(demo, tmp_path, minutes):
+    """Room was made for as many days as the first day's rows were few, which ended the process."""
+    archive, midnight = mp.Archive(tmp_path), END // DAY * DAY
+    book = {"block_size": 2, "max_depth": 200}
+    with demo.client("unlimited") as client:
+        archive.sync(client, "orderbook_heatmap", *MARKET[:2], "1m", start=midnight - 12 * HOUR, end=midnight, **book)
+    start = midnight - 3 * HOUR
+    asked = [sys.executable, "-c", BOUNDED, str(tmp_path), str(start), str(start + 60 * minutes)]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{minutes}\n"), done.stderr
+
+
+def test_a_comparison_with_the_service_forgets_no_damaged_file(service, tmp_path):
+    archive, query = mp.Archive(tmp_path), ("candles", *MARKET)
+    window = {"start": END - 5 * DAY, "end": END}
+    with service.client("unlimited") as client:
+        archive.sync(client, *query, **window)
+        (file,) = part_files(tmp_path)
+        damaged = bytearray(file.read_bytes())
+        damaged[100] ^= 1
+        file.write_bytes(damaged)
+        before = service.spent
+        with pytest.raises(mp.DamagedFileError):
+            archive.verify(client, *query)
+        assert service.spent == before and file.read_bytes() == damaged
+        assert archive.contents() and not archive.verify()
+        with pytest.raises(mp.DamagedFileError):
+            archive.read(*query)
+        # A sync mends it.
+        assert archive.sync(client, *query, **window).mended and archive.verify(client, *query)
+
+
+#: Forks while an archive is synced, lets the child live, and syncs the same again.
+FORKED = """
+import os, sys, time
+import marketpoints as mp
+
+client = mp.Client(sys.argv[5], sys.argv[2], clock=lambda: float(sys.argv[3]))
+end, children = int(sys.argv[4]), []
+
+def forks(done, total):
+    if not children:
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        children.append(child)
+
+archive = mp.Archive(sys.argv[1])
+archive.sync(client, "candles", "BINANCE_FUTURES", "BTCUSDT", "1h", start=end - 86_400, end=end, progress=forks)
+began = time.monotonic()
+archive.sync(client, "candles", "BINANCE_FUTURES", "BTCUSDT", "1h", start=end - 2 * 86_400, end=end)
+print(len(children), time.monotonic() - began < 30)
+os.kill(children[0], 9)
+os.waitpid(children[0], 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_that_was_forked_meanwhile_holds_no_lock(service, tmp_path):
+    asked = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path), service.url, str(NOW), str(END)]
+    asked.append(service.keys["unlimited"])
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "1 True\n"), done.stderr

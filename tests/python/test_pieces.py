@@ -146,3 +146,15 @@ def test_windows_that_were_joined_stay_whole_when_time_goes_on(service, client, 
     service.advance(HOUR)
     report = piece.sync(client, mp.Archive(tmp_path))
     assert (report.rows, report.weight) == (10 * 24, 1)
+
+
+@pytest.mark.parametrize("later", [60, HOUR, 23 * HOUR])
+def test_the_last_day_stays_what_it_was_when_it_was_planned(tmp_path, later):
+    """Whoever does a piece late fetches the buckets that were planned: no later run asks for them again."""
+    with mp.LocalService(now=END + 900) as service, service.client("advanced") as client:
+        block = {"type": "candles", "exchange": "BYBIT", "symbol": "BTCUSDT", "interval": "1m", "period": "1d"}
+        plan = mp.Archive(tmp_path).plan_all(client, block)
+        (piece,) = plan.pieces()
+        service.advance(later)
+        report = piece.sync(client, mp.Archive(tmp_path))
+        assert (report.status, report.rows) == ("kept", 24 * 60)

@@ -282,6 +282,20 @@ def test_a_wrong_key_is_reported_before_anything_is_paid(service, tmp_path):
             mp.Archive(tmp_path).sync_all(client, SMALL)
 
 
+def test_what_cannot_be_weighed_is_not_paid_under_a_bound(service, client, tmp_path):
+    archive = mp.Archive(tmp_path)
+    block = {"type": "candles", "exchange": "BYBIT", "symbol": "BTCUSDT", "interval": "1h", "start": END - 5 * DAY}
+    block["end"] = END
+    archive.sync_all(client, block)
+    (ledger,) = tmp_path.glob("_marketpoints/ledger/*")
+    ledger.write_bytes(ledger.read_bytes()[:-5])
+    before = service.spent
+    with pytest.raises(mp.InvalidRequest, match=r"BYBIT BTCUSDT 1h .*ledger cannot be read.*leave max_weight=1 out"):
+        archive.sync_all(client, block, max_weight=1)
+    assert service.spent == before
+    assert archive.sync_all(client, block) and archive.verify()
+
+
 def test_max_weight_ends_it_before_paying(service, client, tmp_path):
     with pytest.raises(mp.InvalidRequest, match="weighs 4 in 4 requests, more than max_weight=3"):
         mp.Archive(tmp_path).sync_all(client, SMALL, max_weight=3)

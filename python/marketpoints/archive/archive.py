@@ -1,7 +1,7 @@
 """An archive in a folder or an object store: made, read, shown, pickled."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
@@ -127,7 +127,7 @@ class Archive(Downloads, Explorable):
         *,
         as_of: "Time | None" = None,
         partition: "Span | None" = None,
-        columns: "Sequence[str] | None" = None,
+        columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Any:
         """What is kept, as a dask ``DataFrame`` whose partitions are read when they are needed.

@@ -317,6 +317,7 @@ class Downloads(Inventory):
 
         Raises:
             ArchiveError: The folder or the store cannot be read.
+            DamagedFileError: With a client: a file is not what was written. Nothing was asked; a sync mends it.
             NotArchivedError: There is no archive at the path, or with a client: nothing is kept of the query.
         """
         if client is None:

@@ -1,13 +1,14 @@
 """What an archive holds as a dask DataFrame: a partition a day, a month or a year, read when it is needed."""
 
 import datetime as dt
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from .. import _engine
-from ..common.arguments import names, series_type
+from ..common.arguments import Names, names, series_type
 from ..common.optional import load
 from ..common.protocols import ArchiveLike
 from ..common.queries import QueryArguments, build_query
@@ -93,10 +94,13 @@ class PartitionReader:
         """A partition as a pandas frame."""
         archive = _engine.Archive(*self.place)
         read = [one for asks, window in work for one in asks.read(archive, window)]
+        if not read:  # none of the series has a part in it
+            return self.meta
         whole, meta = _joined(read, self.labels), self.meta
         if not self.chosen and (more := [name for name in whole if name not in meta]):
             raise SelectionError(
-                f"the column {more[0]!r} is in neither the first nor the last window: name the columns with columns="
+                f"the column {more[0]!r} is in neither the first nor the last window: name others with columns=, "
+                "or begin or end the window where it is"
             )
         lacking = {name: _nothing(name, meta.dtypes[name], whole.index) for name in meta if name not in whole}
         whole = whole.assign(**lacking)[list(meta)]
@@ -114,7 +118,7 @@ def frame(
     *,
     as_of: Time | None,
     partition: Span | None,
-    columns: Sequence[str] | None,
+    columns: Names,
 ) -> Any:
     """What an archive holds of a query, as a dask DataFrame.
 
@@ -140,10 +144,11 @@ def frame(
     labels = _labels(sample) if _may_be_several(holdings, sample) else ()
     meta = _joined(sample, labels).iloc[:0]
     if columns is not None:
-        if unknown := [name for name in columns if name not in meta]:
+        chosen = names(columns, "columns")
+        if unknown := [name for name in chosen if name not in meta]:
             raise InvalidRequest(f"columns: there is no {unknown[0]!r}; those are {', '.join(meta)}")
-        meta = meta[list(columns)]
-        holdings = _projected(holdings, sample, [name for name in columns if name not in labels])
+        meta = meta[chosen]
+        holdings = _projected(holdings, sample, [name for name in chosen if name not in labels])
     # Each partition has the categories that it needs.
     shown = frames.utils.clear_known_categories(meta, cols=[name for name in labels if name in meta])
     place = (engine.path, engine.options, archive._lease)
@@ -287,8 +292,9 @@ def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
         start = windows[0][0] if period is None else end - period
     elif period is not None and given.get("end") is None:
         end = start + period
-    bounds = asks.query((int(start), int(end))).bounded
-    start, end = (int(start), int(end)) if bounds is None else bounds
+    # Buckets that begin within the window, as `read` has them.
+    first, last = math.ceil(start), math.ceil(end)
+    start, end = asks.query((first, last)).bounded or (first, last)
     if start >= end:
         raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
     # What lies before and after all that is kept the engine reports when it reads the columns.

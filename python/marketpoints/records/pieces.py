@@ -112,6 +112,11 @@ class Part:
     slices: tuple[Slice, ...] = ()
     refusal: str = ""
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody knows what is left to ask: its ledger cannot be read. A request costs at least 1."""
+        return any(one.weight == 0 for one in self.slices)
+
     def facts(self) -> dict[str, Any]:
         """The fields of plans and reports that say which series it is."""
         wanted = self.wanted
@@ -162,9 +167,8 @@ class Piece:
         "The last so many days" begin where the tier's history does by then: a run may take hours, and what has left the
         history meanwhile would be refused.
         """
-        start = self.start
-        if self.wanted.arguments.get("start") is None:
-            start = max(start, query_of(self.wanted).window(now, tier)[0])
+        first = query_of(self.wanted).first_in_history(now, tier)
+        start = self.start if first is None else max(self.start, first)
         return query_of(self.wanted, (start, self.end)) if start < self.end else None
 
     def sync(self, client: "ClientLike", archive: ArchiveLike) -> "PieceReport":

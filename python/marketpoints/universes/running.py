@@ -146,9 +146,17 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
     """Refuses a run that would weigh more than its caller allows.
 
     Raises:
-        InvalidRequest: It would.
+        InvalidRequest: It would; or nobody knows what it weighs.
     """
-    if most is not None and plan.weight > most:
+    if most is None:
+        return
+    if unknown := [part for part in plan._parts if part.is_unknown]:
+        allowed = _engine.spelled_argument("max_weight", str(most))
+        raise InvalidRequest(
+            f"what {unknown[0].wanted} lacks is not known, and so neither is what the universe weighs: its ledger cannot be "
+            f"read; sync it by itself first, which mends it, or leave {allowed} out"
+        )
+    if plan.weight > most:
         allowed = _engine.spelled_argument("max_weight", str(most))
         raise InvalidRequest(
             f"the universe weighs {plan.weight:,} in {plan.requests:,} requests, more than {allowed}; ask for less, or "

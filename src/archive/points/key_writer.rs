@@ -5,6 +5,7 @@ use super::coverage::{gaps, within};
 use super::fault::ArchiveFault;
 use super::key::Key;
 use super::ledger::{self, Ledger};
+use super::partition::partitions;
 use super::rows::joined;
 use super::store::{Found, Lock, Version};
 use crate::clock::Window;
@@ -51,6 +52,19 @@ impl KeyWriter {
         let parts =
             windows.iter().map(|window| self.archive.read(&self.key, *window)).collect::<Result<Vec<_>, _>>()?;
         joined(&self.key, parts, &windows)
+    }
+
+    /// Reads what was asked of a window, a file at a time, and changes nothing.
+    ///
+    /// # Errors
+    /// That of the first file that is not what was written.
+    pub fn examine(&self, window: Window) -> Result<(), ArchiveFault> {
+        for asked in within(&self.asked(), window) {
+            for part in partitions(&self.key, asked) {
+                self.archive.read(&self.key, part.window)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn save(&mut self) -> Result<(), ArchiveFault> {

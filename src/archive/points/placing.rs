@@ -103,6 +103,22 @@ enum Place {
     Lists(Growing<i64>, Growing<f64>),
 }
 
+/// The room that some rows need.
+#[derive(Clone, Copy)]
+struct Room {
+    /// For as many values as they may have: of lists of which a part is read, those of all rows of the file.
+    most: usize,
+    /// For as many as they have, about: what rows that are still to come need follows from it.
+    likely: usize,
+}
+
+impl Room {
+    /// Of so many values.
+    fn of(values: usize) -> Self {
+        Self { most: values, likely: values }
+    }
+}
+
 /// A share of a column, and where its values belong.
 struct Task<'a> {
     file: usize,
@@ -171,9 +187,9 @@ impl Placing {
         let times = (self.to_come as f64 / rows.max(1) as f64).min(MOST as f64);
         let mut growing: Vec<_> =
             self.series.iter_mut().zip(shares).flat_map(|(target, shares)| target.growing(files, shares)).collect();
-        let size = growing.iter().map(|(_, more)| *more).sum();
-        parallel::share(parallel::threads(size), growing.drain(..), |(column, more)| {
-            column.make_room(more, (more as f64 * times) as usize);
+        let size = growing.iter().map(|(_, room)| room.most).sum();
+        parallel::share(parallel::threads(size), growing.drain(..), |(column, room)| {
+            column.make_room(room.most, (room.likely as f64 * times) as usize);
         });
         let count = |target: &Target, shares: &Vec<_>| vec![vec![0_usize; shares.len()]; target.columns.len()];
         let mut found: Vec<_> = self.series.iter().zip(shares).map(|(target, shares)| count(target, shares)).collect();
@@ -211,18 +227,23 @@ impl Target {
         Self { like, kinds, of, times: Growing::default(), columns }
     }
 
-    /// Every column, and how many values some shares of files have for it.
-    fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, usize)> {
+    /// Every column, and the room that some shares of files need in it.
+    fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, Room)> {
         let share = |&(file, number): &(usize, usize)| &files[file].series[number];
-        let rows = shares.iter().map(|one| share(one).rows.len()).sum();
-        let mut growing: Vec<(&'a mut dyn Reserve, usize)> = vec![(&mut self.times, rows)];
+        let rows = Room::of(shares.iter().map(|one| share(one).rows.len()).sum());
+        let mut growing: Vec<(&'a mut dyn Reserve, Room)> = vec![(&mut self.times, rows)];
         for (column, place) in self.columns.iter_mut().enumerate() {
             match place {
                 Place::Floats(values) => growing.push((values, rows)),
                 Place::Integers(values) => growing.push((values, rows)),
                 Place::Lists(ends, values) => {
                     growing.push((ends, rows));
-                    growing.push((values, shares.iter().map(|one| share(one).room_of(column)).sum()));
+                    let most = shares.iter().map(|one| share(one).room_of(column)).sum();
+                    let likely = shares.iter().map(|one| {
+                        let (share, all) = (share(one), files[one.0].values.rows().max(1));
+                        (share.room_of(column) as f64 * share.rows.len() as f64 / all as f64) as usize
+                    });
+                    growing.push((values, Room { most, likely: likely.sum() }));
                 }
             }
         }

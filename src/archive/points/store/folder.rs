@@ -271,6 +271,15 @@ impl Staged for Unplaced {
 
 impl Lock for FileLock {
     fn release(&mut self) {
-        self.file = None; // closed, it is unlocked
+        // Not by closing it alone: a child that was forked meanwhile holds the file as well.
+        if let Some(file) = self.file.take() {
+            let _ = file.unlock();
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        self.release();
     }
 }
