@@ -201,7 +201,8 @@ impl Client {
         let window = closed(&key, request.window(now, self.inner.tier), now);
         let writer = key_writer(archive, &key).await?;
         // Who only compares has the files as they are: a damaged one is no reason to forget what it answers for.
-        let look = move |writer: &mut KeyWriter| if replace { writer.mend(window, true) } else { writer.examine(window) };
+        let look =
+            move |writer: &mut KeyWriter| if replace { writer.mend(window, true) } else { writer.examine(window) };
         let writer = on_writer(writer, look).await?;
         let asked = writer.asked();
         let slices = self.inner.slices_again(request, &asked, window, replace, now)?;

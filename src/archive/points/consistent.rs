@@ -94,8 +94,13 @@ impl Archive {
     pub fn consistency(&self) -> Result<Consistency, ArchiveFault> {
         let mut consistency = Consistency::default();
         let kept = self.contents()?.0;
+        let mut alike: BTreeMap<String, Vec<&Content>> = BTreeMap::new();
+        for content in &kept {
+            alike.entry(without_interval(&content.key)).or_default().push(content);
+        }
         for coarse in kept.iter().filter(|content| !folds(&content.key).is_empty()) {
-            for fine in kept.iter().filter(|content| is_finer(&content.key, &coarse.key)) {
+            let same = alike.get(&without_interval(&coarse.key)).into_iter().flatten();
+            for fine in same.filter(|content| is_finer(&content.key, &coarse.key)) {
                 for window in shared_buckets(coarse, fine) {
                     let read = |key| self.read(key, window);
                     match read(&coarse.key).and_then(|one| Ok((one, read(&fine.key)?))) {
@@ -110,11 +115,15 @@ impl Archive {
     }
 }
 
-/// Whether a query is another's but for its interval, of which several make one of the other's.
+/// What a query asks, whatever its interval.
+fn without_interval(key: &Key) -> String {
+    PointsQuery { interval: None, ..key.query().clone() }.to_query_string()
+}
+
+/// Whether several intervals of a query make one of another, which asks the same.
 fn is_finer(fine: &Key, coarse: &Key) -> bool {
-    let bare = |key: &Key| PointsQuery { interval: None, ..key.query().clone() };
     let (one, other) = (coarse.interval().seconds, fine.interval().seconds);
-    other < one && one % other == 0 && bare(fine) == bare(coarse)
+    other < one && one % other == 0
 }
 
 /// The buckets of a query, file by file, whose finer ones are kept too.
@@ -299,7 +308,10 @@ mod tests {
             |text: &str| Key::new("here", &PointsQuery::parse(&format!("type=TRADE_AGG&{text}")).unwrap()).unwrap();
         let hour = key("rawSymbol=B&interval=HOUR");
         assert!(is_finer(&key("rawSymbol=B&interval=MINUTE"), &hour));
-        assert!(!is_finer(&hour, &hour) && !is_finer(&key("rawSymbol=C&interval=MINUTE"), &hour));
+        assert!(!is_finer(&hour, &hour));
+        let (same, other) = (key("rawSymbol=B&interval=MINUTE"), key("rawSymbol=C&interval=MINUTE"));
+        assert_eq!(without_interval(&same), without_interval(&hour));
+        assert_ne!(without_interval(&other), without_interval(&hour));
         assert!(folds(&key("rawSymbol=B&interval=HOUR&gapfill=true")).is_empty() && !folds(&hour).is_empty());
     }
 }

@@ -60,8 +60,10 @@ impl Archive {
     pub fn contents(&self) -> Result<(Vec<Content>, Vec<FileProblem>), ArchiveFault> {
         let mut contents = Vec::new();
         let mut foreign = self.strangers()?;
-        for name in self.ledgers()? {
-            let (key, ledger) = match self.open_ledger(&name) {
+        let names = self.ledgers()?;
+        let source = self.source_of(&names);
+        for name in names {
+            let (key, ledger) = match self.open_ledger(&name, &source) {
                 Err(ArchiveFault::File { path, state: FileState::Foreign, problem }) => {
                     foreign.push(FileProblem { path, state: FileState::Foreign, problem });
                     continue;
@@ -88,8 +90,10 @@ impl Archive {
         if let Err(fault) = self.about_problem() {
             report.note(fault)?;
         }
-        for name in self.ledgers()? {
-            match self.open_ledger(&name) {
+        let names = self.ledgers()?;
+        let source = self.source_of(&names);
+        for name in names {
+            match self.open_ledger(&name, &source) {
                 Ok((key, ledger)) => self.look_in_peace(&key, ledger, &mut report, &mut known)?,
                 Err(fault) => report.note(fault)?,
             }
@@ -100,8 +104,10 @@ impl Archive {
         unknown.retain(|name| is_ours(name) && !known.contains(name));
         if !unknown.is_empty() {
             // A writer may have put them in place since its ledger was read.
-            for name in self.ledgers()? {
-                if let Ok((key, ledger)) = self.open_ledger(&name) {
+            let names = self.ledgers()?;
+            let source = self.source_of(&names);
+            for name in names {
+                if let Ok((key, ledger)) = self.open_ledger(&name, &source) {
                     known.extend(names_of(&key, &ledger));
                 }
             }
@@ -192,12 +198,17 @@ impl Archive {
         Ok(names.map(stranger).collect())
     }
 
-    fn open_ledger(&self, name: &str) -> Result<(Key, Ledger), ArchiveFault> {
+    /// Which service the ledgers' data are from, asked once for all of them: each may have to be read for it.
+    fn source_of(&self, ledgers: &[String]) -> Result<String, ArchiveFault> {
+        if ledgers.is_empty() { Ok(String::new()) } else { self.source().map(Option::unwrap_or_default) }
+    }
+
+    fn open_ledger(&self, name: &str, source: &Result<String, ArchiveFault>) -> Result<(Key, Ledger), ArchiveFault> {
         let path = ledger::name(name);
         let gone = || ArchiveFault::file(&path, FileState::Missing, "the ledger is gone");
         let (ledger, _) = self.ledger(name)?.ok_or_else(gone)?;
-        let source = self.source()?.unwrap_or_default();
-        let key = PointsQuery::parse(&ledger.query).ok().and_then(|query| Key::new(&source, &query));
+        let source = source.as_ref().map_err(Clone::clone)?;
+        let key = PointsQuery::parse(&ledger.query).ok().and_then(|query| Key::new(source, &query));
         match key {
             Some(key) if key.name == name => Ok((key, ledger)),
             _ => Err(ArchiveFault::file(&path, FileState::Foreign, "the ledger of another archive; move it away")),
