@@ -208,7 +208,7 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
         (hash("e"), b"not JSON", true, false),
         ("v2-old.json".to_owned(), &account, true, false),
         ("results.json".to_owned(), &account, true, false),
-        (hash("f").replace("v1", "v2"), &account, true, false),
+        (hash("f").replace("v2", "v1"), &account, true, false),
         ("notes.txt".to_owned(), b"", true, false),
     ];
     for (name, content, aged, _) in &files {
