@@ -322,11 +322,11 @@ mod tests {
             let start = page.offset as usize;
             damaged[start..start + page.compressed_page_size as usize].fill(0xff);
             let (own, after) = (page.first_row_index as usize, next.first_row_index as usize);
-            let told = |rows| if column == 0 { read(&damaged, rows).0 } else { read(&damaged, rows).1 };
+            let values_of = |rows| if column == 0 { read(&damaged, rows).0 } else { read(&damaged, rows).1 };
             let known = if column == 0 { &numbers } else { &levels };
-            assert!(told(0..ROWS).is_err() && told(own..own + 1).is_err(), "{name}");
-            assert_eq!(told(5..own).unwrap(), known[5 * width..own * width], "{name}");
-            assert_eq!(told(after + 3..ROWS).unwrap(), known[(after + 3) * width..], "{name}");
+            assert!(values_of(0..ROWS).is_err() && values_of(own..own + 1).is_err(), "{name}");
+            assert_eq!(values_of(5..own).unwrap(), known[5 * width..own * width], "{name}");
+            assert_eq!(values_of(after + 3..ROWS).unwrap(), known[(after + 3) * width..], "{name}");
         }
     }
 

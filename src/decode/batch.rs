@@ -1,10 +1,10 @@
-//! Rows of a learnt shape, many at a time: their delimiters give the ends of all values at once, one comparison for each
-//! literal shows that the rows have the shape, and each column's numbers are converted together.
+//! Rows of a learnt template, many at a time: their delimiters give the ends of all values at once, one comparison for each
+//! literal shows that the rows have the template, and each column's numbers are converted together.
 
 use super::delimiters::View;
 use super::json::Reader;
 use super::kernel::{Kernel, Span};
-use super::shape::{Kind, Ragged, Shape, Slot};
+use super::row_template::{Kind, Ragged, RowTemplate, Slot};
 use super::values::{Values, is_numbers, push_texts};
 
 /// Most rows at once: what is known of them stays in the nearest cache.
@@ -51,9 +51,9 @@ impl Batch {
         self.end(rows).map_or(0, |(separator, _)| (separator - self.opens[0] as usize) / rows)
     }
 
-    /// Finds the values of the next rows, supposing that they have the shape.
-    pub(super) fn find(&mut self, shape: &Shape, view: &View<'_>, limit: usize) -> usize {
-        let slots = shape.slots.len();
+    /// Finds the values of the next rows, supposing that they have the template.
+    pub(super) fn find(&mut self, template: &RowTemplate, view: &View<'_>, limit: usize) -> usize {
+        let slots = template.slots.len();
         self.rows = 0;
         if self.ends.len() < slots * BATCH {
             self.ends.resize(slots * BATCH, 0);
@@ -63,14 +63,14 @@ impl Batch {
             self.separators.resize(BATCH, 0);
             self.passed.resize(BATCH, 0);
         }
-        match (shape.stride, shape.ragged) {
-            (Some(stride), _) => self.find_steady(shape, stride, view, limit),
+        match (template.stride, template.ragged) {
+            (Some(stride), _) => self.find_steady(template, stride, view, limit),
             (None, Some(ragged)) => {
-                self.find_ragged(shape, ragged, view, limit);
+                self.find_ragged(template, ragged, view, limit);
                 self.collect_lists(view);
             }
             (None, None) => {
-                self.find_varying(shape, view, limit);
+                self.find_varying(template, view, limit);
                 self.collect_lists(view);
             }
         }
@@ -78,9 +78,9 @@ impl Batch {
     }
 
     /// Rows with the same number of delimiters each.
-    fn find_steady(&mut self, shape: &Shape, stride: usize, view: &View<'_>, limit: usize) {
-        let Some(last) = shape.slots.last() else { return };
-        let tail = shape.tail.len() as u32;
+    fn find_steady(&mut self, template: &RowTemplate, stride: usize, view: &View<'_>, limit: usize) {
+        let Some(last) = template.slots.last() else { return };
+        let tail = template.tail.len() as u32;
         let mut open = view.open;
         let mut passed = 0;
         let places = self.opens.iter_mut().zip(&mut self.separators).zip(&mut self.passed).take(limit);
@@ -98,7 +98,7 @@ impl Batch {
                 break;
             }
         }
-        for (slot, ends) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)) {
+        for (slot, ends) in template.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)) {
             let rows = view.ahead.chunks_exact(stride).take(self.rows);
             ends.iter_mut().zip(rows).for_each(|(end, delimiters)| *end = delimiters[slot.place]);
         }
@@ -109,7 +109,7 @@ impl Batch {
     /// Each ends with so many closing brackets, which says how long its list is without looking at it; so no row waits
     /// for the one before. That no bracket stands within the list follows when the literals are found to be right: they
     /// hold as many as the row has.
-    fn find_ragged(&mut self, shape: &Shape, ragged: Ragged, view: &View<'_>, limit: usize) {
+    fn find_ragged(&mut self, template: &RowTemplate, ragged: Ragged, view: &View<'_>, limit: usize) {
         let mut rows = 0;
         let mut next = 0;
         let mut open = view.open;
@@ -132,7 +132,7 @@ impl Batch {
             self.passed[rows - 1] = next;
         }
         let (before, with_commas) = (&before[..rows], &with_commas[..rows]);
-        for (index, (slot, ends)) in shape.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)).enumerate() {
+        for (index, (slot, ends)) in template.slots.iter().zip(self.ends.chunks_exact_mut(BATCH)).enumerate() {
             let passed = if index < ragged.list { before } else { with_commas };
             ends.iter_mut().zip(passed).for_each(|(end, passed)| *end = view.ahead[passed + slot.place]);
         }
@@ -143,7 +143,7 @@ impl Batch {
             None => &self.opens,
             Some(before) => &self.ends[before * BATCH..ragged.list * BATCH],
         };
-        let slot = &shape.slots[ragged.list];
+        let slot = &template.slots[ragged.list];
         let spans = before.iter().zip(with_commas).zip(opens);
         list.add(
             view.ahead,
@@ -152,8 +152,8 @@ impl Batch {
             }),
         );
         // Nothing else than the tail stands behind the last value.
-        let tail = shape.tail.len() as u32;
-        let ends = &self.ends[(shape.slots.len() - 1) * BATCH..][..rows];
+        let tail = template.tail.len() as u32;
+        let ends = &self.ends[(template.slots.len() - 1) * BATCH..][..rows];
         let whole = ends.iter().zip(&self.separators).position(|(end, separator)| end.wrapping_add(tail) != *separator);
         self.rows = whole.unwrap_or(rows);
     }
@@ -167,15 +167,15 @@ impl Batch {
     }
 
     /// Rows whose lists and strings hold any number of delimiters.
-    fn find_varying(&mut self, shape: &Shape, view: &View<'_>, limit: usize) {
-        let lists = shape.slots.iter().filter(|slot| slot.kind == Kind::List).count();
+    fn find_varying(&mut self, template: &RowTemplate, view: &View<'_>, limit: usize) {
+        let lists = template.slots.iter().filter(|slot| slot.kind == Kind::List).count();
         self.lists.resize_with(lists, Numbers::default);
         for list in &mut self.lists {
             list.clear(view.ahead.len());
         }
         let (mut cursor, mut open) = (0, view.open);
         for row in 0..limit {
-            let Some((separator, passed)) = self.find_row(shape, view, row, cursor, open) else { return };
+            let Some((separator, passed)) = self.find_row(template, view, row, cursor, open) else { return };
             self.opens[row] = open;
             self.separators[row] = separator;
             self.passed[row] = passed;
@@ -192,7 +192,7 @@ impl Batch {
     /// One of them: its separator, and the delimiters before that.
     fn find_row(
         &mut self,
-        shape: &Shape,
+        template: &RowTemplate,
         view: &View<'_>,
         row: usize,
         mut cursor: usize,
@@ -201,7 +201,7 @@ impl Batch {
         let (ahead, bytes) = (view.ahead, view.bytes);
         let mut from = open;
         let mut list = 0;
-        for (index, slot) in shape.slots.iter().enumerate() {
+        for (index, slot) in template.slots.iter().enumerate() {
             let start = from.checked_add(slot.literal.len() as u32)?;
             cursor += slot.gap;
             let end = match slot.kind {
@@ -223,17 +223,17 @@ impl Batch {
             self.ends[index * BATCH + row] = end;
             from = end;
         }
-        cursor += shape.tail_gap;
+        cursor += template.tail_gap;
         let separator = *ahead.get(cursor)?;
-        (separator == from.checked_add(shape.tail.len() as u32)?).then_some((separator, cursor))
+        (separator == from.checked_add(template.tail.len() as u32)?).then_some((separator, cursor))
     }
 
-    /// How many of the first rows have the shape: its literals stand where they should.
-    pub(super) fn verify(&self, shape: &Shape, reader: &Reader<'_>, bytes: &[u8]) -> usize {
+    /// How many of the first rows have the template: its literals stand where they should.
+    pub(super) fn verify(&self, template: &RowTemplate, reader: &Reader<'_>, bytes: &[u8]) -> usize {
         let mut rows = self.rows;
         // A row near the end, beyond which the kernels cannot look, goes by itself: it would hold up the others.
         let near = self.end(rows).is_some_and(|(separator, _)| bytes.len() - separator < END);
-        let literals = shape.slots.iter().map(|slot| &slot.literal).chain([&shape.tail]);
+        let literals = template.slots.iter().map(|slot| &slot.literal).chain([&template.tail]);
         for (index, literal) in literals.enumerate() {
             let same = |befores: &[u32]| reader.kernel().same(bytes, befores, 0, literal);
             let befores = &self.befores(index)[..rows];
@@ -259,22 +259,22 @@ impl Batch {
     }
 
     /// The numbers of the list in that slot.
-    fn list(&self, shape: &Shape, slot: usize) -> &Numbers {
-        let before = shape.slots[..slot].iter().filter(|slot| slot.kind == Kind::List).count();
+    fn list(&self, template: &RowTemplate, slot: usize) -> &Numbers {
+        let before = template.slots[..slot].iter().filter(|slot| slot.kind == Kind::List).count();
         &self.lists[before]
     }
 
     /// Values in the first rows' lists of one field.
-    pub(super) fn list_values(&self, shape: &Shape, field: usize, rows: usize) -> usize {
-        let slot = shape.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
-        slot.map_or(0, |slot| self.list(shape, slot).until(rows))
+    pub(super) fn list_values(&self, template: &RowTemplate, field: usize, rows: usize) -> usize {
+        let slot = template.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
+        slot.map_or(0, |slot| self.list(template, slot).until(rows))
     }
 
     /// Adds the rows' values of one field; `false` when one of them is not what it should be.
     #[allow(clippy::too_many_arguments)] // the parts of one batch, which nobody else needs
     pub(super) fn convert(
         &self,
-        shape: &Shape,
+        template: &RowTemplate,
         field: usize,
         values: &mut Values,
         missing: f64,
@@ -283,23 +283,23 @@ impl Batch {
         rows: usize,
     ) -> bool {
         let start = values.len();
-        let Some(index) = shape.slots.iter().position(|slot| slot.field == field) else {
+        let Some(index) = template.slots.iter().position(|slot| slot.field == field) else {
             values.fill(start + rows, missing);
             return true;
         };
-        let (kernel, slot) = (reader.kernel(), &shape.slots[index]);
+        let (kernel, slot) = (reader.kernel(), &template.slots[index]);
         let befores = &self.befores(index)[..rows];
         let ends = &self.befores(index + 1)[..rows];
         let skip = slot.literal.len() as u32;
         match (slot.kind, values) {
             (Kind::Number, Values::Float(column)) => kernel.floats(bytes, befores, skip, ends, column),
             (Kind::Seconds, Values::Time(column)) => {
-                let part = shape.slots.get(index + 1).filter(|next| next.kind == Kind::Nanoseconds);
+                let part = template.slots.get(index + 1).filter(|next| next.kind == Kind::Nanoseconds);
                 let part = part.map(|next: &Slot| (next.literal.len() as u32, &self.befores(index + 2)[..rows]));
                 kernel.times(bytes, befores, skip, ends, part, column)
             }
             (Kind::List, Values::List(column)) => {
-                let numbers = self.list(shape, index);
+                let numbers = self.list(template, index);
                 let before = column.values.len();
                 let count = numbers.until(rows);
                 column.offsets.extend(numbers.spans[..rows].iter().map(|span| (before + span.until as usize) as i64));
@@ -310,7 +310,7 @@ impl Batch {
                 is_numbers(kernel, bytes, befores, skip, ends) && push_texts(raw, bytes, spans)
             }
             (Kind::List, Values::Raw(raw)) if !raw.known => {
-                let numbers = self.list(shape, index);
+                let numbers = self.list(template, index);
                 let count = numbers.until(rows);
                 // With the brackets.
                 let spans = befores.iter().zip(ends).map(|(before, end)| (before + skip - 1, end + 1));

@@ -10,16 +10,16 @@ mod fields;
 mod heatmap;
 mod json;
 mod kernel;
-mod learner;
 mod list;
 mod names;
 mod number;
 mod open_series;
 mod powers;
 mod refusal;
+mod row_template;
+mod row_templates;
 mod series;
 mod settle;
-mod shape;
 mod stream;
 mod table;
 #[cfg(test)]

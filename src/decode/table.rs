@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use super::fields::Fields;
 use super::json::{Name, Reader, Result};
-use super::learner::Learner;
 use super::names::Names;
+use super::row_templates::RowTemplates;
 use crate::columns::{self, Column};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
@@ -24,7 +24,7 @@ pub(super) struct Table {
     fields: Fields,
     /// The tables of fields that hold records, with the index of their field, in the order of the fields.
     records: Vec<(usize, Table)>,
-    learner: Learner,
+    templates: RowTemplates,
 }
 
 /// A state of a table to which it can go back: rows, fields, and the tables within.
@@ -38,18 +38,18 @@ impl Table {
     /// A table with the columns of known fields; unknown ones are added as they come.
     pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
         // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
-        let learner = Learner::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
+        let templates = RowTemplates::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
         let records = fields.iter().enumerate().filter_map(|(index, field)| match field.kind {
             FieldKind::Rows(fields) => Some((index, Self::new(fields, false, names))),
             _ => None,
         });
-        Self { fields: Fields::new(fields, wrapped, names), records: records.collect(), learner }
+        Self { fields: Fields::new(fields, wrapped, names), records: records.collect(), templates }
     }
 
     /// A table of points, with the memory of an earlier one where that had the same fields.
     pub(super) fn of_points(fields: &'static [Field], names: &Names) -> Box<Self> {
         let spare = SPARE.with_borrow_mut(|tables| {
-            let place = tables.iter().rposition(|table| names.are_neutral() && table.learner.is_of(fields))?;
+            let place = tables.iter().rposition(|table| names.are_neutral() && table.templates.is_of(fields))?;
             Some(tables.remove(place))
         });
         spare.unwrap_or_else(|| Box::new(Self::new(fields, true, names)))
@@ -59,7 +59,7 @@ impl Table {
     pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::Name, Column)> {
         // One that unknown fields, or rows of their own, have not changed is kept.
         let Some(columns) = self.fields.take() else { return self.finish() };
-        self.learner.start_over();
+        self.templates.start_over();
         SPARE.with_borrow_mut(|tables| {
             if tables.len() == SPARES {
                 tables.remove(0);
@@ -87,13 +87,13 @@ impl Table {
     /// Reads at least one element of an array of rows, and leaves the reader before what stands between two.
     pub(super) fn rows(&mut self, reader: &mut Reader<'_>) -> Result<usize> {
         reader.peek()?;
-        let fast = self.learner.rows(&mut self.fields, reader);
+        let fast = self.templates.rows(&mut self.fields, reader);
         if fast > 0 {
             return Ok(fast);
         }
         let start = reader.offset();
         self.element(reader)?;
-        self.learner.learn(&self.fields, &reader.bytes()[start..reader.offset()]);
+        self.templates.learn(&self.fields, &reader.bytes()[start..reader.offset()]);
         Ok(1)
     }
 
@@ -205,7 +205,7 @@ impl Table {
 
     /// Forgets places in bytes that are gone.
     pub(super) fn new_bytes(&mut self) {
-        self.learner.new_bytes();
+        self.templates.new_bytes();
         self.records.iter_mut().for_each(|(_, table)| table.new_bytes());
     }
 
@@ -218,7 +218,7 @@ impl Table {
     /// Goes back to an earlier state.
     pub(super) fn rewind(&mut self, mark: &Mark) {
         self.fields.rewind(mark.rows, mark.fields);
-        self.learner.forget_fields(mark.fields);
+        self.templates.forget_fields(mark.fields);
         for ((_, table), mark) in self.records.iter_mut().zip(&mark.records) {
             table.rewind(mark);
         }

@@ -40,10 +40,10 @@ struct Share {
 pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     let mut values = Values::open(bytes.clone())?;
     let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
-    let told = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
-    let time = values.leaf(TIME).filter(|time| time.kind == Kind::Time && told == values.rows())?;
-    let mut times = vec![0; told];
-    values.integers(&time, 0..told, &mut times).ok()?;
+    let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
+    let time = values.leaf(TIME).filter(|time| time.kind == Kind::Time && declared == values.rows())?;
+    let mut times = vec![0; declared];
+    values.integers(&time, 0..declared, &mut times).ok()?;
     let window = scan.window.nanos();
     let (mut series, mut done) = (Vec::new(), 0);
     for of in packed {
@@ -92,10 +92,10 @@ struct Target {
     kinds: Vec<(Kind, usize)>,
     of: Series,
     times: Growing<i64>,
-    columns: Vec<Place>,
+    columns: Vec<ColumnBuffer>,
 }
 
-enum Place {
+enum ColumnBuffer {
     Floats(Growing<f64>),
     /// Whole numbers or times.
     Integers(Growing<i64>),
@@ -168,7 +168,7 @@ impl Placing {
                     place
                 } else {
                     let of = like.without_rows().ok()?;
-                    // One that differs in its columns, or only in how it is told, is joined.
+                    // One that differs in its columns, or only in how it was sent, is joined.
                     if self.series.iter().any(|one| identity(&one.of) == identity(&of)) {
                         return None;
                     }
@@ -219,9 +219,9 @@ impl Placing {
 impl Target {
     fn new(like: Packed, kinds: Vec<(Kind, usize)>, of: Series) -> Self {
         let place = |(kind, _): &(Kind, usize)| match kind {
-            Kind::Float => Place::Floats(Growing::default()),
-            Kind::Int | Kind::Time => Place::Integers(Growing::default()),
-            Kind::List => Place::Lists(Growing::default(), Growing::default()),
+            Kind::Float => ColumnBuffer::Floats(Growing::default()),
+            Kind::Int | Kind::Time => ColumnBuffer::Integers(Growing::default()),
+            Kind::List => ColumnBuffer::Lists(Growing::default(), Growing::default()),
         };
         let columns = kinds.iter().map(place).collect();
         Self { like, kinds, of, times: Growing::default(), columns }
@@ -234,9 +234,9 @@ impl Target {
         let mut growing: Vec<(&'a mut dyn Reserve, Room)> = vec![(&mut self.times, rows)];
         for (column, place) in self.columns.iter_mut().enumerate() {
             match place {
-                Place::Floats(values) => growing.push((values, rows)),
-                Place::Integers(values) => growing.push((values, rows)),
-                Place::Lists(ends, values) => {
+                ColumnBuffer::Floats(values) => growing.push((values, rows)),
+                ColumnBuffer::Integers(values) => growing.push((values, rows)),
+                ColumnBuffer::Lists(ends, values) => {
                     growing.push((ends, rows));
                     let most = shares.iter().map(|one| share(one).room_of(column)).sum();
                     let likely = shares.iter().map(|one| {
@@ -273,19 +273,19 @@ impl Target {
                 tasks.push(Task { file, values, leaves, rows: share.rows.clone(), out });
             };
             match place {
-                Place::Floats(values) => {
+                ColumnBuffer::Floats(values) => {
                     let mut room = values.room(rows);
                     for &(file, share) in &all {
                         task(file, share, Out::Floats(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
                     }
                 }
-                Place::Integers(values) => {
+                ColumnBuffer::Integers(values) => {
                     let mut room = values.room(rows);
                     for &(file, share) in &all {
                         task(file, share, Out::Integers(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
                     }
                 }
-                Place::Lists(ends, values) => {
+                ColumnBuffer::Lists(ends, values) => {
                     let lists: usize = all.iter().map(|(_, share)| share.room_of(column)).sum();
                     let mut room = values.room(lists);
                     let mut end_room = ends.room(rows);
@@ -306,9 +306,9 @@ impl Target {
         self.times.fill(rows);
         for (column, (place, found)) in self.columns.iter_mut().zip(found).enumerate() {
             match place {
-                Place::Floats(values) => values.fill(rows),
-                Place::Integers(values) => values.fill(rows),
-                Place::Lists(ends, values) => {
+                ColumnBuffer::Floats(values) => values.fill(rows),
+                ColumnBuffer::Integers(values) => values.fill(rows),
+                ColumnBuffer::Lists(ends, values) => {
                     let (before, base) = (ends.len(), values.len());
                     ends.fill(rows);
                     let mut ends = &mut ends.filled_mut()[before..];
@@ -332,10 +332,10 @@ impl Target {
 
     fn finish(self) -> Series {
         let column = |(place, (kind, _))| match (place, kind) {
-            (Place::Floats(values), _) => Column::Float(values.finish()),
-            (Place::Integers(values), Kind::Time) => Column::Time(values.finish()),
-            (Place::Integers(values), _) => Column::Int(values.finish()),
-            (Place::Lists(ends, values), _) => {
+            (ColumnBuffer::Floats(values), _) => Column::Float(values.finish()),
+            (ColumnBuffer::Integers(values), Kind::Time) => Column::Time(values.finish()),
+            (ColumnBuffer::Integers(values), _) => Column::Int(values.finish()),
+            (ColumnBuffer::Lists(ends, values), _) => {
                 let offsets = [0].into_iter().chain(ends.finish()).collect();
                 Column::List(List { offsets, values: values.finish() })
             }

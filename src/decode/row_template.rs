@@ -14,7 +14,7 @@ const MOST_SLOTS: usize = 64;
 
 /// One row's literals and the values between them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct RowTemplate {
     pub(super) slots: Vec<Slot>,
     /// From the last value to the end of the row.
     pub(super) tail: Literal,
@@ -66,23 +66,23 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Shape {
-    /// The shape of the row that stands in these bytes and that was read into `fields`; `None` when it holds what only the
+impl RowTemplate {
+    /// The template of the row that stands in these bytes and that was read into `fields`; `None` when it holds what only the
     /// general way can read.
     pub(super) fn learn(row: &[u8], fields: &Fields) -> Option<Self> {
-        let mut lesson = Lesson { row, fields, slots: Vec::new(), from: 0, delimited: false, closers: 0 };
+        let mut builder = TemplateBuilder { row, fields, slots: Vec::new(), from: 0, delimited: false, closers: 0 };
         let mut reader = Reader::new(row, Kernel::Scalar);
         let learnt = if fields.is_wrapped() {
-            reader.object(|reader, key| if key == "Point" { lesson.object(reader) } else { unlearnable(reader) })
+            reader.object(|reader, key| if key == "Point" { builder.object(reader) } else { unlearnable(reader) })
         } else {
-            lesson.object(&mut reader)
+            builder.object(&mut reader)
         };
-        if learnt.is_err() || lesson.slots.is_empty() || lesson.slots.len() > MOST_SLOTS {
+        if learnt.is_err() || builder.slots.is_empty() || builder.slots.len() > MOST_SLOTS {
             return None;
         }
-        let tail = &row[lesson.from..];
-        let tail_gap = count(tail) - usize::from(lesson.delimited);
-        let mut slots = lesson.slots;
+        let tail = &row[builder.from..];
+        let tail_gap = count(tail) - usize::from(builder.delimited);
+        let mut slots = builder.slots;
         let steady = slots.iter().all(|slot| !matches!(slot.kind, Kind::List | Kind::Text));
         let mut passed = 0;
         for slot in &mut slots {
@@ -94,7 +94,7 @@ impl Shape {
         let mut varying = slots.iter().enumerate().filter(|(_, slot)| matches!(slot.kind, Kind::List | Kind::Text));
         let ragged = match (varying.next(), varying.next()) {
             (Some((list, slot)), None) if slot.kind == Kind::List => {
-                let closers = lesson.closers + tail.iter().filter(|byte| closes(**byte)).count();
+                let closers = builder.closers + tail.iter().filter(|byte| closes(**byte)).count();
                 Some(Ragged { list, shortest, closers })
             }
             _ => None,
@@ -114,12 +114,12 @@ fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| matches!(byte, b',' | b']' | b'}')).count()
 }
 
-/// Ends the lesson.
+/// Such a row makes no template.
 fn unlearnable<T>(reader: &Reader<'_>) -> Result<T> {
     Err(reader.error(String::new()))
 }
 
-struct Lesson<'a> {
+struct TemplateBuilder<'a> {
     row: &'a [u8],
     fields: &'a Fields,
     slots: Vec<Slot>,
@@ -130,7 +130,7 @@ struct Lesson<'a> {
     closers: usize,
 }
 
-impl Lesson<'_> {
+impl TemplateBuilder<'_> {
     fn object(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         reader.object(|reader, key| {
             let first = reader.peek()?;
@@ -139,7 +139,7 @@ impl Lesson<'_> {
             }
             let Some(field) = self.fields.position(key) else { return unlearnable(reader) };
             if reader.null()? {
-                return Ok(()); // a part of the literal: the rows of this shape lack the field
+                return Ok(()); // a part of the literal: the rows of this template lack the field
             }
             match self.fields.values(field) {
                 Values::Float(_) if !matches!(first, b't' | b'f') => self.number(reader, Kind::Number, field),

@@ -1,4 +1,4 @@
-//! What a table learns about its rows, and the ways it tries on the next ones: a shape that is known, keys in any order,
+//! What a table learns about its rows, and the ways it tries on the next ones: a template that is known, keys in any order,
 //! and at last the general way.
 
 use std::cell::RefCell;
@@ -8,34 +8,34 @@ use super::batch::{BATCH, Batch};
 use super::delimiters::Delimiters;
 use super::fields::Fields;
 use super::json::Reader;
-use super::shape::Shape;
+use super::row_template::RowTemplate;
 use super::unordered::Unordered;
 use crate::protocol::Field;
 
 /// Rows to try after a mismatch; the number doubles while rows match.
 const FEW: usize = 8;
-/// Most shapes that are tried on a row, and most that are learnt for one table.
-const SHAPES: usize = 4;
-const LESSONS: usize = 16;
-/// Most rows that are read the general way before a shape is tried again.
+/// Most templates that are tried on a row, and most that are learnt for one table.
+const MOST_TRIED: usize = 4;
+const MOST_LEARNT: usize = 16;
+/// Most rows that are read the general way before a template is tried again.
 const LONGEST_PAUSE: usize = 64;
 /// Rows in a row that were not read with keys in any order, after which it is not tried any more.
 const MANY_ODD: usize = 8;
-/// Most shapes kept between bodies.
+/// Most templates kept between bodies.
 const REMEMBERED: usize = 32;
 
 /// What a table has learnt about its rows.
-pub(super) struct Learner {
+pub(super) struct RowTemplates {
     /// The last used first.
-    shapes: Vec<Arc<Shape>>,
-    /// Shapes learnt in this table; a body in which every row is different must not be studied for ever.
-    lessons: usize,
+    templates: Vec<Arc<RowTemplate>>,
+    /// Templates learnt in this table; a body in which every row is different must not be studied for ever.
+    learnt: usize,
     /// Rows still to be read the general way, and how many it will be the next time.
     pause: usize,
     penalty: usize,
     /// Rows of the next batch.
     limit: usize,
-    /// The type's fields and wrapping, under which shapes are remembered.
+    /// The type's fields and wrapping, under which templates are remembered.
     origin: Origin,
     delimiters: Delimiters,
     batch: Batch,
@@ -58,21 +58,21 @@ impl Origin {
 }
 
 thread_local! {
-    /// Shapes of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
-    static MEMORY: RefCell<Vec<(Origin, Arc<Shape>)>> = const { RefCell::new(Vec::new()) };
+    /// Templates of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
+    static MEMORY: RefCell<Vec<(Origin, Arc<RowTemplate>)>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Learner {
+impl RowTemplates {
     /// What is remembered of earlier rows of these fields.
     pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
         let origin = Origin::of(fields, wrapped);
-        let shapes = MEMORY.with_borrow(|memory| {
+        let templates = MEMORY.with_borrow(|memory| {
             let known = memory.iter().rev().filter(|(other, _)| *other == origin && !fields.is_empty());
-            known.take(SHAPES).map(|(_, shape)| Arc::clone(shape)).collect()
+            known.take(MOST_TRIED).map(|(_, template)| Arc::clone(template)).collect()
         });
         Self {
-            shapes,
-            lessons: 0,
+            templates,
+            learnt: 0,
             pause: 0,
             penalty: 1,
             limit: BATCH,
@@ -84,20 +84,20 @@ impl Learner {
         }
     }
 
-    /// Whether it learns the shapes of points with these fields.
+    /// Whether it learns the templates of points with these fields.
     pub(super) fn is_of(&self, fields: &'static [Field]) -> bool {
         self.origin == Origin::of(fields, true)
     }
 
-    /// Forgets everything but the shapes.
+    /// Forgets everything but the templates.
     pub(super) fn start_over(&mut self) {
-        (self.lessons, self.pause, self.penalty, self.limit, self.odd) = (0, 0, 1, BATCH, 0);
+        (self.learnt, self.pause, self.penalty, self.limit, self.odd) = (0, 0, 1, BATCH, 0);
         self.delimiters.clear();
     }
 
-    /// Forgets shapes with fields from that index on.
+    /// Forgets templates with fields from that index on.
     pub(super) fn forget_fields(&mut self, width: usize) {
-        self.shapes.retain(|shape| shape.slots.iter().all(|slot| slot.field < width));
+        self.templates.retain(|template| template.slots.iter().all(|slot| slot.field < width));
     }
 
     /// Forgets places in bytes that are gone.
@@ -108,15 +108,15 @@ impl Learner {
     /// Reads rows in one of the fast ways; none, when the next row needs the general way.
     pub(super) fn rows(&mut self, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
         if self.pause == 0 {
-            for index in 0..self.shapes.len() {
+            for index in 0..self.templates.len() {
                 let rows = self.rows_of(index, fields, reader);
                 if rows > 0 {
-                    self.shapes[..=index].rotate_right(1);
+                    self.templates[..=index].rotate_right(1);
                     self.penalty = 1;
                     return rows;
                 }
             }
-            if self.lessons < LESSONS {
+            if self.learnt < MOST_LEARNT {
                 return 0;
             }
             self.pause = LONGEST_PAUSE;
@@ -126,15 +126,15 @@ impl Learner {
         rows
     }
 
-    /// Learns the shape of a row that was read the general way.
+    /// Learns the template of a row that was read the general way.
     pub(super) fn learn(&mut self, fields: &Fields, row: &[u8]) {
-        if self.lessons < LESSONS {
-            self.lessons += 1;
-            if let Some(shape) = Shape::learn(row, fields).map(Arc::new) {
-                self.remember(&shape);
-                if !self.shapes.contains(&shape) {
-                    self.shapes.truncate(SHAPES - 1);
-                    self.shapes.insert(0, shape);
+        if self.learnt < MOST_LEARNT {
+            self.learnt += 1;
+            if let Some(template) = RowTemplate::learn(row, fields).map(Arc::new) {
+                self.remember(&template);
+                if !self.templates.contains(&template) {
+                    self.templates.truncate(MOST_TRIED - 1);
+                    self.templates.insert(0, template);
                     return;
                 }
             }
@@ -143,42 +143,42 @@ impl Learner {
         self.penalty = (self.penalty * 2).min(LONGEST_PAUSE);
     }
 
-    fn remember(&self, shape: &Arc<Shape>) {
+    fn remember(&self, template: &Arc<RowTemplate>) {
         // A field that no table knows may have another place in the next body.
-        if self.origin.width == 0 || shape.slots.iter().any(|slot| slot.field >= self.origin.width) {
+        if self.origin.width == 0 || template.slots.iter().any(|slot| slot.field >= self.origin.width) {
             return;
         }
         MEMORY.with_borrow_mut(|memory| {
-            memory.retain(|(origin, known)| *origin != self.origin || known != shape);
+            memory.retain(|(origin, known)| *origin != self.origin || known != template);
             if memory.len() == REMEMBERED {
                 memory.remove(0);
             }
-            memory.push((self.origin, Arc::clone(shape)));
+            memory.push((self.origin, Arc::clone(template)));
         });
     }
 
-    /// Reads rows of a known shape.
+    /// Reads rows of a known template.
     fn rows_of(&mut self, index: usize, fields: &mut Fields, reader: &mut Reader<'_>) -> usize {
-        let Self { shapes, delimiters, batch, limit, pause, .. } = self;
-        let shape = &*shapes[index];
-        let found = delimiters.find(reader, shape.ragged.is_some(), |view| batch.find(shape, view, *limit));
+        let Self { templates, delimiters, batch, limit, pause, .. } = self;
+        let template = &*templates[index];
+        let found = delimiters.find(reader, template.ragged.is_some(), |view| batch.find(template, view, *limit));
         let bytes = delimiters.bytes(reader);
-        let rows = if found == 0 { 0 } else { batch.verify(shape, reader, bytes) };
+        let rows = if found == 0 { 0 } else { batch.verify(template, reader, bytes) };
         if rows > 0 && fields.rows() == 0 {
             // All columns before any is written, so that they stand side by side in huge pages.
             let ends = batch.end(rows).is_some_and(|(separator, _)| bytes[separator] != b',');
             let likely = likely_rows(rows, ends, batch.length(rows), reader);
             // Lengths of lists vary more than those of rows.
-            let listed = |field| batch.list_values(shape, field, rows) * (likely + likely / 16) / rows;
-            fields.reserve(likely, |field| if shape.stride.is_some() { 0 } else { listed(field) });
+            let listed = |field| batch.list_values(template, field, rows) * (likely + likely / 16) / rows;
+            fields.reserve(likely, |field| if template.stride.is_some() { 0 } else { listed(field) });
         }
         let read = rows > 0
             && fields.add_rows(rows, |field, values, missing| {
-                batch.convert(shape, field, values, missing, reader, bytes, rows)
+                batch.convert(template, field, values, missing, reader, bytes, rows)
             });
         *limit = if rows * 2 > found { (*limit * 2).min(BATCH) } else { FEW };
         if !read {
-            // If not all of them are of another shape, one is wrong, and the general way says what.
+            // If not all of them are of another template, one is wrong, and the general way says what.
             *pause = rows.saturating_sub(1);
             return 0;
         }
