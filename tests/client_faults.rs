@@ -355,7 +355,8 @@ async fn the_key_never_follows_a_redirect_to_another_origin() {
 #[tokio::test]
 async fn silence_ends_in_a_timeout() {
     let server = Scripted::start(vec![Step::Stall]);
-    let settings = Config { timeout: Duration::from_millis(100), retries: 1, ..config(&server) };
+    // Long enough for a busy machine to have read the request by then.
+    let settings = Config { timeout: Duration::from_secs(1), retries: 1, ..config(&server) };
     let error = fetch(settings).await.unwrap_err();
     assert_eq!((error.kind, server.requests().len()), (ErrorKind::Timeout, 2));
 }
