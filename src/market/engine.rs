@@ -61,6 +61,12 @@ impl Market {
         self.archived.is_some()
     }
 
+    /// Whether it answers from files that may change: to look at them waits while a change is under way.
+    #[must_use]
+    pub fn follows_files(&self) -> bool {
+        self.watched.is_some()
+    }
+
     /// What an archive never keeps.
     pub(in crate::market) fn computes(&self, what: &str) -> Result<(), MarketError> {
         let refusal = || MarketError::NotArchived(format!("{what}: an archive keeps points alone; ask a market"));

@@ -45,11 +45,20 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
     let access = known(caller)?;
     let now = shared.clock.now();
     let readable = readable(query)?;
-    shared.source.current()?.check(&readable.query, now)?;
-    if shared.source.has_block_size(&readable.query) {
-        // Looks at the last price, so it is no work for this thread; what is computed is the refusal alone.
+    let follows_files = shared.source.follows_files();
+    if !follows_files {
+        shared.source.check(&readable.query, now)?;
+    }
+    if follows_files || shared.source.has_block_size(&readable.query) {
+        // Waits for a change of the files, or looks at the last price, so it is no work for this thread; what is computed is
+        // the refusal alone.
         let query = readable.query.clone();
-        let check = move |market: &Market| Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?);
+        let check = move |market: &Market| {
+            if follows_files {
+                market.check(&query, now)?;
+            }
+            Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
+        };
         compute(shared, None, Work::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, second_of(now))?;
@@ -60,7 +69,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         return Ok(reply::paid(encode::points(&[], false), weight));
     }
     // Files that may have to be read are no work for this thread.
-    let short = !shared.source.is_archive() && Market::runs_inline(&query, now);
+    let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
         Work::Long
     } else if Market::is_light(&query, now) {

@@ -101,3 +101,39 @@ def test_no_answer_is_half_old_and_half_new(served):
         for thread in threads:
             thread.join()
     assert mixed == [] and len(seen) > 1
+
+
+def test_while_a_change_is_under_way_the_service_serves_everything_else(served):
+    """Answers wait for a file that is put in its place; connections, usage and timeouts do not."""
+    fcntl = pytest.importorskip("fcntl")
+    folder, service, client = served
+    client.usage()  # the listing is known
+    found, errors = [], []
+
+    def ask():
+        try:
+            found.append(set(closes(client)))
+        except mp.Error as error:
+            errors.append(error)
+
+    with open(folder / "store" / ".gate", "r+b") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        askers = [threading.Thread(target=ask) for _ in range(6)]
+        for asker in askers:
+            asker.start()
+        asked = {"timeout": 5, "retries": 0, "check_symbols": False}
+        with service.client("unlimited", **asked) as other:
+            for _ in range(20):
+                other.usage()
+            # A stream that subscribes waits as well, and holds up nobody.
+            stream = other.stream([mp.Channel(type="TRADE", exchange="BYBIT", symbol="BTCUSDT")])
+            opening = threading.Thread(target=stream.open)
+            opening.start()
+            for _ in range(20):
+                other.usage()
+            assert not found and all(asker.is_alive() for asker in askers)
+            fcntl.flock(gate, fcntl.LOCK_UN)
+            for thread in [*askers, opening]:
+                thread.join(30)
+            stream.close()
+    assert found == [{100.0}] * 6 and not errors

@@ -34,7 +34,7 @@ impl Conversation {
                     return Err(End::close(CloseCode::Policy, "the key is not known"));
                 }
             },
-            SUBSCRIBE => self.subscribe(&call.params).map_err(RpcError::from),
+            SUBSCRIBE => self.subscribe(&call.params).await.map_err(RpcError::from),
             UNSUBSCRIBE => self.unsubscribe(&call.params).map_err(RpcError::from),
             other => {
                 let methods = [AUTHENTICATE, SUBSCRIBE, UNSUBSCRIBE];
@@ -73,7 +73,7 @@ impl Conversation {
     }
 
     /// All of the channels or, when one cannot be, none.
-    fn subscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
+    async fn subscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         let access = self.known()?;
         check_options(params)?;
         let mut wanted: Vec<Channel> = Vec::new();
@@ -88,14 +88,16 @@ impl Conversation {
         // Before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
         let now = self.shared.clock.now();
-        let opened: Result<Vec<_>, MarketError> = wanted
-            .iter()
-            .zip(places)
-            .map(|(channel, place)| {
-                Ok(Active { subscription: self.shared.source.current()?.subscribe(channel, now)?, _place: place })
-            })
-            .collect();
-        self.active.extend(opened?);
+        // A store's files may be under change, and be read: no work for a thread that serves connections.
+        let shared = Arc::clone(&self.shared);
+        let opening = tokio::task::spawn_blocking(move || {
+            let market = shared.source.current()?;
+            wanted.iter().map(|channel| market.subscribe(channel, now)).collect::<Result<Vec<_>, MarketError>>()
+        });
+        let failed = |_| ErrorBody::internal("opening the channels failed; that is a fault of the local service");
+        let opened = opening.await.map_err(failed)??;
+        let active = opened.into_iter().zip(places);
+        self.active.extend(active.map(|(subscription, place)| Active { subscription, _place: place }));
         Ok(self.channels())
     }
 
