@@ -11,7 +11,7 @@
 //! use std::sync::Arc;
 //!
 //! use marketpoints::client::{Client, Config, PointsArguments, PointsRequest, Registry};
-//! use marketpoints::clock::{Clock, ManualClock};
+//! use marketpoints::clock::{Clock, ManualClock, UnixSecond};
 //! use marketpoints::market::Market;
 //! use marketpoints::protocol::{PointsQuery, Tier};
 //! use marketpoints::service::{Service, ServiceConfig};
@@ -19,7 +19,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // A service of this machine with a demo market, as of a moment (2026-04-22T18:00:00Z).
 //! let now = 1_776_880_800;
-//! let clock = Arc::new(ManualClock::at(now * 1_000_000_000));
+//! let clock = Arc::new(ManualClock::at(UnixSecond(now).nanos()));
 //! let service = Service::start(ServiceConfig::new(Arc::new(Market::demo(0)), clock))?;
 //!
 //! let key = service.keys()["advanced"].clone();

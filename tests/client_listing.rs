@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
-use marketpoints::clock::{ManualClock, SECOND, Second, Window};
+use marketpoints::clock::{ManualClock, SECOND, UnixSecond, Window};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
@@ -125,7 +125,7 @@ impl Source for Shuffled {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
@@ -168,7 +168,7 @@ async fn the_local_services_clock_moves_on_between_two_pages() {
     assert_eq!(all.len(), MARKETS);
     assert!(naive.len() < MARKETS, "an hour between the pages hides some rows");
     // An hour passes after each of the first three requests.
-    let clock = Arc::new(ManualClock::at(NOW * SECOND));
+    let clock = Arc::new(ManualClock::at(UnixSecond(NOW).nanos()));
     let mut config = ServiceConfig::new(Arc::new(market), Arc::<ManualClock>::clone(&clock));
     let asked = AtomicU32::new(0);
     config.access_log = Some(Arc::new(move |_| {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
-use marketpoints::clock::{ManualClock, SECOND, Second, Window};
+use marketpoints::clock::{ManualClock, SECOND, UnixSecond, Window};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -72,7 +72,7 @@ impl Source for Waves {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
@@ -149,7 +149,7 @@ fn book(starts: &[i64]) -> Series {
 }
 
 fn start(tier: Tier) -> (RunningService, Client) {
-    let clock = Arc::new(ManualClock::at(NOW * SECOND));
+    let clock = Arc::new(ManualClock::at(UnixSecond(NOW).nanos()));
     // The book's blocks are far finer than what its prices recommend.
     let market = Market::new(Box::new(Waves::new())).with_strict_symbols(true).with_any_block_size(true);
     let service = Service::start(ServiceConfig::new(Arc::new(market), clock)).unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use marketpoints::client::{
     Client, ClientError, Config, ErrorKind, Event, EventStream, Registry, StreamItem, StreamOptions,
 };
-use marketpoints::clock::{ManualClock, SECOND};
+use marketpoints::clock::{ManualClock, SECOND, UnixSecond};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
 use marketpoints::service::{RunningService, Service, ServiceConfig};
@@ -29,7 +29,7 @@ struct Twin {
 
 impl Twin {
     fn start() -> Self {
-        let clock = Arc::new(ManualClock::at(NOW * SECOND));
+        let clock = Arc::new(ManualClock::at(UnixSecond(NOW).nanos()));
         let config = ServiceConfig::new(Arc::new(Market::demo(0)), Arc::<ManualClock>::clone(&clock));
         Self { clock, service: Service::start(config).unwrap() }
     }

@@ -12,7 +12,7 @@ use pyo3::sync::MutexExt;
 use super::archive::Archive;
 use super::errors;
 use super::faults::Faults;
-use crate::clock::{Clock, RunningClock, SECOND};
+use crate::clock::{Clock, RunningClock, SECOND, UnixNanos};
 use crate::market::{self, Ingest, Market};
 use crate::protocol::redacted;
 use crate::service::{
@@ -101,7 +101,7 @@ impl LocalService {
         let clock = match now {
             None => RunningClock::wall(),
             Some(now) if now.is_finite() && now.abs() < 9.2e9 => {
-                RunningClock::starting_at((now * SECOND as f64).round() as i64)
+                RunningClock::starting_at(UnixNanos((now * SECOND as f64).round() as i64))
             }
             Some(now) => return Err(errors::invalid(py, &format!("now={now} is no Unix time in seconds"))),
         };
@@ -190,7 +190,7 @@ impl LocalService {
     }
 
     fn now(&self) -> f64 {
-        self.clock.now() as f64 / SECOND as f64
+        self.clock.now().0 as f64 / SECOND as f64
     }
 
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {

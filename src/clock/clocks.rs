@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::units::second_of;
+use super::units::{UnixNanos, UnixSecond};
 
-/// Tells the time in nanoseconds since the Unix epoch. Never runs backwards, whatever the wall clock does.
+/// What time it is. Never runs backwards, whatever the wall clock does.
 pub trait Clock: Send + Sync {
-    /// Now, in Unix nanoseconds.
-    fn now(&self) -> i64;
+    /// Now.
+    fn now(&self) -> UnixNanos;
 
-    /// Now, in whole Unix seconds.
-    fn seconds(&self) -> i64 {
-        second_of(self.now())
+    /// The second that it is now.
+    fn second(&self) -> UnixSecond {
+        self.now().second()
     }
 }
 
@@ -29,9 +29,9 @@ pub struct RunningClock {
 }
 
 impl RunningClock {
-    /// A clock that starts at `now` (Unix nanoseconds) and runs on.
-    pub fn starting_at(now: i64) -> Self {
-        Self { set_to: AtomicI64::new(now), since: Instant::now(), speed: 1.0 }
+    /// A clock that starts at `now` and runs on.
+    pub fn starting_at(now: UnixNanos) -> Self {
+        Self { set_to: AtomicI64::new(now.0), since: Instant::now(), speed: 1.0 }
     }
 
     /// A clock that starts at the wall clock's time.
@@ -53,11 +53,11 @@ impl RunningClock {
 }
 
 impl Clock for RunningClock {
-    fn now(&self) -> i64 {
+    fn now(&self) -> UnixNanos {
         let elapsed = self.since.elapsed().as_nanos();
         // Rounding never runs backwards: what is larger stays at least as large.
         let passed = if self.speed == 1.0 { elapsed as i64 } else { (elapsed as f64 * self.speed) as i64 };
-        self.set_to.load(Ordering::SeqCst).saturating_add(passed)
+        UnixNanos(self.set_to.load(Ordering::SeqCst)).plus(passed)
     }
 }
 
@@ -66,9 +66,9 @@ impl Clock for RunningClock {
 pub struct WallClock(AtomicI64);
 
 impl Clock for WallClock {
-    fn now(&self) -> i64 {
+    fn now(&self) -> UnixNanos {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
-        self.0.fetch_max(since_epoch, Ordering::SeqCst).max(since_epoch)
+        UnixNanos(self.0.fetch_max(since_epoch, Ordering::SeqCst).max(since_epoch))
     }
 }
 
@@ -77,9 +77,9 @@ impl Clock for WallClock {
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `now` (Unix nanoseconds).
-    pub fn at(now: i64) -> Self {
-        Self(AtomicI64::new(now))
+    /// A clock that stands at `now`.
+    pub fn at(now: UnixNanos) -> Self {
+        Self(AtomicI64::new(now.0))
     }
 
     /// Moves the clock forward by `nanoseconds`.
@@ -89,8 +89,8 @@ impl ManualClock {
 }
 
 impl Clock for ManualClock {
-    fn now(&self) -> i64 {
-        self.0.load(Ordering::SeqCst)
+    fn now(&self) -> UnixNanos {
+        UnixNanos(self.0.load(Ordering::SeqCst))
     }
 }
 
@@ -103,27 +103,27 @@ mod tests {
     fn the_wall_clock_is_this_machines_and_never_runs_back() {
         let machine = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
         let (before, now, after) = (machine(), WallClock::default().now(), machine());
-        assert!((before..=after).contains(&now));
+        assert!((before..=after).contains(&now.0));
         let ahead = WallClock(AtomicI64::new(i64::MAX));
-        assert_eq!((ahead.now(), ahead.now()), (i64::MAX, i64::MAX));
+        assert_eq!((ahead.now(), ahead.now()), (UnixNanos(i64::MAX), UnixNanos(i64::MAX)));
     }
 
     #[test]
     fn a_clock_runs_at_its_speed_and_never_backwards() {
-        let standing = RunningClock::starting_at(5 * SECOND).at_speed(0.0);
-        let (fast, plain) = (RunningClock::starting_at(0).at_speed(1e6), RunningClock::starting_at(0));
-        let mut last = 0;
+        let standing = RunningClock::starting_at(UnixNanos(5 * SECOND)).at_speed(0.0);
+        let (fast, plain) =
+            (RunningClock::starting_at(UnixNanos(0)).at_speed(1e6), RunningClock::starting_at(UnixNanos(0)));
+        let mut last = UnixNanos(0);
         for _ in 0..10_000 {
             let now = fast.now();
             assert!(now >= last);
             last = now;
         }
         // The plain one was begun last and read last: what passed on it passed on the fast one, a million times.
-        let passed = plain.now();
-        let fast = fast.now();
+        let (passed, fast) = (plain.now().0, fast.now().0);
         assert!(fast > passed * 900_000 && passed > 0, "{fast} {passed}");
-        assert_eq!(standing.now(), 5 * SECOND);
+        assert_eq!(standing.now(), UnixNanos(5 * SECOND));
         standing.advance(7);
-        assert_eq!(standing.now(), 5 * SECOND + 7);
+        assert_eq!(standing.now(), UnixNanos(5 * SECOND + 7));
     }
 }

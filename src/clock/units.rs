@@ -1,35 +1,184 @@
-//! How long things are, and one unit of time as another. Each number and each conversion is written here and nowhere else.
+//! Units of time as types, how long things are, and one unit as another. Each number and each conversion is written here and
+//! nowhere else.
+//!
+//! The four types are moments, counted from the Unix epoch; a length of time stays a number whose name tells its unit.
 
 /// Nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
+/// Seconds in a minute.
+pub const SECONDS_PER_MINUTE: i64 = 60;
 /// Seconds in a day.
 pub const SECONDS_PER_DAY: i64 = 86_400;
 /// Minutes in a day.
 pub const MINUTES_PER_DAY: i64 = 1_440;
+/// Nanoseconds in a minute.
+const MINUTE: i64 = SECONDS_PER_MINUTE * SECOND;
+/// Nanoseconds in a day.
+const DAY: i64 = SECONDS_PER_DAY * SECOND;
 
-/// A Unix second, in signatures that take nanoseconds too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Second(pub i64);
+/// A moment: nanoseconds since the Unix epoch.
+///
+/// ```
+/// use marketpoints::clock::{UnixDay, UnixNanos, UnixSecond};
+///
+/// let moment = UnixNanos(1_767_225_600_500_000_000); // 2026-01-01 00:00:00.5 UTC
+/// assert_eq!(moment.second(), UnixSecond(1_767_225_600));
+/// assert_eq!(moment.day(), UnixDay(20_454));
+/// assert_eq!(moment.day().second(), moment.second());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+#[repr(transparent)]
+pub struct UnixNanos(pub i64);
+
+/// A whole second since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct UnixSecond(pub i64);
+
+/// A whole minute since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct UnixMinute(pub i64);
+
+/// A whole day since the Unix epoch, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct UnixDay(pub i64);
+
+impl UnixNanos {
+    /// The second in which it lies.
+    pub const fn second(self) -> UnixSecond {
+        UnixSecond(self.0.div_euclid(SECOND))
+    }
+
+    /// The minute in which it lies.
+    pub const fn minute(self) -> UnixMinute {
+        UnixMinute(self.0.div_euclid(MINUTE))
+    }
+
+    /// The day in which it lies.
+    pub const fn day(self) -> UnixDay {
+        UnixDay(self.0.div_euclid(DAY))
+    }
+
+    /// So many nanoseconds later; the end of time where that is beyond it.
+    #[must_use]
+    pub const fn plus(self, nanoseconds: i64) -> Self {
+        Self(self.0.saturating_add(nanoseconds))
+    }
+
+    /// Nanoseconds since an earlier moment; negative where that is the later one.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl UnixSecond {
+    /// The moment with which it begins; the end of time (years 1677 to 2262) where it is beyond it.
+    pub const fn nanos(self) -> UnixNanos {
+        UnixNanos(self.0.saturating_mul(SECOND))
+    }
+
+    /// The minute in which it lies.
+    pub const fn minute(self) -> UnixMinute {
+        UnixMinute(self.0.div_euclid(SECONDS_PER_MINUTE))
+    }
+
+    /// The day in which it lies.
+    pub const fn day(self) -> UnixDay {
+        UnixDay(self.0.div_euclid(SECONDS_PER_DAY))
+    }
+}
+
+impl UnixMinute {
+    /// Its first second.
+    pub const fn second(self) -> UnixSecond {
+        UnixSecond(self.0.saturating_mul(SECONDS_PER_MINUTE))
+    }
+
+    /// The moment with which it begins.
+    pub const fn nanos(self) -> UnixNanos {
+        UnixNanos(self.0.saturating_mul(MINUTE))
+    }
+
+    /// The day in which it lies.
+    pub const fn day(self) -> UnixDay {
+        UnixDay(self.0.div_euclid(MINUTES_PER_DAY))
+    }
+
+    /// The minute after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl UnixDay {
+    /// Its first second.
+    pub const fn second(self) -> UnixSecond {
+        UnixSecond(self.0.saturating_mul(SECONDS_PER_DAY))
+    }
+
+    /// Its first minute.
+    pub const fn minute(self) -> UnixMinute {
+        UnixMinute(self.0.saturating_mul(MINUTES_PER_DAY))
+    }
+
+    /// The moment with which it begins.
+    pub const fn nanos(self) -> UnixNanos {
+        UnixNanos(self.0.saturating_mul(DAY))
+    }
+
+    /// The day after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// Unix seconds in nanoseconds; beyond what they can say (years 1677 to 2262) the end of that.
 pub const fn nanos_of(seconds: i64) -> i64 {
-    seconds.saturating_mul(SECOND)
+    UnixSecond(seconds).nanos().0
 }
 
 /// The Unix second in which a time (Unix nanoseconds) lies.
 pub const fn second_of(nanoseconds: i64) -> i64 {
-    nanoseconds.div_euclid(SECOND)
+    UnixNanos(nanoseconds).second().0
 }
 
 /// The Unix second with which the minute of a time (Unix nanoseconds) begins.
 pub const fn minute_of(nanoseconds: i64) -> i64 {
-    nanoseconds.div_euclid(60 * SECOND) * 60
+    UnixNanos(nanoseconds).minute().second().0
 }
 
 /// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
 pub fn utc(second: i64) -> String {
     jiff::Timestamp::from_second(second)
         .map_or_else(|_| format!("{second} s"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_lies_in_its_second_minute_and_day_before_the_epoch_too() {
+        let before = UnixNanos(-1);
+        assert_eq!((before.second(), before.minute(), before.day()), (UnixSecond(-1), UnixMinute(-1), UnixDay(-1)));
+        let noon = UnixSecond(86_400 * 3 + 43_200);
+        assert_eq!((noon.minute(), noon.day()), (UnixMinute(1_440 * 3 + 720), UnixDay(3)));
+        assert_eq!((noon.day().second(), noon.day().next().minute()), (UnixSecond(259_200), UnixMinute(5_760)));
+        assert_eq!((noon.minute().nanos(), noon.minute().day()), (noon.nanos(), noon.day()));
+    }
+
+    #[test]
+    fn what_is_beyond_time_is_its_end() {
+        assert_eq!(UnixSecond(i64::MAX).nanos(), UnixNanos(i64::MAX));
+        assert_eq!(UnixDay(i64::MIN).nanos(), UnixNanos(i64::MIN));
+        assert_eq!(UnixNanos(i64::MAX).plus(1), UnixNanos(i64::MAX));
+        assert_eq!(UnixNanos(i64::MIN).since(UnixNanos(1)), i64::MIN);
+    }
 }

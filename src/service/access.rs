@@ -61,7 +61,7 @@ impl KeyRing {
         }
         let access = |entry: KeyEntry| {
             Arc::new(Access {
-                bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
+                bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now().0)),
                 streams: Arc::new(Semaphore::new(entry.allowance.streams() as usize)),
                 name: entry.name,
                 digest: entry.key.digest(),
@@ -147,7 +147,7 @@ impl Access {
     /// The budget as it is now, as [`Self::usage_at`] tells it.
     pub(super) fn usage(&self) -> Usage {
         let bucket = self.bucket();
-        let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
+        let now = self.clock.now().0; // read under the lock, so that the bucket never sees time go back
         Self::usage_at(bucket, now)
     }
 
@@ -170,7 +170,7 @@ impl Access {
     /// the headers are written it may be another.
     pub(super) fn charge(self: &Arc<Self>, weight: u64) -> Result<Charge, Uncharged> {
         let mut bucket = self.bucket();
-        let now = self.clock.now();
+        let now = self.clock.now().0;
         let limits = bucket.limits();
         let refused = match bucket.try_take(weight, now) {
             Ok(()) => return Ok(Charge { access: Arc::clone(self), weight, taken: now, state: AtomicU8::new(OPEN) }),
@@ -241,7 +241,7 @@ impl Charge {
     pub(super) fn refund(&self) {
         if self.state.swap(RETURNED, Ordering::SeqCst) != RETURNED {
             let mut bucket = self.access.bucket();
-            bucket.refund_of(self.weight, self.taken, self.access.clock.now());
+            bucket.refund_of(self.weight, self.taken, self.access.clock.now().0);
         }
     }
 }

@@ -53,7 +53,7 @@ impl Front {
             shared.journal.spend(weight_of(&response));
             return response;
         }
-        let (time, begun, peer) = (shared.clock.now(), Instant::now(), link.peer);
+        let (time, begun, peer) = (shared.clock.now().0, Instant::now(), link.peer);
         let bodiless = request.method() == Method::HEAD;
         let (method, target) = (request.method().clone(), request.uri().to_string().into());
         let (response, access) = self.serve(link, request).await;
@@ -101,7 +101,7 @@ impl Front {
 
     /// The service's time as the header `Date` spells it.
     pub(super) fn date(&self) -> Option<HeaderValue> {
-        date(self.shared.clock.seconds())
+        date(self.shared.clock.second().0)
     }
 }
 
@@ -109,7 +109,7 @@ impl Shared {
     /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
     /// here.
     fn dated(&self, mut response: Response<Body>) -> Response<Body> {
-        if let Some(date) = date(self.clock.seconds()) {
+        if let Some(date) = date(self.clock.second().0) {
             response.headers_mut().insert(DATE, date);
         }
         response

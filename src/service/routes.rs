@@ -43,7 +43,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// `GET /v1/points`.
 pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
     let access = known(caller)?;
-    let now = shared.clock.now();
+    let now = shared.clock.now().0;
     let readable = readable(query)?;
     let follows_files = shared.source.follows_files();
     if !follows_files {
@@ -95,7 +95,7 @@ async fn markets(
     RawQuery(query): RawQuery,
 ) -> Answer {
     known(caller)?;
-    let now = shared.clock.now();
+    let now = shared.clock.now().0;
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let body = compute(&shared, None, Work::Light, move |source| {

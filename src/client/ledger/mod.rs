@@ -163,7 +163,7 @@ impl Ledger {
 
     fn in_own_view<T>(&self, change: &mut impl FnMut(&mut Account, i64) -> T) -> T {
         let mut own = lock(&self.own);
-        let now = self.clock.now().saturating_add(own.ahead);
+        let now = self.clock.now().0.saturating_add(own.ahead);
         change(&mut own.account, now)
     }
 
@@ -171,7 +171,7 @@ impl Ledger {
     /// here.
     fn own_view_at(&self, now: i64) -> Account {
         let own = lock(&self.own);
-        own.account.clone().moved(self.clock.now().saturating_add(own.ahead), now)
+        own.account.clone().moved(self.clock.now().0.saturating_add(own.ahead), now)
     }
 
     /// What this process spent while the shared account could not be reached; `None` while it can.
@@ -183,7 +183,7 @@ impl Ledger {
     fn reflect(&self, account: Account, now: i64) {
         let mut own = lock(&self.own);
         own.account = account;
-        own.ahead = now.saturating_sub(self.clock.now());
+        own.ahead = now.saturating_sub(self.clock.now().0);
         if own.failed_until.take().is_some() {
             own.notice = Some("the budget is shared again".to_owned());
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use crate::budget::{Limits, Outcome, Refusal};
 use crate::client::log::{Listener, listening};
-use crate::clock::{ManualClock, RunningClock, SECOND};
+use crate::clock::{ManualClock, RunningClock, SECOND, UnixSecond};
 
 /// One in ten seconds, so that a slow machine sees the same numbers, and 120 at once.
 const LIMITS: Limits = Limits { per_minute: 6, burst: 120, per_day: None };
@@ -130,7 +130,7 @@ async fn d3_09_no_jump_of_the_wall_clock_changes_the_level() {
     let place = tempfile::tempdir().unwrap();
     let hours = 5 * 3_600 * SECOND;
     for jump in [hours, -hours] {
-        let clock = Arc::new(ManualClock::at(1_790_000_000 * SECOND));
+        let clock = Arc::new(ManualClock::at(UnixSecond(1_790_000_000).nanos()));
         let own = Ledger::new(&folder(place.path()), NAME, clock.clone()).unwrap();
         own.update(|account, now| account.assume(LIMITS, now)).await;
         let all = left(&own).await;

@@ -107,8 +107,8 @@ async fn the_line_is_first_come_first_served() {
 struct Paused(Instant);
 
 impl crate::clock::Clock for Paused {
-    fn now(&self) -> i64 {
-        1_776_880_800 * SECOND + self.0.elapsed().as_nanos() as i64
+    fn now(&self) -> crate::clock::UnixNanos {
+        crate::clock::UnixNanos(1_776_880_800 * SECOND + self.0.elapsed().as_nanos() as i64)
     }
 }
 
@@ -130,7 +130,7 @@ async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
                 let (pacer, clock) = (Arc::clone(&pacer), Arc::clone(&clock));
                 async move {
                     let permit = pacer.acquire(weight, Patience::default()).await.unwrap();
-                    let sent = (weight, clock.now());
+                    let sent = (weight, clock.now().0);
                     permit.answered(BudgetHeaders::default()).await;
                     sent
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archive::points::Content;
-use crate::clock::{Second, Window, nanos_of};
+use crate::clock::{UnixSecond, Window, nanos_of};
 use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
     Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
@@ -85,7 +85,7 @@ impl Source for Listed {
         Ok(()) // figures of the listing are unknown
     }
 
-    fn bar_before(&self, _: usize, _: Second, _: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _: usize, _: UnixSecond, _: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
@@ -120,7 +120,7 @@ impl Source for Listed {
         Ok(())
     }
 
-    fn ticker_before(&self, _: usize, _: TickerField, _: Second, _: i64) -> Result<Option<OhlcBar>, SourceError> {
+    fn ticker_before(&self, _: usize, _: TickerField, _: UnixSecond, _: i64) -> Result<Option<OhlcBar>, SourceError> {
         Ok(None)
     }
 

@@ -5,7 +5,7 @@
 //! market's quote: 88,000 / 10 / 3,500 gives 2. Without trades the price is the middle of the last book; a market with neither
 //! has none.
 
-use crate::clock::{Second, Window, second_of};
+use crate::clock::{UnixSecond, Window, second_of};
 use crate::market::instruments::availability::EARLY;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::nearest_step;
@@ -28,7 +28,7 @@ pub(in crate::market) fn recommended(source: &dyn Source, market: usize, now: i6
 fn last_price(source: &dyn Source, market: usize, now: i64) -> Result<Option<f64>, SourceError> {
     let raw_data = source.instruments()[market].raw_data;
     let end = second_of(now).saturating_add(1);
-    let traded = if raw_data.has(RawData::Trades) { source.bar_before(market, Second(end), now)? } else { None };
+    let traded = if raw_data.has(RawData::Trades) { source.bar_before(market, UnixSecond(end), now)? } else { None };
     if traded.is_some() || !raw_data.has(RawData::Books) {
         return Ok(traded.map(|bar| bar.close));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{MINUTES_PER_DAY, SECOND, Second, Window, second_of};
+use crate::clock::{MINUTES_PER_DAY, SECOND, UnixSecond, Window, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{from_whole_minute, times};
@@ -134,7 +134,7 @@ impl CoinTickers {
         &self,
         market: usize,
         field: TickerField,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Option<OhlcBar> {
         // Every minute that has begun has a reading at its start.
@@ -254,7 +254,10 @@ mod tests {
             for index in [0, 1, 511, 512, 777, 1_439] {
                 let start = FROM + 60 * index as i64;
                 assert_eq!(fields(&Demo::new(0), 0, field, start, start + 60, NOW), [whole[index]]);
-                assert_eq!(Demo::new(0).ticker_before(0, field, Second(start + 60), NOW).unwrap(), Some(whole[index]));
+                assert_eq!(
+                    Demo::new(0).ticker_before(0, field, UnixSecond(start + 60), NOW).unwrap(),
+                    Some(whole[index])
+                );
             }
             let forming = fields(&demo, 0, field, FROM, FROM + DAY, (FROM + 20) * SECOND);
             assert_eq!(forming.len(), 1);

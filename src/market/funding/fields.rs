@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clock::{SECOND, SECONDS_PER_DAY, Second, nanos_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond, nanos_of};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -112,7 +112,7 @@ pub(in crate::market) fn aligned(
 fn before(context: &QueryContext<'_>, market: usize, field: TickerField) -> Result<Option<OhlcBar>, MarketError> {
     let Buckets { window, now, .. } = context.buckets;
     let Some(minute) =
-        context.source.ticker_before(market, source_field(context, market, field), Second(window.from), now)?
+        context.source.ticker_before(market, source_field(context, market, field), UnixSecond(window.from), now)?
     else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::{Second, Window, nanos_of, second_of};
+use crate::clock::{UnixSecond, Window, nanos_of, second_of};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -183,7 +183,7 @@ impl StoredTickers {
         &self,
         market: usize,
         field: TickerField,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.minutes(market, field, now, |minutes| minutes.before(before, now))
@@ -237,7 +237,7 @@ impl StoredTickers {
         let partial = |day: i64, start: i64| {
             let readings = self.day_readings(market, day)?;
             let known: Vec<Ticker> =
-                readings.iter().filter(|one| is_in(one.time, Second(start), now)).copied().collect();
+                readings.iter().filter(|one| is_in(one.time, UnixSecond(start), now)).copied().collect();
             Ok(minute_bars(&known, field).pop())
         };
         use_them(&Minutes { days: self.partitions.days(market, field.kind()), read: &read, partial: &partial })

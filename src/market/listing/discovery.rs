@@ -175,7 +175,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::{SECOND, Second};
+    use crate::clock::{SECOND, UnixSecond};
     use crate::market::sources::demo::Demo;
 
     const NOW: i64 = 1_776_880_830 * SECOND;
@@ -247,7 +247,7 @@ mod tests {
             let sizes = ask(DiscoveryList::BlockSizes, &query);
             let size = sizes[0].as_f64().unwrap();
             assert_eq!(sizes.as_array().unwrap().len(), 1, "{query}");
-            let close = demo.bar_before(market, Second(NOW / SECOND + 1), NOW).unwrap().unwrap().close;
+            let close = demo.bar_before(market, UnixSecond(NOW / SECOND + 1), NOW).unwrap().unwrap().close;
             let reach = size * 3_500.0 / close;
             let (low, high) = (0.1 / 2.5f64.sqrt(), 0.1 * 2.5f64.sqrt()); // neighbours of 1, 2, 5, 10 are that far apart
             let ticks = size / demo.tick(market).unwrap();

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, Second, Window, second_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixSecond, Window, second_of};
 use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
@@ -144,7 +144,7 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let interest = |at: i64| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.ticker_before(market, TickerField::OpenInterest, Second(at + 1), self.now);
+            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), self.now);
             let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
@@ -183,7 +183,7 @@ impl<'a> Figures<'a> {
         if self.source.instruments()[market].raw_data.has(RawData::Trades) {
             for back in (0..HISTORY).rev() {
                 let then = self.now.saturating_sub(back * HOUR * SECOND);
-                let bar = self.source.bar_before(market, Second(second_of(then).saturating_add(1)), then)?;
+                let bar = self.source.bar_before(market, UnixSecond(second_of(then).saturating_add(1)), then)?;
                 prices.extend(bar.map(|bar| bar.close));
             }
         }
@@ -191,7 +191,7 @@ impl<'a> Figures<'a> {
     }
 
     fn last_price(&self, market: usize) -> Result<Option<f64>, MarketError> {
-        Ok(self.source.bar_before(market, Second(self.second() + 1), self.now)?.map(|bar| bar.close))
+        Ok(self.source.bar_before(market, UnixSecond(self.second() + 1), self.now)?.map(|bar| bar.close))
     }
 
     /// What a market traded in the minutes that begin in a window.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::page::page;
-use crate::clock::{SECOND, Second, Window};
+use crate::clock::{SECOND, UnixSecond, Window};
 use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
@@ -163,7 +163,7 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
         figures.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
         if instrument.raw_data.has(RawData::OpenInterest) {
             let interest = |at: i64| {
-                demo.ticker_before(market, TickerField::OpenInterest, Second(at + 1), NOW).unwrap().unwrap().close
+                demo.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), NOW).unwrap().unwrap().close
             };
             figures.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
         }

@@ -10,7 +10,7 @@ use super::predictions::{PredictionFigures, PredictionState};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade, join};
-use crate::clock::{Second, Window, nanos_of};
+use crate::clock::{UnixSecond, Window, nanos_of};
 use crate::protocol::DataType;
 
 /// A source that could not be read.
@@ -42,7 +42,7 @@ pub trait Source: Send + Sync {
     }
 
     /// The last minute bar that starts before `before`.
-    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError>;
+    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError>;
 
     /// Visits the trades with a time in a window, none after `now`, by time and then by file order.
     fn trades(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Trade))
@@ -111,7 +111,7 @@ pub trait Source: Send + Sync {
         &self,
         _market: usize,
         _gauge: TickerField,
-        _before: Second,
+        _before: UnixSecond,
         _now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         Err(SourceError::lacks("derivative ticker"))

@@ -13,7 +13,7 @@ use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade};
-use crate::clock::{SECONDS_PER_DAY, Second, Window};
+use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 use crate::protocol::DataType;
 
 /// Seconds of a piece: a day, as stores keep their files.
@@ -108,7 +108,7 @@ impl Source for Stoppable<'_> {
         self.source()?.span(market, window, now)
     }
 
-    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
         self.source()?.bar_before(market, before, now)
     }
 
@@ -177,7 +177,7 @@ impl Source for Stoppable<'_> {
         &self,
         market: usize,
         field: TickerField,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.source()?.ticker_before(market, field, before, now)

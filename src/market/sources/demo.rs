@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::clock::{Second, Window, nanos_of, second_of};
+use crate::clock::{UnixSecond, Window, nanos_of, second_of};
 use crate::market::books;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::minutes;
@@ -114,7 +114,7 @@ impl Source for Demo {
         Ok(whole)
     }
 
-    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
         Ok(match self.tape(market) {
             Some(tape) => tape.bar_before(before, now),
             None => self.trades.bar_before(market, before, now),
@@ -230,7 +230,7 @@ impl Source for Demo {
         &self,
         market: usize,
         field: TickerField,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         Ok(match self.tape(market) {

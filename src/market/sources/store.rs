@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, Second, Window, nanos_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of, second_of};
 use crate::market::books::store::StoredBooks;
 use crate::market::cache::Cache;
 use crate::market::funding::store::{self as tickers, StoredTickers};
@@ -137,7 +137,7 @@ impl Source for Store {
         self.trades.bars(market, window, now, visit)
     }
 
-    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
         self.trades.bar_before(market, before, now)
     }
 
@@ -219,7 +219,7 @@ impl Source for Store {
         &self,
         market: usize,
         field: TickerField,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.tickers.bar_before(market, field, before, now)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, Second, Window, nanos_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of};
 use crate::market::raw::{Bar, OhlcBar, SourceError};
 
 /// A bar of one minute.
@@ -97,7 +97,7 @@ impl<M: Minute> Minutes<'_, M> {
     }
 
     /// The last bar that starts before `before`, as of `now`.
-    pub(in crate::market) fn before(&self, before: Second, now: i64) -> Result<Option<M>, SourceError> {
+    pub(in crate::market) fn before(&self, before: UnixSecond, now: i64) -> Result<Option<M>, SourceError> {
         for &day in near(self.days, Window { from: i64::MIN / 2, to: before.0 }).iter().rev() {
             let mut last = None;
             self.visit(Window { from: (day - 1) * DAY, to: before.0 }, now, &mut |bar| last = Some(*bar))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::{self, Dataset};
 use super::minutes::near;
-use crate::clock::{SECONDS_PER_DAY as DAY, Second, Window, nanos_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of, second_of};
 use crate::market::raw::{Instrument, RawData, SourceError};
 
 /// Days with a file, ascending, by kind.
@@ -71,6 +71,6 @@ pub(in crate::market) fn in_order<T: Copy>(
 }
 
 /// Whether an event lies in the minute that starts at `start`, and not after `now` (Unix nanoseconds).
-pub(in crate::market) fn is_in(time: i64, start: Second, now: i64) -> bool {
+pub(in crate::market) fn is_in(time: i64, start: UnixSecond, now: i64) -> bool {
     Window { from: start.0, to: start.0 + 60 }.contains(second_of(time)) && time <= now
 }

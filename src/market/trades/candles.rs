@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::{Second, nanos_of};
+use crate::clock::{UnixSecond, nanos_of};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -66,7 +66,7 @@ fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<
     let buckets = &context.buckets;
     let mut last = None;
     for &market in markets {
-        let bar = context.source.bar_before(market, Second(buckets.window.from), buckets.now)?;
+        let bar = context.source.bar_before(market, UnixSecond(buckets.window.from), buckets.now)?;
         last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
     }
     let Some(start) = last else { return Ok(None) };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::clock::{MINUTES_PER_DAY, SECOND, Second, Window};
+use crate::clock::{MINUTES_PER_DAY, SECOND, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::BEGIN;
@@ -158,7 +158,7 @@ impl CoinTrades {
     }
 
     /// The last minute bar that starts before `before`.
-    pub(in crate::market) fn bar_before(&self, market: usize, before: Second, now: i64) -> Option<Bar> {
+    pub(in crate::market) fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Option<Bar> {
         // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
         minutes(Window { from: before.0 - 3_600, to: before.0 }, now)
             .rev()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::files::{self, Pair};
-use crate::clock::{Second, Window};
+use crate::clock::{UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, RawData, SourceError, Trade};
 use crate::market::store::minutes::{Minutes, near};
@@ -60,7 +60,7 @@ impl StoredTrades {
     pub(in crate::market) fn bar_before(
         &self,
         market: usize,
-        before: Second,
+        before: UnixSecond,
         now: i64,
     ) -> Result<Option<Bar>, SourceError> {
         let bar = self.minutes(market, now, |minutes| minutes.before(before, now))?;
@@ -135,7 +135,7 @@ impl StoredTrades {
         let partial = |day: i64, start: i64| {
             let events = self.day_events(market, day)?;
             let mut part: Option<Bar> = None;
-            for event in events.iter().filter(|event| is_in(event.time, Second(start), now)) {
+            for event in events.iter().filter(|event| is_in(event.time, UnixSecond(start), now)) {
                 match &mut part {
                     None => part = Some(Bar::of(start, event)),
                     Some(part) => part.add(event),

@@ -182,7 +182,7 @@ impl Conversation {
 
     /// Sends what happened since the last time; whether there is more already.
     async fn send_events(&mut self) -> Result<bool, End> {
-        let now = self.shared.clock.now();
+        let now = self.shared.clock.now().0;
         let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
             return Ok(false);
         };

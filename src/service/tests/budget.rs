@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::harness::{Bench, NOW};
-use crate::clock::{Clock, SECOND};
+use crate::clock::{Clock, SECOND, UnixNanos};
 
 #[test]
 fn twenty_one_point_requests_pass_at_once_and_the_next_waits_exactly_as_reported() {
@@ -184,8 +184,8 @@ fn a_request_without_a_window_is_empty_and_weighs_one() {
 struct Restless(AtomicI64);
 
 impl Clock for Restless {
-    fn now(&self) -> i64 {
-        self.0.fetch_add(SECOND * 7 / 10, Ordering::SeqCst)
+    fn now(&self) -> UnixNanos {
+        UnixNanos(self.0.fetch_add(SECOND * 7 / 10, Ordering::SeqCst))
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::clock::{ManualClock, SECOND, Second, Window};
+use crate::clock::{ManualClock, SECOND, UnixSecond, Window};
 use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
@@ -84,7 +84,7 @@ impl Source for Mischief {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, before: Second, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
         Ok((before.0 >= NOW).then(|| bar(NOW - 60, 2.5e6)))
     }
 
@@ -175,7 +175,7 @@ impl Bench {
     }
 
     pub(super) fn with(change: impl FnOnce(&mut ServiceConfig)) -> Self {
-        let clock = Arc::new(ManualClock::at(NOW * SECOND));
+        let clock = Arc::new(ManualClock::at(UnixSecond(NOW).nanos()));
         let (started_sender, started) = channel();
         let (release, release_receiver) = channel();
         let running = Arc::default();

@@ -27,7 +27,7 @@ pub(in crate::archive::points) struct Contest {
 impl Contest {
     /// Another one came before: waits; `false` when it is time to give up.
     pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &Pause) -> bool {
-        let now = clock.now();
+        let now = clock.now().0;
         let since = *self.since.get_or_insert(now);
         if self.late >= OFTEN && now.saturating_sub(since) >= LONG {
             return false;

@@ -91,7 +91,7 @@ impl Objects {
     }
 
     pub(super) fn now(&self) -> i64 {
-        self.inner.clock.now()
+        self.inner.clock.now().0
     }
 
     pub(super) fn watches(&self) -> MutexGuard<'_, HashMap<String, Watch>> {

@@ -144,7 +144,7 @@ impl Recorder {
     pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        let now = self.clock.now().div_euclid(1_000);
+        let now = self.clock.now().0.div_euclid(1_000);
         let mut touched = Vec::new();
         for event in events {
             let Some((key, row)) = placed(event).filter(|(key, _)| self.is_asked(key)) else {

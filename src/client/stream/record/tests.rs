@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::client::ErrorKind;
-use crate::clock::{ManualClock, SECOND};
+use crate::clock::{ManualClock, UnixSecond};
 
 /// 2026-01-22, 00:00 UTC.
 const MIDNIGHT: i64 = 1_769_040_000;
@@ -33,7 +33,7 @@ fn book(seconds: i64, bids: &[f64], asks: &[f64]) -> Value {
 }
 
 fn recorder(folder: &Path) -> Recorder {
-    let clock = ManualClock::at((MIDNIGHT + 1) * SECOND + 1_234_567);
+    let clock = ManualClock::at(UnixSecond(MIDNIGHT + 1).nanos().plus(1_234_567));
     Recorder::new(folder, &[Channel::new("TRADE", "BYBIT", "BTCUSDT")], Arc::new(clock)).unwrap()
 }
 

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
 use super::positions::Life;
-use crate::clock::{MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, Second, Window, minute_of, nanos_of, second_of};
+use crate::clock::{
+    MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, UnixSecond, Window, minute_of, nanos_of, second_of,
+};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
@@ -180,7 +182,7 @@ impl Tape {
     }
 
     /// The last bar that starts before `before`, as of `now`.
-    pub(in crate::market) fn bar_before(&self, before: Second, now: i64) -> Option<Bar> {
+    pub(in crate::market) fn bar_before(&self, before: UnixSecond, now: i64) -> Option<Bar> {
         let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before.0 }, now);
         let mut day = (end - 1).div_euclid(DAY);
         // Every day has trades, but what remains of the last one before `before` may have none.
@@ -197,7 +199,7 @@ impl Tape {
 
     /// Price of the last trade up to a Unix second; the opening odds before the first.
     pub(in crate::market) fn last_price(&self, at: i64) -> f64 {
-        let bar = self.bar_before(Second(at.saturating_add(1)), nanos_of(at.saturating_add(1)) - 1);
+        let bar = self.bar_before(UnixSecond(at.saturating_add(1)), nanos_of(at.saturating_add(1)) - 1);
         bar.map_or(self.event.odds, |bar| bar.close)
     }
 
@@ -221,7 +223,7 @@ impl Tape {
         if begin >= end || nanos_of(begin) > now {
             return None;
         }
-        let last = self.bar_before(Second(end), now).map_or(self.event.odds, |bar| bar.close);
+        let last = self.bar_before(UnixSecond(end), now).map_or(self.event.odds, |bar| bar.close);
         let middle = (last / TICK).round() as i64;
         let usual = self.turnover(minute.div_euclid(MINUTES_PER_DAY)) as f64 / PARTS / 60.0;
         let level = |tick: i64| -> Level {
@@ -287,7 +289,7 @@ impl Tape {
     }
 
     /// The last bar of a field that starts before `before`.
-    pub(in crate::market) fn ticker_before(&self, field: TickerField, before: Second, now: i64) -> Option<OhlcBar> {
+    pub(in crate::market) fn ticker_before(&self, field: TickerField, before: UnixSecond, now: i64) -> Option<OhlcBar> {
         let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before.0 }, now);
         let mut last = None;
         let minute = Window { from: ((end - 1).div_euclid(60) * 60).max(opened), to: end };

@@ -6,7 +6,7 @@ use super::events::{Events, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
-use crate::clock::{Second, Window, second_of};
+use crate::clock::{UnixSecond, Window, second_of};
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
 use crate::market::raw::{
@@ -138,7 +138,8 @@ impl Venue {
 
     /// What a price of the coin is multiplied by between two seconds, from the last trade before each.
     fn gain(&self, coin: &str, from: i64, to: i64) -> f64 {
-        let close = |market, at| self.trades.bar_before(market, Second(at), i64::MAX).map_or(f64::NAN, |bar| bar.close);
+        let close =
+            |market, at| self.trades.bar_before(market, UnixSecond(at), i64::MAX).map_or(f64::NAN, |bar| bar.close);
         self.coin_market(coin).map_or(f64::NAN, |market| close(market, to) / close(market, from))
     }
 }

@@ -1,6 +1,6 @@
 //! A source whose trades a test writes down.
 
-use crate::clock::{SECOND, Second, Window};
+use crate::clock::{SECOND, UnixSecond, Window};
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, Book, Instrument, RawData, RawDataSet, Source, SourceError, Trade};
@@ -67,7 +67,7 @@ impl Source for Tape {
         Ok(())
     }
 
-    fn bar_before(&self, market: usize, before: Second, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
         let mut last = None;
         self.bars(market, Window { from: i64::MIN, to: before.0 }, now, &mut |bar| last = Some(*bar))?;
         Ok(last)

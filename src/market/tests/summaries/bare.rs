@@ -1,7 +1,7 @@
 //! A source that has neither options nor tokens, as a store: sound queries are answered with nothing, others refused.
 
 use super::*;
-use crate::clock::{Second, Window};
+use crate::clock::{UnixSecond, Window};
 use crate::market::raw::{Bar, Book, Instrument, Source, SourceError, Trade};
 use crate::market::supply::answer::Marketcaps;
 
@@ -16,7 +16,7 @@ impl Source for Bare {
         Ok(())
     }
 
-    fn bar_before(&self, _: usize, _: Second, _: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _: usize, _: UnixSecond, _: i64) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
