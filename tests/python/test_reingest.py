@@ -1,6 +1,7 @@
 """A service that runs over a store while dumps are ingested into it."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_while_a_change_is_under_way_the_service_serves_everything_else(served):
         except mp.Error as error:
             errors.append(error)
 
-    with open(folder / "store" / ".gate", "r+b") as gate:
+    with Path(folder, "store", ".gate").open("r+b") as gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
         askers = [threading.Thread(target=ask) for _ in range(6)]
         for asker in askers:

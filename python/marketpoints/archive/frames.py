@@ -299,9 +299,9 @@ def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
         raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
     # What lies before and after all that is kept the engine reports when it reads the columns.
     holes = [(one, other) for (_, one), (other, _) in pairwise(windows)]
-    if missing := [hole for hole in holes if hole[0] < end and start < hole[1]]:
-        first = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
-        raise NotArchivedError(f"{asks.type}: {first} was never asked; sync it", missing=list(map(_window, missing)))
+    if missing := [one for one in holes if one[0] < end and start < one[1]]:
+        hole = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
+        raise NotArchivedError(f"{asks.type}: {hole} was never asked; sync it", missing=list(map(_window, missing)))
     seconds = sum(last - first for first, last in windows)
     return KeptSeries(asks, start, end, entry["interval_seconds"], entry["bytes"] / seconds)
 

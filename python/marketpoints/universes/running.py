@@ -153,8 +153,8 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
     if unknown := [part for part in plan._parts if part.is_unknown]:
         allowed = _engine.spelled_argument("max_weight", str(most))
         raise InvalidRequest(
-            f"what {unknown[0].wanted} lacks is not known, and so neither is what the universe weighs: its ledger cannot be "
-            f"read; sync it by itself first, which mends it, or leave {allowed} out"
+            f"what {unknown[0].wanted} lacks is not known, and so neither is what the universe weighs: its ledger "
+            f"cannot be read; sync it by itself first, which mends it, or leave {allowed} out"
         )
     if plan.weight > most:
         allowed = _engine.spelled_argument("max_weight", str(most))

@@ -1,6 +1,6 @@
 //! The decoder and the rooms below it, from the files of the crate itself. A few crates are compiled for it and not hundreds.
 
-#[path = "../../../src/clock.rs"]
+#[path = "../../../src/clock/mod.rs"]
 pub mod clock;
 #[path = "../../../src/columns/mod.rs"]
 pub mod columns;
