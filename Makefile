@@ -118,6 +118,7 @@ lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --features python --target-dir target/python -- -D warnings
 	cargo clippy --no-default-features -- -D warnings
+	cp Cargo.lock tests/arm/Cargo.lock && cargo check --quiet --tests --manifest-path tests/arm/Cargo.toml --target-dir target/arm
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

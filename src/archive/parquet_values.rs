@@ -5,11 +5,12 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, TimeUnit, Type as Physical};
+use parquet::column::page::Page;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::schema::types::ColumnDescriptor;
@@ -91,7 +92,13 @@ impl Values {
 
     /// Some rows of a column of doubles; NaN where there is none.
     pub(super) fn floats(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [f64]) -> Result<(), String> {
-        guarded(|| self.flat::<DoubleType>(leaf, rows, f64::NAN, out))
+        guarded(|| {
+            if self.is_plain(leaf) {
+                self.plain(leaf, rows, out)
+            } else {
+                self.flat::<DoubleType>(leaf, rows, f64::NAN, out)
+            }
+        })
     }
 
     /// Some rows of a column of whole numbers or of times.
@@ -110,6 +117,51 @@ impl Values {
         out: &mut [f64],
     ) -> Result<usize, String> {
         guarded(|| self.woven(leaves, rows, ends, out))
+    }
+
+    /// Whether the pages of a column are its doubles one after the other, and nothing else.
+    fn is_plain(&self, leaf: &Leaf) -> bool {
+        // How levels are spelled (RLE) is named too where there are none.
+        let plain = |group: &RowGroupMetaData| {
+            let mut encodings = group.column(leaf.place).encodings();
+            encodings.all(|encoding| matches!(encoding, Encoding::PLAIN | Encoding::RLE))
+        };
+        leaf.depth == 0 && leaf.kind == Kind::Float && self.file.metadata().row_groups().iter().all(plain)
+    }
+
+    /// Some rows of such a column: each page goes to its place at once.
+    fn plain(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [f64]) -> Parquet<()> {
+        const WIDTH: usize = size_of::<f64>();
+        let mut out = out;
+        for (group, rows) in self.groups(rows) {
+            let mut pages = self.file.get_row_group(group)?.get_column_page_reader(leaf.place)?;
+            let mut first = 0; // the row with which the next page begins
+            while first < rows.end {
+                let known = pages.peek_next_page()?.and_then(|page| page.num_rows.or(page.num_levels)); // a value each
+                if known.is_some_and(|count| first + count <= rows.start) {
+                    pages.skip_next_page()?;
+                    first += known.unwrap_or_default();
+                    continue;
+                }
+                let Some(Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. }) = pages.get_next_page()?
+                else {
+                    return Err(misfit());
+                };
+                let end = first + num_values as usize;
+                if end > first && buf.len() == num_values as usize * WIDTH {
+                    let wanted = rows.start.clamp(first, end)..rows.end.min(end);
+                    let (place, rest) = out.split_at_mut_checked(wanted.len()).ok_or_else(misfit)?;
+                    let (values, _) = buf[(wanted.start - first) * WIDTH..].as_chunks::<WIDTH>();
+                    for (to, value) in place.iter_mut().zip(values) {
+                        *to = f64::from_le_bytes(*value);
+                    }
+                    (out, first) = (rest, end);
+                } else {
+                    return Err(misfit());
+                }
+            }
+        }
+        if out.is_empty() { Ok(()) } else { Err(misfit()) }
     }
 
     fn flat<T: DataType<T: Copy>>(

@@ -1,6 +1,6 @@
 //! Work on several threads: whoever is free takes the next part.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
 /// Items below which one thread is enough: to start others would take longer.
@@ -8,7 +8,9 @@ const ALONE: usize = 1 << 17;
 
 /// Threads worth starting for work on so many items.
 pub(crate) fn threads(items: usize) -> usize {
-    if items < ALONE { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
+    /// Asked once: the system's answer stands in several files.
+    static PROCESSORS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+    if items < ALONE { 1 } else { *PROCESSORS }
 }
 
 /// Does some work on so many threads: each takes the next part until there is none.

@@ -189,7 +189,7 @@ fn at_once(ledger: &Ledger, partitions: &[&String], most: u64) -> usize {
     let count = (1..=partitions.len().min(AT_ONCE)).take_while(fit).last().unwrap_or(1);
     // As many for each processor.
     let threads = parallel::threads(bytes_of(ledger, partitions) as usize);
-    if count < threads { threads.min(partitions.len()) } else { count - count % threads }
+    count.next_multiple_of(threads).min(partitions.len())
 }
 
 fn bytes_of(ledger: &Ledger, partitions: &[&String]) -> u64 {
