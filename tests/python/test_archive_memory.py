@@ -10,7 +10,7 @@ from children import run
 
 #: A year of minutes, and four days of books by the minute.
 CANDLES, SNAPSHOTS = 365 * 1_440, 4 * 1_440
-#: Files that are read, checked and decoded at once, 4 MiB, what their pages are unpacked into, and the rest of huge pages.
+#: Files that are read, checked and decoded at once, 4 MiB; what they are unpacked into; the rest of huge pages.
 UNDER_WAY = 8 << 20
 
 # In a process that has done nothing else: memory that something left would be taken again, and not count.
@@ -24,8 +24,8 @@ def memory(name):
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 archive = mp.Archive({folder!r})
-# What is loaded once is no memory of a read: NumPy, and the ways of columns into arrays. Of files under way the C library
-# keeps the memory too, where the read before had several.
+# What is loaded once is no memory of a read: NumPy, and the ways of columns into arrays. The C library keeps what files
+# under way took, where the read before had several.
 archive.read(**{query!r}, start={end} - {before}, end={end})
 gc.collect()
 Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
