@@ -125,8 +125,9 @@ def test_a_universe_over_budget_shows_one_bar_with_the_wait(service, tmp_path, c
     shown = frames(capsys.readouterr().err)
     bars = [one for one in shown if "weight" in one]
     assert bars and all(re.search(r"weight [\d,]+/102, \d/3 requests", one) for one in bars), bars
-    waiting = [one for one in bars if re.search(r"waiting \d s for budget, \d s left", one)]
-    assert waiting and all("weight 68/102, 2/3 requests" in one for one in waiting), bars
+    # The third of three waits, whatever came of the others by then.
+    waiting = [one for one in bars if re.search(r"waiting \d s for budget, \d+ s left", one)]
+    assert waiting and not any("weight 102/102" in one for one in waiting), bars
     assert "candles" in waiting[0] or "TRADE_SIDE_AGNOSTIC_AGG" in waiting[0]
     weights = [int(re.search(r"weight (\d+)/", one)[1]) for one in bars]
     assert weights == sorted(weights) and weights[-1] == 102
