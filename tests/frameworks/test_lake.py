@@ -168,6 +168,21 @@ def test_iceberg_takes_what_a_sync_added(archive, recipes, service):
     assert len(candles(archive)) == len(shorter) + 16 * 24
 
 
+def test_iceberg_takes_a_column_that_comes_later(archive, recipes):
+    """Files of a type may differ in columns that this version does not know."""
+    recipes("Iceberg")
+    series = candles(archive)
+    (last,) = Path(TABLE).glob("exchange=*/symbol=BTCUSDT/**/date=2026-05-01/part.parquet")
+    rows = pyarrow.parquet.read_table(last, partitioning=None)
+    pyarrow.parquet.write_table(rows.append_column("unheard_of", pa.array(range(len(rows)), pa.float64())), last)
+    names = recipes("Iceberg")
+    assert (len(names["new"]), len(names["gone"])) == (1, 1)
+    table = iceberg("market.candles", "BTCUSDT")
+    assert_the_same_candles(table, series)
+    unheard = table["unheard_of"].to_pylist()
+    assert unheard == [None] * (len(table) - len(rows)) + list(range(len(rows)))
+
+
 def test_iceberg_of_lists(archive, recipes):
     recipes("Iceberg", {TABLE: BOOKS, "market.candles": "market.books"})
     table = iceberg("market.books", "BTCUSDT")
