@@ -320,10 +320,10 @@ class Plan:
     def eta(self) -> float:
         """Seconds that the budget at hand makes the plan wait; 0 when it fits."""
     @property
-    def tiers(self) -> list[tuple[str, float | None, str | None, int | None]]:
-        """Each tier, the seconds that it would take from a full bucket, why it would not do it, and the call's weight.
+    def tiers(self) -> list[tuple[str, float | None, str | None, tuple[int, int, int] | None]]:
+        """Each tier, the seconds that it would take from a full bucket, why it would not do it, and what it would send.
 
-        The weight is None where a wall of the tier refuses the call.
+        That is requests, weight and points; None where a wall of the tier refuses the call.
         """
 
 @final
@@ -802,8 +802,8 @@ def contract_usd(exchange: str, raw_symbol: str) -> float | None:
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.
 
-    By name: name, method, cost, max_points, file_bytes, included_depth, usd, group_by, gapfill, lowest_tier, shape,
-    columns.
+    By name: name, method, cost, max_points, file_bytes (of a minute, an hour and a day), included_depth, usd, group_by,
+    gapfill, lowest_tier, shape, columns.
     """
 
 def analytics_endpoints() -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 
 use crate::client;
 
-/// Tier, seconds, why not, and weight.
-type TierRow = (&'static str, Option<f64>, Option<String>, Option<u64>);
+/// Tier, seconds, why not, and requests, weight and points.
+type TierRow = (&'static str, Option<f64>, Option<String>, Option<(usize, u64, u64)>);
 
 /// One request of a plan.
 #[pyclass(frozen, get_all, module = "marketpoints._engine")]
@@ -51,10 +51,13 @@ impl Plan {
         self.0.eta
     }
 
-    /// Tier, seconds that it would take, why it would not do it, and the weight unless a wall refuses it.
+    /// Tier, seconds that it would take, why it would not do it; requests, weight and points unless a wall refuses it.
     #[getter]
     fn tiers(&self) -> Vec<TierRow> {
-        let row = |wait: &client::TierWait| (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), wait.weight);
+        let row = |wait: &client::TierWait| {
+            let cut = wait.cut.map(|cut| (cut.requests, cut.weight, cut.points));
+            (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), cut)
+        };
         self.0.tiers.iter().map(row).collect()
     }
 }

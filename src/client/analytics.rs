@@ -82,7 +82,7 @@ impl Client {
         if let Some(burst) = inner.pacer.burst().filter(|burst| u64::from(spec.weight) > *burst) {
             return Err(too_heavy(u64::from(spec.weight), burst));
         }
-        let tiers = analytics_by_tier(requests.len(), u64::from(spec.weight));
+        let tiers = analytics_by_tier(&requests);
         Ok(Plan { tiers, ..Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)? })
     }
 

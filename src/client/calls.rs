@@ -15,7 +15,7 @@ use super::request::PointsRequest;
 use super::run::{Amount, PARALLEL, Progress, Run};
 use super::several::{PointsRequests, named};
 use super::slicing::slices_of;
-use super::tiers::{Terms, TierWait};
+use super::tiers::{Terms, TierCut, TierWait};
 use crate::archive::points::{Archive, ArchiveFault, Key};
 use crate::columns::Series;
 use crate::weight::Slice;
@@ -62,8 +62,7 @@ impl Client {
             sent.extend(slices.iter().map(|slice| inner.planned(&request.query, slice)));
         }
         let plan = Plan::new(sent, requests.first().window(now, inner.tier), inner, requests.max_weight)?;
-        let weight = |slices: Vec<Vec<Slice>>| slices.iter().flatten().map(|slice| slice.weight).sum();
-        let tiers = TierWait::each(|tier| cut(Terms::from(tier)).map(weight));
+        let tiers = TierWait::each(|tier| cut(Terms::from(tier)).map(|slices| TierCut::of(slices.iter().flatten())));
         Ok(Plan { tiers, ..plan })
     }
 

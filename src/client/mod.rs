@@ -54,5 +54,5 @@ pub use stream::{
     Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, TradeSeries,
     TradeTable, Trades, nanoseconds,
 };
-pub use tiers::TierWait;
+pub use tiers::{TierCut, TierWait};
 pub use vintages::{compact, vintages};

@@ -2,10 +2,12 @@
 
 use super::error::{ClientError, ErrorKind};
 use super::inner::Inner;
+use super::plan::PlannedRequest;
 use crate::budget::{Bucket, Limits};
 use crate::protocol::analytics::ANALYTICS_TIER;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{Tier, TierSpec};
+use crate::weight::Slice;
 
 /// Whose limits a plan keeps to.
 #[derive(Debug, Clone, Copy)]
@@ -22,27 +24,49 @@ impl From<&TierSpec> for Terms {
     }
 }
 
+/// What a call sends in all, as a tier cuts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TierCut {
+    /// Requests.
+    pub requests: usize,
+    /// Their summed weight.
+    pub weight: u64,
+    /// Buckets in their windows.
+    pub points: u64,
+}
+
+impl TierCut {
+    /// Of a call that sends these.
+    pub(super) fn of<'a>(slices: impl IntoIterator<Item = &'a Slice>) -> Self {
+        slices.into_iter().fold(Self::default(), |sum, slice| Self {
+            requests: sum.requests + 1,
+            weight: sum.weight.saturating_add(slice.weight),
+            points: sum.points.saturating_add(slice.points),
+        })
+    }
+}
+
 /// What a tier would take for a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierWait {
     /// The tier's name.
     pub tier: &'static str,
-    /// What the call weighs as the tier cuts it; `None` where a wall of the tier refuses it.
-    pub weight: Option<u64>,
+    /// What the call sends as the tier cuts it; `None` where a wall of the tier refuses it.
+    pub cut: Option<TierCut>,
     /// Seconds from a full bucket until it allows the last request, or why the tier does not allow the call.
     pub eta: Result<f64, String>,
 }
 
 impl TierWait {
-    /// What each tier would take, lowest first. `weigh` tells what the call weighs by the tier's terms.
-    pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<u64, ClientError>) -> Vec<Self> {
-        let wait = |tier: &TierSpec| match weigh(tier) {
-            Ok(weight) => (Some(weight), eta(tier, weight)),
+    /// What each tier would take, lowest first. `cut` tells what the call sends by the tier's terms.
+    pub(super) fn each(cut: impl Fn(&TierSpec) -> Result<TierCut, ClientError>) -> Vec<Self> {
+        let wait = |tier: &TierSpec| match cut(tier) {
+            Ok(cut) => (Some(cut), eta(tier, cut.weight)),
             // It is not the client's own tier that refuses, so what mends it does not hold either.
             Err(error) => (None, Err(error.message.split(&own_tier(tier)).next().unwrap_or_default().to_owned())),
         };
         let each = TIERS.iter().map(|tier| (tier.name, wait(tier)));
-        each.map(|(tier, (weight, eta))| Self { tier, weight, eta }).collect()
+        each.map(|(tier, (cut, eta))| Self { tier, cut, eta }).collect()
     }
 }
 
@@ -66,11 +90,14 @@ impl Inner {
     }
 }
 
-/// What each tier would take for analytics of so many requests, of `weight` each.
-pub(super) fn analytics_by_tier(requests: usize, weight: u64) -> Vec<TierWait> {
-    TierWait::each(|tier| {
-        if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(weight.saturating_mul(requests as u64)) }
-    })
+/// What each tier would take for analytics, which every tier that has them sends alike.
+pub(super) fn analytics_by_tier(requests: &[PlannedRequest]) -> Vec<TierWait> {
+    let cut = TierCut {
+        requests: requests.len(),
+        weight: requests.iter().map(|request| request.weight).sum(),
+        points: requests.iter().map(|request| request.points).sum(),
+    };
+    TierWait::each(|tier| if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(cut) })
 }
 
 /// The refusal of analytics below their tier (section 5).
@@ -86,13 +113,15 @@ mod tests {
     #[test]
     fn a_tier_takes_what_its_rate_allows_after_its_burst() {
         // Section 8.1: 10, 50, 100 and 750 a minute, bursts of twice that, and 1,000 a day for the free tier.
-        let seconds = |weight: u64| TierWait::each(|_| Ok(weight)).into_iter().map(|wait| wait.eta).collect::<Vec<_>>();
+        let of = |weight: u64| TierCut { weight, ..TierCut::default() };
+        let seconds =
+            |weight: u64| TierWait::each(|_| Ok(of(weight))).into_iter().map(|one| one.eta).collect::<Vec<_>>();
         assert_eq!(seconds(20), [Ok(0.0), Ok(0.0), Ok(0.0), Ok(0.0)]);
         assert_eq!(seconds(500), [Ok(2_880.0), Ok(480.0), Ok(180.0), Ok(0.0)]);
         let heavy = seconds(2_250);
         assert_eq!(heavy[1..], [Ok(2_580.0), Ok(1_230.0), Ok(60.0)]);
         assert!(heavy[0].as_ref().unwrap_err().contains("1000 a day"), "{heavy:?}");
         // A day's weight is no wall: the call still has a weight there.
-        assert!(TierWait::each(|_| Ok(2_250)).iter().all(|wait| wait.weight == Some(2_250)));
+        assert!(TierWait::each(|_| Ok(of(2_250))).iter().all(|wait| wait.cut == Some(of(2_250))));
     }
 }

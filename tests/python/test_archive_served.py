@@ -28,6 +28,7 @@ ASKED = [
     ("liquidation_heatmap", (None, None), "1h", {"coin": "BTC", "usd": True}),
     ("candles", (["BINANCE_FUTURES", "BYBIT"], None), "1h", {"coin": "BTC", "group_by": "sum"}),
     ("skew", ("DERIBIT", "BTC_25"), "1h", {"coin": "BTC", "tenor": "ONE_M"}),
+    ("implied_volatility", ("DERIBIT", "BTC_ATM"), "1h", {"coin": "BTC", "tenor": "ONE_M"}),
     ("token_supply", (None, None), "1d", {"coin": "BTC", "token_name": "Bitcoin"}),
 ]
 WINDOW = {"start": FIRST, "end": FIRST + 2 * DAY}
@@ -172,6 +173,26 @@ def test_walls_budgets_and_mistakes_are_those_of_always(both):
     assert statuses[-1] == 429
 
 
+def test_headers_tell_the_budget_as_the_service_does(both):
+    _, _, archive, targets = both
+    # Services of their own, whose clocks stand: nobody else has spent anything, and nothing refills.
+    with (
+        mp.LocalService(now=NOW, speed=0, any_block_size=True) as asked,
+        mp.LocalService(archive, now=NOW, speed=0, any_block_size=True) as offline,
+    ):
+        left = mp.TIERS["advanced"].burst
+        for target in targets:
+            answers = [get(service, target, "advanced")[2] for service in (asked, offline)]
+            told = [
+                {name.lower(): value for name, value in one.items() if "ratelimit" in name.lower()} for one in answers
+            ]
+            assert told[0] == told[1], target
+            left -= offline.requests[-1].weight
+            assert told[1]["x-ratelimit-limit"] == "750"
+            assert int(told[1]["x-ratelimit-remaining"]) == left, target
+        assert left == mp.TIERS["advanced"].burst - offline.spent
+
+
 def test_discovery_lists_what_the_archive_holds(both):
     _, offline, _, _ = both
 
@@ -189,7 +210,7 @@ def test_discovery_lists_what_the_archive_holds(both):
     assert set(listed("/v1/types")) == {
         "TRADE_SIDE_AGNOSTIC_AGG", "TRADE_AGG", "LIQUIDATION_AGG", "FUNDING_RATE_AGG", "OPEN_INTEREST_AGG",
         "BLOCK_BOOK_SNAPSHOT_AGG", "VOLUME_PROFILE_AGG", "TPO_AGG", "VENUE_LIQUIDATION_AGG", "SKEW_OPTION_SUMMARY_AGG",
-        "TOKEN_SUPPLY_AGG",
+        "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG", "TOKEN_SUPPLY_AGG",
     }  # fmt: skip
     with offline.client("unlimited") as client:
         (market, *others) = client.markets()

@@ -2,17 +2,20 @@
 
 import hashlib
 import json
+import math
 import re
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import marketpoints as mp
@@ -113,6 +116,58 @@ def test_the_access_log_can_go_to_standard_error(tmp_path):
     assert (line["key_name"], line["target"]) == ("free", "/v1/usage")
     assert line["time"].startswith("2026-01-01T00:00")
     assert child.returncode == 0
+
+
+def candles_of(trades):
+    """Candles of minutes by Unix seconds: open, high, low, close, volume."""
+    minutes = {}
+    for second, price, amount in trades:
+        minutes.setdefault(second // 60 * 60, []).append((price, amount))
+    return {
+        minute: (rows[0][0], max(rows)[0], min(rows)[0], rows[-1][0], math.fsum(amount for _, amount in rows))
+        for minute, rows in minutes.items()
+    }
+
+
+def test_a_recording_is_replayed_faster_and_its_candles_are_those_of_the_live_stream(tmp_path):
+    begin, pair, hour = 1_776_880_800, ("BINANCE_FUTURES", "BTCUSDT"), 3_600
+    channel = mp.Channel(type="TRADE", exchange=pair[0], symbol=pair[1])
+    with mp.LocalService(now=begin, speed=0) as live, live.client("unlimited") as client:
+        with client.stream([channel], record=tmp_path / "recorded") as stream:
+            live.advance(hour)
+            last = next(event for event in stream if event.time >= np.datetime64(begin + hour - 60, "s"))
+            assert last and stream.unrecorded == 0
+        whole = client.candles(*pair, "1m", start=begin + 60, end=begin + hour - 120)
+    assert mp.ingest(tmp_path / "recorded", tmp_path / "store").problems == []
+    arguments = ("--data", tmp_path / "store", "--now", begin, "--speed", 600)
+    with serving(*arguments) as (_, url, text):
+        key = re.search(r"^  unlimited +(\S+)$", text, re.MULTILINE).group(1)
+        with mp.Client(key, url, clock=lambda: begin + hour, check_symbols=False) as client:
+            trades, began = [], time.monotonic()
+            with client.stream([channel]) as stream:
+                for event in stream:
+                    if event.time >= np.datetime64(begin + hour - 120, "s"):
+                        break
+                    trades.append((int(event.time.astype("datetime64[s]").astype(int)), event.price, event.amount))
+            taken = time.monotonic() - began
+            # The minute in which it was opened is not whole.
+            first = trades[0][0] // 60 * 60 + 60
+            window = {"start": first, "end": begin + hour - 120}
+            served = client.candles(*pair, "1m", **window)
+    assert trades[-1][0] - trades[0][0] > 10 * taken
+    made = {minute: candle for minute, candle in candles_of(trades).items() if minute >= first}
+    assert len(made) >= 10
+    for candles in (whole.only, served.only):
+        rows = zip(*(candles[name].tolist() for name in ("open", "high", "low", "close", "volume")), strict=True)
+        times = candles.timestamps.astype("datetime64[s]").astype(int).tolist()
+        got = {minute: row for minute, row in zip(times, rows, strict=True) if minute >= first}
+        assert got.keys() == made.keys()
+        for minute, row in got.items():
+            assert row[:4] == made[minute][:4]
+            assert row[4] == pytest.approx(made[minute][4], rel=1e-12)
+    later = whole.only.timestamps >= np.datetime64(first, "s")
+    for name in whole.only.columns:
+        assert np.array_equal(whole.only[name][later], served.only[name]), name
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Runs of a universe that are killed, and several at once: each weight is paid once, each byte is the same."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -103,6 +105,44 @@ def test_killed_again_and_again_it_pays_once_and_ends_in_the_same_bytes(service,
         assert spent_since(service, started) == left
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
     assert not list((tmp_path / "killed" / "_marketpoints" / "unfinished").glob("*"))
+
+
+@pytest.mark.parametrize("seed", [18, 1818])
+def test_killed_at_any_moment_it_ends_in_the_same_bytes(service, start, tmp_path, seed):
+    """Four moments by chance of each seed."""
+    chance = random.Random(seed)
+    with service.client("unlimited", **PATIENT) as client:
+        began = time.monotonic()
+        finish(start(tmp_path / "whole"))
+        whole, taken = files(tmp_path / "whole"), time.monotonic() - began
+        # The start of Python, in which nothing happens, does not count.
+        began = time.monotonic()
+        finish(start(tmp_path / "whole"))
+        loaded = time.monotonic() - began
+        kills, place = 0, 0
+        while kills < 4:
+            folder = tmp_path / str(place)
+            left = mp.Archive(folder).plan_all(client, UNIVERSE).weight
+            if not left:  # every answer had come by then: another one from the start
+                assert files(folder) == whole
+                place += 1
+                continue
+            started, child = service.now(), start(folder)
+            part = (taken - loaded) * left / WEIGHT
+            time.sleep(loaded / 2 + chance.random() * part)  # not waiting for anything: a moment by chance
+            child.kill()
+            child.communicate(timeout=60)
+            if child.returncode != 0:
+                assert child.returncode == -signal.SIGKILL
+                kills += 1
+            kept = left - mp.Archive(folder).plan_all(client, UNIVERSE).weight
+            assert kept <= spent_since(service, started) <= kept + 3 * 100 + 5 * 6
+            assert not folder.exists() or mp.Archive(folder).verify()
+        left = mp.Archive(folder).plan_all(client, UNIVERSE).weight
+        report = mp.Archive(folder).sync_all(client, UNIVERSE)
+        assert report and report.weight == left
+    assert files(folder) == whole
+    assert mp.Archive(folder).verify()
 
 
 def test_several_processes_share_the_work_and_pay_once(service, start, tmp_path):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR
+from archives import END, HOUR, content
 
 GOOD = """
 archive = "history"
@@ -161,7 +161,7 @@ def test_the_command_plans_keeps_and_asks_nothing_twice(service, command, file):
     status, out, err = command("sync", file(), "--dry-run")
     assert (status, err) == (0, "")
     assert "TRADE_SIDE_AGNOSTIC_AGG" in out and "4 series, 4 requests, weight 4, 96 points" in out
-    assert all(f"  {tier}" in out for tier in mp.TIERS)
+    assert [line.split()[0] for line in out.partition("from a full budget:\n")[2].splitlines()[1:5]] == list(mp.TIERS)
     service.assert_spent(0)
     status, out, err = command("sync", file())
     assert (status, err) == (0, "") and "complete 4" in out
@@ -183,6 +183,45 @@ def test_a_plan_needs_no_key_where_nobody_is_to_be_asked(service, command, file)
     )
     status, _, err = command("sync", file(picked), "--dry-run", key=None)
     assert status == 2 and "markets" in err and "MARKETPOINTS_API_KEY" in err
+
+
+PICKED = """
+archive = "history"
+type = "candles"
+interval = "1h"
+start = {start}
+end = {end}
+markets = {{ exchange = "BYBIT", category = "PERPETUAL", sort_by = "VOLUME_24H", sort_direction = "desc", limit = 3 }}
+"""
+
+
+def test_markets_of_a_file_are_picked_by_the_service_whenever_it_is_run(service, command, file):
+    with service.client("unlimited") as client:
+        every = client.markets(exchange="BYBIT", category="PERPETUAL")
+        largest = sorted(every, key=lambda one: one.volume_24h_usd, reverse=True)[:3]
+        expected = [one.raw_symbol for one in largest]
+        assert len(every) > 3 and len({one.volume_24h_usd for one in every}) == len(every)
+        service.clear_requests()
+        status, out, err = command("sync", file(PICKED), "--dry-run", "--json")
+        assert (status, err) == (0, "")
+        assert [one["symbol"] for one in json.loads(out)["series"]] == expected
+        service.assert_spent(0)
+        status, out, err = command("sync", file(PICKED), "--json")
+        assert (status, err) == (0, "")
+        report = json.loads(out)
+        assert (report["complete"], report["weight"], report["rows"]) == (3, 3, 3 * 24)
+        assert [(one["exchange"], one["symbol"]) for one in report["series"]] == [("BYBIT", one) for one in expected]
+        service.assert_spent(3)
+        archive = mp.Archive(file(PICKED).parent / "history")
+        for symbol in expected:
+            query = ("candles", "BYBIT", symbol, "1h")
+            asked = client.points(*query, start=END - 24 * HOUR, end=END)
+            assert content(archive.read(*query)) == content(asked)
+    # Filters that no market passes, and a key that the service does not know.
+    status, _, err = command("sync", file(PICKED.replace("PERPETUAL", "OPTION")))
+    assert status == 2 and "universe.toml: markets: no market passes the filters" in err
+    status, _, err = command("sync", file(PICKED), MARKETPOINTS_API_KEY="mp-unknown")
+    assert status == 1 and "401" in err and "mp-unknown" not in err
 
 
 def test_a_key_of_the_file_is_named_as_it_stands_there(command, file):

@@ -82,9 +82,19 @@ def show_plan(planned: UniversePlan) -> None:
     lay_out(header, cells, sys.stdout, left={0, 1, 2})
     show_problems(planned.refused)
     print("from a full budget:")
-    for tier, takes, refused in planned._by_tier():
-        without = f", without {refused:,} series that it refuses" if refused else ""
-        print(f"  {tier:<9} {takes} for weight {planned.weight_by_tier[tier]:,}{without}")
+    header = ["tier", "takes", "requests", "weight", "about", "refuses"]
+    tiers = [
+        [
+            tier,
+            duration_words(eta),
+            f"{planned.requests_by_tier[tier]:,}",
+            f"{planned.weight_by_tier[tier]:,}",
+            size_words(planned.bytes_by_tier[tier]),
+            f"{planned.refused_by_tier.get(tier, 0):,} series",
+        ]
+        for tier, eta in planned.eta_by_tier.items()
+    ]
+    lay_out(header, tiers, sys.stdout, left={0})
     counts = [f"{len(planned.series):,} series", f"{planned.requests:,} requests", f"weight {planned.weight:,}"]
     counts += [f"{planned.points:,} points", f"about {size_words(planned.bytes)}"]
     if planned.eta:

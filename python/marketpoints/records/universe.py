@@ -157,9 +157,12 @@ class UniversePlan(SeriesTable):
         weight: Their summed weight.
         points: Buckets that they ask.
         bytes: What these will take on disk: as this archive's files of the type and interval do, or, without any, as
-            the demo market's do. An estimate.
+            those of one market of the demo do. An estimate.
         eta: Seconds that the budget at hand makes it wait; 0 where it is not known.
-        weight_by_tier: What each tier would spend on the series that it allows, by the tier's name.
+        requests_by_tier: Requests that each tier would send for the series that it allows, by the tier's name: a
+            smaller bucket takes smaller requests.
+        weight_by_tier: What each tier would spend on them.
+        bytes_by_tier: What they would take on disk, estimated as ``bytes``.
         eta_by_tier: Seconds that each tier would take for them, from a full bucket: with a cap on a day's weight, days.
         refused_by_tier: How many series each tier does not allow.
     """
@@ -172,7 +175,9 @@ class UniversePlan(SeriesTable):
     points: int
     bytes: int
     eta: float
+    requests_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     weight_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
+    bytes_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     eta_by_tier: Mapping[str, float] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     _parts: tuple[Part, ...] = field(default=(), compare=False)
@@ -227,14 +232,8 @@ class UniversePlan(SeriesTable):
 
     def tiers(self) -> list[str]:
         """What each tier would take, in words."""
-        return [
-            f"{tier} {takes}{f', {refused:,} refused' if refused else ''}" for tier, takes, refused in self._by_tier()
-        ]
-
-    def _by_tier(self) -> list[tuple[str, str, int]]:
-        """Each tier, how long it would take in words, and how many series it refuses."""
-        etas = self.eta_by_tier.items()
-        return [(tier, duration_words(eta), self.refused_by_tier.get(tier, 0)) for tier, eta in etas]
+        refused = {tier: f", {count:,} refused" for tier, count in self.refused_by_tier.items()}
+        return [f"{tier} {duration_words(eta)}{refused.get(tier, '')}" for tier, eta in self.eta_by_tier.items()]
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import log
 from typing import Any, TypeAlias
 
 from .. import _engine
@@ -21,10 +23,14 @@ __all__ = ["PARALLEL", "planned_blocking", "planned_later"]
 
 #: Calls of a run that are under way at once: as many as the engine has requests of one call.
 PARALLEL = 8
-#: Bytes of a file for each bucket by wire type, for archives that hold none of the type.
-BYTES: dict[str, int] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
+#: Bytes of a file for a bucket of a minute, an hour and a day by wire type, for archives that hold none of the type.
+BYTES: dict[str, Sequence[float]] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
 #: What a type that the table does not know is taken for.
 PLAIN = "TRADE_SIDE_AGNOSTIC_AGG"
+
+#: What a plan adds up.
+SUMS = ("requests", "weight", "points", "bytes")
+HOUR, DAY = 3_600, 86_400
 
 #: What a plan asks of the service, all of weight 0: a name, and what it is asked with.
 Question: TypeAlias = tuple[str, Any]
@@ -39,14 +45,20 @@ class Entry:
     query: _engine.Query | None = None
     window: tuple[int, int] | None = None
     plan: _engine.Plan | None = None
-    tiers: Sequence[tuple[str, float | None, str | None, int | None]] = ()
+    tiers: Sequence[tuple[str, float | None, str | None, tuple[int, int, int] | None]] = ()
     requests: int = 0
     weight: int = 0
     points: int = 0
-    bytes: int = 0
+    # Of a bucket on disk.
+    bucket_bytes: float = 0.0
     refusal: str = ""
     # The ledger cannot be read: whoever holds it mends it, so that nobody knows yet what is left to ask.
     unknown: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """What its points take on disk."""
+        return round(self.points * self.bucket_bytes)
 
     def part(self) -> Part:
         """The series as the plan has it."""
@@ -245,41 +257,44 @@ def _estimate_bytes(entries: Iterable[Entry], kept: Iterable[Mapping[str, Any]])
     for entry in entries:
         wanted = entry.wanted
         size, count = buckets.get((wanted.type, lengths[wanted.interval]), (0, 0))
-        each = size / count if count else BYTES.get(wanted.type, BYTES[PLAIN])
-        entry.bytes = round(entry.points * each)
+        entry.bucket_bytes = size / count if count else _table_bytes(wanted.type, lengths[wanted.interval])
+
+
+def _table_bytes(kind: str, seconds: int) -> float:
+    """Bytes of a bucket by the table of types; between the lengths that it knows in proportion to their logarithms."""
+    known = list(zip((60, HOUR, DAY), BYTES.get(kind, BYTES[PLAIN]), strict=True))
+    for (low, small), (high, large) in pairwise(known):
+        if low <= seconds <= high:
+            return float(small * (large / small) ** (log(seconds / low) / log(high / low)))
+    return known[0][1] if seconds < 60 else known[-1][1]
 
 
 def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:
     series, parts = [], [entry.part() for entry in entries]
     for entry, part in zip(entries, parts, strict=True):
         status = "refused" if entry.refusal else "planned" if entry.requests or entry.unknown else "kept"
-        counts = (0, 0, 0, 0) if entry.refusal else (entry.requests, entry.weight, entry.points, entry.bytes)
-        requests, weight, points, size = counts
-        series.append(
-            SeriesPlan(
-                **part.facts(),
-                status=status,
-                requests=requests,
-                weight=weight,
-                points=points,
-                bytes=size,
-                reason=entry.refusal,
-            )
-        )
-    sums = {name: sum(getattr(one, name) for one in series) for name in ("requests", "weight", "points", "bytes")}
-    by_tier, refused = dict.fromkeys(TIERS, 0), dict.fromkeys(TIERS, 0)
+        counts: dict[str, Any] = {name: 0 if entry.refusal else getattr(entry, name) for name in SUMS}
+        series.append(SeriesPlan(**part.facts(), status=status, **counts, reason=entry.refusal))
+    sums = {name: sum(getattr(one, name) for one in series) for name in SUMS}
+    requests, weights, sizes, refused = (dict.fromkeys(TIERS, 0) for _ in range(4))
     for entry in entries:
-        for tier, _, _, own in entry.tiers:
-            by_tier[tier] += own or 0
-            refused[tier] += own is None
+        for tier, _, _, cut in entry.tiers:
+            if cut is None:
+                refused[tier] += 1
+                continue
+            requests[tier] += cut[0]
+            weights[tier] += cut[1]
+            sizes[tier] += round(cut[2] * entry.bucket_bytes)
     eta = 0.0 if budget is None else budget._wait(sums["weight"])
-    times = {name: _eta(TIERS[name], weight) for name, weight in by_tier.items()}
+    times = {name: _eta(TIERS[name], weight) for name, weight in weights.items()}
     none = {name: count for name, count in refused.items() if count}
     return UniversePlan(
         Records(series, SeriesPlan),
         **sums,
         eta=eta,
-        weight_by_tier=by_tier,
+        requests_by_tier=requests,
+        weight_by_tier=weights,
+        bytes_by_tier=sizes,
         eta_by_tier=times,
         refused_by_tier=none,
         _parts=tuple(parts),
@@ -289,4 +304,4 @@ def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniverseP
 def _eta(tier: Tier, weight: int) -> float:
     """Seconds until a full bucket of the tier has let a weight pass; what a day's cap holds passes the next day."""
     days, rest = divmod(max(0, weight - 1), tier.weight_per_day) if tier.weight_per_day else (0, weight - 1)
-    return days * 86_400 + max(0, rest + 1 - tier.burst) / tier.weight_per_minute * 60
+    return days * DAY + max(0, rest + 1 - tier.burst) / tier.weight_per_minute * 60
