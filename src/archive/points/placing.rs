@@ -11,6 +11,7 @@ use super::pack::{Packed, TIME};
 use super::part_file::packed;
 use super::scan::Scan;
 use crate::archive::parquet_values::{Kind, Leaf, Values};
+use crate::clock::UnixNanos;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
 
@@ -66,10 +67,10 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
 }
 
 /// The rows whose times lie in a window; `None` where others lie between them.
-fn within(times: &[i64], window: &Range<i64>) -> Option<Range<usize>> {
-    let first = times.iter().position(|time| window.contains(time)).unwrap_or(times.len());
-    let rows = first..first + times[first..].iter().take_while(|time| window.contains(time)).count();
-    (!times[rows.end..].iter().any(|time| window.contains(time))).then_some(rows)
+fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
+    let first = times.iter().position(|time| window.contains(&UnixNanos(*time))).unwrap_or(times.len());
+    let rows = first..first + times[first..].iter().take_while(|time| window.contains(&UnixNanos(**time))).count();
+    (!times[rows.end..].iter().any(|time| window.contains(&UnixNanos(*time)))).then_some(rows)
 }
 
 /// The columns of a file that hold a column of a series: one, or several of lists.

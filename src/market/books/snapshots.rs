@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::store::{self, BookSource, Event};
+use crate::clock::UnixDay;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::Row;
 use crate::market::ingest::task::Task;
@@ -23,7 +24,7 @@ const NO_PRICE: f64 = 1.0;
 pub(in crate::market) fn ingest_file(
     source: BookSource,
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };

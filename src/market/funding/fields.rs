@@ -151,7 +151,7 @@ struct Units<'a> {
 
 impl Units<'_> {
     fn bar(&mut self, minute: &OhlcBar) -> Result<Result<OhlcBar, NoRate>, SourceError> {
-        let worth = self.converter.interest(minute.start)?;
+        let worth = self.converter.interest(UnixSecond(minute.start))?;
         Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::chain::{Chain, Contract, Quote};
 use super::store::{self, OptionReading};
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY};
+use crate::clock::{SECOND, UnixDay, UnixMinute};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::{Row, shown, whole};
 use crate::market::ingest::task::Task;
@@ -28,7 +28,7 @@ const MINUTE: i64 = 60 * SECOND;
 /// Reads one file into the store, unless the store holds it already.
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     if symbol != SYMBOL {
@@ -94,10 +94,10 @@ struct Chains {
 }
 
 impl Chains {
-    fn new(day: i64) -> Self {
-        let first = day * DAY / 60;
+    fn new(day: UnixDay) -> Self {
+        let first = day.minute().0;
         Self {
-            minutes: (first, first + DAY / 60 - 1),
+            minutes: (first, day.next().minute().0 - 1),
             roots: Vec::new(),
             places: HashMap::new(),
             known: Vec::new(),
@@ -148,7 +148,7 @@ impl Chains {
                 let readings = chain.readings(minute * MINUTE).into_iter().enumerate();
                 let valued = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
                 self.readings.extend(valued.map(|(tenor, reading)| OptionReading {
-                    minute: minute * 60,
+                    minute: UnixMinute(minute),
                     root: root.clone(),
                     tenor,
                     reading,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Table, read_parquet_within};
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, nanos_of, second_of};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
@@ -33,8 +33,7 @@ pub(in crate::market) struct PartitionPath<'a> {
     pub(in crate::market) store: &'a Path,
     /// Exchange and symbol.
     pub(in crate::market) market: (&'a str, &'a str),
-    /// Unix day.
-    pub(in crate::market) day: i64,
+    pub(in crate::market) day: UnixDay,
     /// What goes into the store with it, and counts as if it were there.
     pub(in crate::market) change: &'a Change,
 }
@@ -125,11 +124,15 @@ pub(in crate::market) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceEr
     trades_of(Columns::read(path)?)
 }
 
-/// The trades of a file whose times lie in `[from, to)`, in Unix nanoseconds; of the rest as little is read as possible.
-pub(in crate::market) fn read_trades_within(path: &Path, from: i64, to: i64) -> Result<Vec<Trade>, SourceError> {
-    let table = read_parquet_within(path, "time", from, to).map_err(|error| SourceError(error.to_string()))?;
+/// The trades of a file whose times lie in `[from, to)`; of the rest as little is read as possible.
+pub(in crate::market) fn read_trades_within(
+    path: &Path,
+    from: UnixNanos,
+    to: UnixNanos,
+) -> Result<Vec<Trade>, SourceError> {
+    let table = read_parquet_within(path, "time", from.0, to.0).map_err(|error| SourceError(error.to_string()))?;
     let mut trades = trades_of(Columns::of(path, table))?;
-    trades.retain(|trade| (from..to).contains(&trade.time));
+    trades.retain(|trade| (from.0..to.0).contains(&trade.time));
     Ok(trades)
 }
 
