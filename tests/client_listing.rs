@@ -118,7 +118,7 @@ impl Source for Shuffled {
         let place = (market as i64 * 7 + start / 3_600 * 61) % MARKETS as i64;
         if (from..to).contains(&start) {
             visit(&Bar::of(
-                start,
+                UnixSecond(start),
                 &Trade { time: start * SECOND, price: 100.0, amount: (1 + place) as f64, buy: true },
             ));
         }

@@ -65,7 +65,7 @@ impl Source for Waves {
         if market >= self.0.len() - MORE {
             let (start, row) = (NOW - 60, (market + MORE - self.0.len()) as f64);
             let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
-            (from..to).contains(&start).then(|| visit(&Bar::of(start, &trade)));
+            (from..to).contains(&start).then(|| visit(&Bar::of(UnixSecond(start), &trade)));
         } else {
             (from..to.min(NOW)).filter(|second| second % 60 == 0).for_each(|start| visit(&bar(start)));
         }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use self::listing::Listed;
 use crate::archive::points::{Archive, ArchiveFault, Key, within};
-use crate::clock::{MICROS_PER_SECOND, SECOND, UnixNanos, UnixSecond, Window, utc};
+use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
@@ -54,7 +54,7 @@ impl Archived {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));
         };
         let Some(window) = closed(&key, query, now.second()) else { return Ok(Vec::new()) };
-        match self.archive.read_uncorrected(&key, window, now.0.div_euclid(SECOND / MICROS_PER_SECOND)) {
+        match self.archive.read_uncorrected(&key, window, now.micros()) {
             Ok(series) => Ok(series),
             Err(ArchiveFault::NotAsked { what, missing }) => {
                 let asked = self.archive.asked(&key).map_err(|fault| broken(&fault))?;
@@ -70,7 +70,7 @@ fn closed(key: &Key, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
     let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
     let grid = key.grid();
-    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(now.0)) };
+    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(now).0) };
     (!window.is_empty()).then_some(window)
 }
 

@@ -106,7 +106,7 @@ pub(in crate::market) fn bar(
             return;
         }
         match &mut bar {
-            None => bar = Some(Bar::of(minute.second().0, event)),
+            None => bar = Some(Bar::of(minute.second(), event)),
             Some(bar) => bar.add(event),
         }
     });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond, nanos_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -138,7 +138,7 @@ pub(in crate::market) fn series(
     Series {
         id: context.identity(markets).into(),
         shape: Shape::Table,
-        timestamps: starts.iter().copied().map(nanos_of).collect(),
+        timestamps: starts.iter().map(|start| UnixSecond(*start).nanos().0).collect(),
         columns,
     }
 }
@@ -159,7 +159,7 @@ impl Units<'_> {
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
 fn carry(last: &OhlcBar, start: i64) -> Option<OhlcBar> {
     let value = last.close;
-    let young = nanos_of(start) - last.last <= CARRIED * SECOND;
+    let young = UnixSecond(start).nanos().0 - last.last <= CARRIED * SECOND;
     young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -79,7 +79,8 @@ fn bar_table(readings: &[Ticker]) -> Table {
     let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().copied().map(nanos_of).collect()))];
+    let mut table =
+        vec![("time".to_owned(), Column::Time(starts.iter().map(|start| UnixSecond(*start).nanos().0).collect()))];
     for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
         let mut remaining = bars.iter().peekable();
         let rows: Vec<Option<&OhlcBar>> =
@@ -135,7 +136,7 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
         let last = columns.whole(&name(field, "last_timestamp"))?;
         let present = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
         let bar = |row: usize| OhlcBar {
-            start: second_of(starts[row]),
+            start: UnixNanos(starts[row]).second().0,
             open: open[row],
             high: high[row],
             low: low[row],

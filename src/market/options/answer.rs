@@ -1,6 +1,6 @@
 //! Option summaries: skew and implied volatility of a coin's options by tenor.
 
-use crate::clock::{UnixNanos, UnixSecond, nanos_of};
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{Column, Series};
 use crate::market::instruments::filter::{InstrumentView, asked, wants};
 use crate::market::query::context::QueryContext;
@@ -32,7 +32,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
         // The reading of the bucket's last minute, or the last up to now.
         let last = (start + buckets.interval.seconds - 60).min(buckets.now.minute().second().0);
         if let Some(value) = source.option_summary(summary, UnixSecond(start), UnixSecond(last))? {
-            timestamps.push(nanos_of(start));
+            timestamps.push(UnixSecond(start).nanos().0);
             values.push(value);
         }
     }

@@ -28,7 +28,7 @@ pub(in crate::market) fn trade_batches(
         let start = UnixNanos(trade.time.div_euclid(every) * every);
         bars.entry((start, !trade.buy))
             .and_modify(|bar| bar.add(trade))
-            .or_insert_with(|| Bar::of(start.second().0, trade));
+            .or_insert_with(|| Bar::of(start.second(), trade));
     })?;
     for ((start, sold), bar) in bars {
         let payload = Payload::TradeAgg {

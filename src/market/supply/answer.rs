@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{UnixNanos, Window, nanos_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -33,7 +33,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
             latest = Some(next);
         }
         for row in latest.into_iter().flat_map(|snapshot| &snapshot.rows) {
-            table.push(nanos_of(start), row);
+            table.push(UnixSecond(start).nanos().0, row);
         }
     }
     let id = SeriesId {

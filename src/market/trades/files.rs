@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Table, read_parquet_within};
-use crate::clock::{UnixDay, UnixNanos, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
@@ -106,7 +106,7 @@ pub(in crate::market) fn bar_table(bars: &[Bar]) -> Table {
         |name: &str, value: fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
     let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
     vec![
-        times("time", |bar| nanos_of(bar.start)),
+        times("time", |bar| UnixSecond(bar.start).nanos().0),
         floats("open", |bar| bar.open),
         floats("high", |bar| bar.high),
         floats("low", |bar| bar.low),
@@ -150,7 +150,7 @@ pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError>
     let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];
     let values = names.iter().map(|name| columns.floats(name)).collect::<Result<Vec<_>, _>>()?;
     let bar = |row: usize| Bar {
-        start: second_of(starts[row]),
+        start: UnixNanos(starts[row]).second().0,
         open: values[0][row],
         high: values[1][row],
         low: values[2][row],

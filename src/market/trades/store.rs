@@ -137,7 +137,7 @@ impl StoredTrades {
             let mut part: Option<Bar> = None;
             for event in events.iter().filter(|event| is_in(UnixNanos(event.time), start, now)) {
                 match &mut part {
-                    None => part = Some(Bar::of(start.0, event)),
+                    None => part = Some(Bar::of(start, event)),
                     Some(part) => part.add(event),
                 }
             }

@@ -37,9 +37,9 @@ impl<'a> TradeWriter<'a> {
         let trades = &*self.overlap.new_among(trades);
         for trade in trades {
             self.decimals.add(trade.price);
-            let start = UnixNanos(trade.time).minute().second().0;
+            let start = UnixNanos(trade.time).minute().second();
             match self.bars.last_mut() {
-                Some(bar) if bar.start == start => bar.add(trade),
+                Some(bar) if bar.start == start.0 => bar.add(trade),
                 _ => self.bars.push(Bar::of(start, trade)),
             }
         }

@@ -164,9 +164,9 @@ impl Tape {
     pub(in crate::market) fn bars(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
         self.trades(minutes_within(window), now, &mut |trade| {
-            let start = UnixNanos(trade.time).minute().second().0;
+            let start = UnixNanos(trade.time).minute().second();
             match &mut bar {
-                Some(bar) if bar.start == start => bar.add(trade),
+                Some(bar) if bar.start == start.0 => bar.add(trade),
                 _ => {
                     if let Some(done) = bar.replace(Bar::of(start, trade)) {
                         visit(&done);

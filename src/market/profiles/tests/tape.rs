@@ -64,7 +64,7 @@ impl Source for Tape {
         let minute = |trade: &Trade| trade.time.div_euclid(60 * SECOND) * 60;
         let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now.0).copied().collect();
         for part in known.chunk_by(|one, next| minute(one) == minute(next)) {
-            let mut bar = Bar::of(minute(&part[0]), &part[0]);
+            let mut bar = Bar::of(UnixSecond(minute(&part[0])), &part[0]);
             part[1..].iter().for_each(|trade| bar.add(trade));
             if window.contains(bar.start) {
                 visit(&bar);
