@@ -133,7 +133,7 @@ impl Market {
         has_block_size(&query.data_type) && query.block_size.is_some() && !self.any_block_size
     }
 
-    /// Refuses a block size that is no multiple of the one recommended as of `now` (Unix nanoseconds; supplement 9). In USD
+    /// Refuses a block size that is no multiple of the one recommended as of `now` (supplement 9). In USD
     /// the markets in other quotes are left out: theirs is recommended in their quote. Reads the last price.
     ///
     /// # Errors

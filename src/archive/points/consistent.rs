@@ -35,8 +35,8 @@ pub struct Inconsistency {
     pub finer: &'static str,
     /// Whose.
     pub id: SeriesId,
-    /// Bucket start, Unix nanoseconds.
-    pub time: i64,
+    /// Bucket start.
+    pub time: UnixNanos,
     /// Name of the column.
     pub column: &'static str,
     /// What is kept.
@@ -173,7 +173,7 @@ impl Consistency {
                             key: coarse_key.clone(),
                             finer: fine_key.interval().name,
                             id: id.clone(),
-                            time: UnixSecond(start).nanos().0,
+                            time: UnixSecond(start).nanos(),
                             column,
                             kept: cell(kept),
                             made: cell(made),

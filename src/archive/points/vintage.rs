@@ -13,7 +13,7 @@ use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
-use crate::clock::{UnixMicros, UnixNanos, Window};
+use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
 /// What a file says of itself.
@@ -110,7 +110,7 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 pub(super) fn changed_buckets(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
-        let start = key.grid().floor(UnixNanos(revision.time).second().0);
+        let start = key.grid().floor(revision.time.second().0);
         add(&mut changed, Window { from: start, to: key.grid().end(start) });
     }
     shared(&changed, windows)

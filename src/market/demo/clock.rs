@@ -21,7 +21,7 @@ pub(in crate::market) fn from_whole_minute(window: Window) -> Window {
     Window { from: window.from.saturating_sub(window.from.rem_euclid(60)), ..window }
 }
 
-/// The whole Unix minutes with a start in a window that have begun at `now` and are not before the market.
+/// The whole minutes with a start in a window that have begun at `now` and are not before the market.
 pub(in crate::market) fn minutes(window: Window, now: UnixNanos) -> Range<i64> {
     let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
     let begun = now.minute().0 + 1;

@@ -98,7 +98,7 @@ pub(in crate::market) fn aligned(
             let before = before(context, market, field)?;
             let carried = starts.iter().filter(|start| !own.contains_key(start)).filter_map(|start| {
                 let last = own.range(..start).next_back().map(|(_, bar)| *bar).or(before)?;
-                Some((*start, carry(&last, *start)?))
+                Some((*start, carry(&last, UnixSecond(*start))?))
             });
             let carried: Vec<(i64, OhlcBar)> = carried.collect();
             own.extend(carried);
@@ -157,10 +157,10 @@ impl Units<'_> {
 }
 
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
-fn carry(last: &OhlcBar, start: i64) -> Option<OhlcBar> {
+fn carry(last: &OhlcBar, start: UnixSecond) -> Option<OhlcBar> {
     let value = last.close;
-    let young = UnixSecond(start).nanos().0 - last.last <= CARRIED * SECOND;
-    young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
+    let young = start.nanos().0 - last.last <= CARRIED * SECOND;
+    young.then_some(OhlcBar { start: start.0, open: value, high: value, low: value, ..*last })
 }
 
 pub(in crate::market) fn add(sum: &mut OhlcBar, bar: &OhlcBar, weight: f64) {

@@ -143,12 +143,12 @@ impl<'a> Figures<'a> {
         if let Some(known) = self.interest.get(&market) {
             return Ok(*known);
         }
-        let interest = |at: i64| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), self.now);
+        let interest = |at: UnixSecond| -> Result<Option<f64>, MarketError> {
+            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at.0 + 1), self.now);
             let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
-        let (then, today) = (interest(self.second() - DAY)?, interest(self.second())?);
+        let (then, today) = (interest(UnixSecond(self.second() - DAY))?, interest(self.now.second())?);
         let change = then.zip(today).map(|(then, today)| (today / then - 1.0) * 100.0);
         self.interest.insert(market, change);
         Ok(change)

@@ -69,12 +69,12 @@ impl View<'_> {
         let second = at.0;
         let outcomes = self.table.outcomes_of(self.place);
         let held = self.table.held(&outcomes);
-        let price_at = |at: i64| {
-            self.source.prediction(self.place, UnixSecond(at)).map(|state| state.price).filter(|price| !price.is_nan())
+        let price_at = |at: UnixSecond| {
+            self.source.prediction(self.place, at).map(|state| state.price).filter(|price| !price.is_nan())
         };
-        let day_ago = price_at(second - DAY).unwrap_or(state.price);
-        let today = self.traded(&held, second - DAY, second)?;
-        let yesterday = self.traded(&held, second - 2 * DAY, second - DAY)?;
+        let day_ago = price_at(UnixSecond(second - DAY)).unwrap_or(state.price);
+        let today = self.traded(&held, UnixSecond(second - DAY), at)?;
+        let yesterday = self.traded(&held, UnixSecond(second - 2 * DAY), UnixSecond(second - DAY))?;
         let change = percent(yesterday.bought + yesterday.sold, today.bought + today.sold);
         let interest = held_at(&held, at);
         let begun = || held.iter().filter(|row| row.entered() <= at);
@@ -89,7 +89,7 @@ impl View<'_> {
             outcomes: names.collect(),
             last_price: price,
             one_day_price_change: known(state.price - day_ago),
-            prices: (0..HISTORY).rev().filter_map(|hour| price_at(second - 3_600 * hour)).collect(),
+            prices: (0..HISTORY).rev().filter_map(|hour| price_at(UnixSecond(second - 3_600 * hour))).collect(),
             total_volume: self.source.prediction_volume(self.place, at).unwrap_or_else(tracked),
             buy_volume_24h: today.bought,
             sell_volume_24h: today.sold,
@@ -135,13 +135,13 @@ impl View<'_> {
         Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
     }
 
-    /// What was traded after `from` and not after `to` (Unix seconds; with trades, in the minutes that begin then).
-    fn traded(&self, held: &[&Position], from: i64, to: i64) -> Result<Traded, MarketError> {
+    /// What was traded after `from` and not after `to` (with trades, in the minutes that begin then).
+    fn traded(&self, held: &[&Position], from: UnixSecond, to: UnixSecond) -> Result<Traded, MarketError> {
         let Some(market) = self.market else { return Ok(Traded::between(held, from, to)) };
         let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
         // As the other markets' 24 hours: the last one holds the minute of now.
-        let to = if to == self.now.second().0 { to + 1 } else { to };
-        self.source.bars(market, Window { from, to }, self.now, &mut |bar| {
+        let to = if to == self.now.second() { to.0 + 1 } else { to.0 };
+        self.source.bars(market, Window { from: from.0, to }, self.now, &mut |bar| {
             traded.bought += bar.buy;
             traded.sold += bar.sell;
             traded.worth += bar.buy_quote + bar.sell_quote;
@@ -218,8 +218,8 @@ struct Traded {
 
 impl Traded {
     /// After `from`, and not after `to`.
-    fn between(rows: &[&Position], from: i64, to: i64) -> Self {
-        let within = |at: UnixSecond| from < at.0 && at.0 <= to;
+    fn between(rows: &[&Position], from: UnixSecond, to: UnixSecond) -> Self {
+        let within = |at: UnixSecond| from < at && at <= to;
         let mut traded = Self { bought: 0.0, sold: 0.0, worth: 0.0 };
         for row in rows {
             if row.counts.buy > 0 && within(row.entered()) {

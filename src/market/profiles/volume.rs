@@ -38,7 +38,7 @@ pub(in crate::market) fn profiles(
             bucket = events.grid.window(second);
         }
         let profile = profiles.entry(bucket.from).or_insert_with(|| {
-            let (size, step) = steps.of(bucket.from, event.price);
+            let (size, step) = steps.of(UnixSecond(bucket.from), event.price);
             Profile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
         });
         let level = level(&profile.step, profile.size, event.price)?;

@@ -9,7 +9,6 @@ pub(in crate::market) struct Buckets {
     pub interval: &'static Interval,
     /// From the start of the first bucket to the end of the last.
     pub window: Window,
-    /// Unix nanoseconds.
     pub now: UnixNanos,
 }
 

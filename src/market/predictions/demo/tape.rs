@@ -256,7 +256,7 @@ impl Tape {
         };
         let mut next = self.held.partition_point(|(at, _)| at.0 < from);
         let mut held = next.checked_sub(1).map_or([0.0; 2], |last| self.held[last].1);
-        let mut minute = whole_minute(from);
+        let mut minute = whole_minute(UnixSecond(from)).0;
         loop {
             let at = self.held.get(next).map_or(minute, |(change, _)| minute.min(change.0));
             if at >= to {
@@ -307,10 +307,10 @@ impl Tape {
 
 /// The minutes that begin in a window.
 fn minutes_within(window: Window) -> Window {
-    Window { from: whole_minute(window.from), to: whole_minute(window.to) }
+    Window { from: whole_minute(UnixSecond(window.from)).0, to: whole_minute(UnixSecond(window.to)).0 }
 }
 
-/// The first whole minute that begins at a Unix second or later, in seconds.
-fn whole_minute(second: i64) -> i64 {
-    second.saturating_add(59).div_euclid(60).saturating_mul(60)
+/// The first whole minute that begins at a second or later.
+fn whole_minute(second: UnixSecond) -> UnixSecond {
+    UnixSecond(second.0.saturating_add(59).div_euclid(60).saturating_mul(60))
 }

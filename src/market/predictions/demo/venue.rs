@@ -122,8 +122,10 @@ impl Venue {
                 });
                 before.is_some_and(|before| self.trades_above(coin, before, Window { from, to }))
             }
-            Truth::Rises(coin, from, to) => self.gain(coin, from, to) > 1.0,
-            Truth::Gains(coin, from, to) => self.gain(coin, from, to) > self.gain("BTC", from, to),
+            Truth::Rises(coin, from, to) => self.gain(coin, UnixSecond(from), UnixSecond(to)) > 1.0,
+            Truth::Gains(coin, from, to) => {
+                self.gain(coin, UnixSecond(from), UnixSecond(to)) > self.gain("BTC", UnixSecond(from), UnixSecond(to))
+            }
         })
     }
 
@@ -137,10 +139,9 @@ impl Venue {
     }
 
     /// What a price of the coin is multiplied by between two seconds, from the last trade before each.
-    fn gain(&self, coin: &str, from: i64, to: i64) -> f64 {
-        let close = |market, at| {
-            self.trades.bar_before(market, UnixSecond(at), UnixNanos(i64::MAX)).map_or(f64::NAN, |bar| bar.close)
-        };
+    fn gain(&self, coin: &str, from: UnixSecond, to: UnixSecond) -> f64 {
+        let close =
+            |market, at| self.trades.bar_before(market, at, UnixNanos(i64::MAX)).map_or(f64::NAN, |bar| bar.close);
         self.coin_market(coin).map_or(f64::NAN, |market| close(market, to) / close(market, from))
     }
 }
