@@ -174,11 +174,6 @@ pub const fn second_of(nanoseconds: i64) -> i64 {
     UnixNanos(nanoseconds).second().0
 }
 
-/// The Unix second with which the minute of a time (Unix nanoseconds) begins.
-pub const fn minute_of(nanoseconds: i64) -> i64 {
-    UnixNanos(nanoseconds).minute().second().0
-}
-
 /// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
 pub fn utc(second: i64) -> String {
     jiff::Timestamp::from_second(second)
@@ -197,6 +192,12 @@ mod tests {
         assert_eq!((noon.minute(), noon.day()), (UnixMinute(1_440 * 3 + 720), UnixDay(3)));
         assert_eq!((noon.day().second(), noon.day().next().minute()), (UnixSecond(259_200), UnixMinute(5_760)));
         assert_eq!((noon.minute().nanos(), noon.minute().day()), (noon.nanos(), noon.day()));
+    }
+
+    #[test]
+    fn a_microsecond_holds_a_thousand_nanoseconds() {
+        assert_eq!((UnixNanos(1_999).micros(), UnixNanos(-1).micros()), (UnixMicros(1), UnixMicros(-1)));
+        assert_eq!((UnixSecond(2).micros(), UnixMicros(2_999_999).second()), (UnixMicros(2_000_000), UnixSecond(2)));
     }
 
     #[test]

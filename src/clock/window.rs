@@ -27,7 +27,7 @@ impl Window {
         if self.is_empty() { 0 } else { self.to.saturating_sub(self.from) }
     }
 
-    /// Whether a Unix second lies in it.
+    /// Whether a second lies in it.
     pub const fn contains(self, second: i64) -> bool {
         self.from <= second && second < self.to
     }
