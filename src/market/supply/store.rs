@@ -129,7 +129,7 @@ mod tests {
     fn visited(supplies: &Supplies, token: usize, from: i64, to: i64, now: i64) -> Vec<(i64, usize)> {
         let mut seen = Vec::new();
         supplies.visit(token, Window { from, to }, UnixSecond(now), &mut |supply| {
-            seen.push((supply.time.0, supply.rows.len()))
+            seen.push((supply.time.0, supply.rows.len()));
         });
         seen
     }

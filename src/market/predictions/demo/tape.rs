@@ -213,7 +213,7 @@ impl Tape {
         let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
         self.trades(Window { from: today * DAY, to: end }, UnixSecond(end).nanos().plus(-1), &mut |trade| {
-            volume += trade.amount
+            volume += trade.amount;
         });
         volume
     }
